@@ -1,0 +1,1 @@
+"""One conversation turn: prompt in, result out. Does not know who asked."""

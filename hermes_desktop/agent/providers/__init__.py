@@ -1,0 +1,1 @@
+"""Where replies come from: one module per kind of endpoint, behind one narrow seam."""

@@ -1,0 +1,1 @@
+"""Words everybody shares: errors, events, ids, paths, clocks, threads. No Qt, SQLite or network."""

@@ -1,0 +1,31 @@
+"""Identifiers: session ids in the form the shared database uses, turn ids of our own."""
+
+import re
+import secrets
+from datetime import datetime
+from typing import NewType
+
+SessionId = NewType("SessionId", str)
+TurnId = NewType("TurnId", str)
+
+_UNSAFE = re.compile(r"[/\\]|\.\.|^[A-Za-z]:")
+
+
+def new_session_id(now: datetime, *, hex_digits: int = 6) -> str:
+    """Make an id ``YYYYMMDD_HHMMSS_<hex>`` from local time.
+
+    Args:
+        now: Local time without a zone.
+        hex_digits: 6 for conversations begun by a person, 8 for chats of the gateway.
+    """
+    return f"{now:%Y%m%d_%H%M%S}_{secrets.token_hex((hex_digits + 1) // 2)[:hex_digits]}"
+
+
+def new_turn_id() -> TurnId:
+    """Make an id for one turn, unique in this process and beyond."""
+    return TurnId(secrets.token_hex(8))
+
+
+def is_safe_session_id(value: str) -> bool:
+    """Whether an id can never name a path outside its folder."""
+    return bool(value) and not _UNSAFE.search(value)

@@ -1,0 +1,96 @@
+"""Logging: one rotating file, a ring of recent lines, secrets removed before either sees them."""
+
+import collections
+import logging
+import logging.handlers
+import re
+from pathlib import Path
+from typing_extensions import override
+
+_PATTERNS = (
+    re.compile(r"\b(sk-[A-Za-z0-9_-]{4})[A-Za-z0-9_-]{4,}"),
+    re.compile(r"\b(gh[pousr]_[A-Za-z0-9]{2})[A-Za-z0-9]{8,}"),
+    re.compile(r"\b(xox[abprs]-[A-Za-z0-9]{2})[A-Za-z0-9-]{6,}"),
+    re.compile(r"\b(hf_[A-Za-z0-9]{2})[A-Za-z0-9]{8,}"),
+    re.compile(r"\b(glpat-[A-Za-z0-9]{2})[A-Za-z0-9_-]{8,}"),
+    re.compile(r"(?i)\b(bearer\s+[A-Za-z0-9_-]{2})[A-Za-z0-9._~+/=-]{6,}"),
+    re.compile(r"\b(\d{6,}:[A-Za-z0-9_-]{4})[A-Za-z0-9_-]{20,}"),
+)
+
+
+class SecretRedactor:
+    """Removes secrets from text: those of known shapes, and those it was told."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+
+    def learn(self, value: str | None) -> None:
+        """Remove this very value from now on (values under 6 characters would hit plain words)."""
+        if value and len(value) >= 6:  # noqa: PLR2004
+            self._values.add(value)
+
+    def clean(self, text: str) -> str:
+        """The text with each secret cut down to a mark."""
+        for value in self._values:
+            text = text.replace(value, "[secret]")
+        for pattern in _PATTERNS:
+            text = pattern.sub(r"\1…[secret]", text)
+        return text
+
+
+class RedactingFormatter(logging.Formatter):
+    """Formats a record, traceback included, and cleans the result."""
+
+    def __init__(self, redactor: SecretRedactor) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+        self._redactor = redactor
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redactor.clean(super().format(record))
+
+
+class RecentLines(logging.Handler):
+    """Keeps the last lines in memory for the health page."""
+
+    def __init__(self, size: int = 500) -> None:
+        super().__init__()
+        self.lines: collections.deque[str] = collections.deque(maxlen=size)
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+
+def set_up_logging(
+    redactor: SecretRedactor, *, log_file: Path | None = None, level: int = logging.INFO
+) -> RecentLines:
+    """Send the package's log records to a file (5 files of 2 MB) and to a ring in memory.
+
+    A file that cannot be opened (read-only home, full disk) is left out; the ring still works.
+
+    Returns:
+        The handler with the recent lines.
+    """
+    logger = logging.getLogger("hermes_desktop")
+    logger.setLevel(level)
+    for handler in tuple(logger.handlers):
+        logger.removeHandler(handler)
+        handler.close()
+    formatter = RedactingFormatter(redactor)
+    ring = RecentLines()
+    handlers: list[logging.Handler] = [ring]
+    if log_file is not None:
+        try:
+            log_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handlers.append(
+                logging.handlers.RotatingFileHandler(
+                    log_file, maxBytes=2_000_000, backupCount=4, encoding="utf-8", delay=True
+                )
+            )
+        except OSError as error:
+            ring.lines.append(f"No log file: {error}")
+    for handler in handlers:
+        handler.setFormatter(formatter)
+        logger.addHandler(handler)
+    return ring

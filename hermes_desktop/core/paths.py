@@ -1,0 +1,166 @@
+"""Which home we work on, and what lies where inside it.
+
+The rules are those of the ``hermes`` command, so that both always mean the same folder:
+``--profile`` first; else a ``HERMES_HOME`` that already points into a ``profiles`` folder; else
+the profile named in ``<root>/active_profile``; else ``HERMES_HOME`` or the default home.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.core.errors import NotFoundError, UsageError
+
+_PROFILE_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,63}$")
+_RESERVED = frozenset({"hermes", "default", "test", "tmp", "root", "sudo"})
+
+
+@dataclass(frozen=True, slots=True)
+class HermesPaths:
+    """One Hermes home and the files we know in it.
+
+    Attributes:
+        home: The profile's home, absolute.
+        root: The home of the default profile; equal to ``home`` for that one.
+        profile: ``default``, a profile's name, or ``custom`` for a home outside the root.
+    """
+
+    home: Path
+    root: Path
+    profile: str = "default"
+
+    @property
+    def state_db(self) -> Path:
+        """The shared database of all conversations."""
+        return self.home / "state.db"
+
+    @property
+    def config_yaml(self) -> Path:
+        """The settings shared with the ``hermes`` command."""
+        return self.home / "config.yaml"
+
+    @property
+    def env_file(self) -> Path:
+        """The shared ``.env``; read as a layer of its own, never loaded into the environment."""
+        return self.home / ".env"
+
+    @property
+    def sessions_dir(self) -> Path:
+        """Folder of ``sessions.json``."""
+        return self.home / "sessions"
+
+    @property
+    def desktop_dir(self) -> Path:
+        """What is ours alone (mode 0700)."""
+        return self.home / "desktop"
+
+    @property
+    def window_ini(self) -> Path:
+        """Size, splitters and page of the window."""
+        return self.desktop_dir / "window.ini"
+
+    @property
+    def log_file(self) -> Path:
+        """Our log; the other logs in that folder are only read."""
+        return self.home / "logs" / "desktop.log"
+
+    @property
+    def namespace(self) -> str:
+        """The second part of session keys: ``main``, or the profile's name."""
+        return "main" if self.profile in {"default", "custom"} else self.profile
+
+    @property
+    def profile_column(self) -> str | None:
+        """What ``sessions.profile_name`` holds for this home."""
+        return None if self.profile == "default" else self.profile
+
+
+def default_root(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """The home of the default profile when nothing else is said."""
+    if platform == "win32":
+        local = environ.get("LOCALAPPDATA", "").strip()
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "hermes"
+    home = environ.get("HOME", "").strip()
+    return (Path(home) if home else Path.home()) / ".hermes"
+
+
+def resolve_paths(environ: Mapping[str, str], profile: str | None = None) -> HermesPaths:
+    """Find the home, as the ``hermes`` command would.
+
+    Args:
+        environ: The process environment.
+        profile: Name given with ``--profile``; None when it was not given.
+
+    Raises:
+        UsageError: The profile's name cannot be one.
+        NotFoundError: The profile named with ``--profile`` has no folder.
+    """
+    default = default_root(environ)
+    named = environ.get("HERMES_HOME", "").strip()
+    home = Path(named).absolute() if named else default
+    root = _root_of(home, default)
+    if profile is not None:
+        return _profile_paths(root, profile)
+    if home.parent.name == "profiles" and home != root:
+        return HermesPaths(home, root, _profile_of(home, root))
+    active = _active_profile(root, environ)
+    if active:
+        return _profile_paths(root, active)
+    return HermesPaths(home, root, _profile_of(home, root))
+
+
+def _root_of(home: Path, default: Path) -> Path:
+    if home == default or default in home.parents:
+        return default
+    return home.parent.parent if home.parent.name == "profiles" else home
+
+
+def _profile_of(home: Path, root: Path) -> str:
+    if home == root:
+        return "default"
+    if home.parent == root / "profiles" and _PROFILE_NAME.match(home.name):
+        return home.name
+    return "custom"
+
+
+def _active_profile(root: Path, environ: Mapping[str, str]) -> str | None:
+    if environ.get("HERMES_S6_SUPERVISED_CHILD"):
+        return None
+    try:
+        name = (root / "active_profile").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+    return name if name and name != "default" else None
+
+
+def _profile_paths(root: Path, name: str) -> HermesPaths:
+    if name == "default":
+        return HermesPaths(root, root)
+    if not _PROFILE_NAME.match(name) or name in _RESERVED:
+        raise UsageError(
+            f"“{name}” cannot be the name of a profile.",
+            "Names have lower-case letters, digits, - and _, at most 64, and some are reserved.",
+            "Give the name of a profile that `hermes profile list` shows.",
+        )
+    home = root / "profiles" / name
+    if not home.is_dir():
+        raise NotFoundError(
+            f"There is no profile “{name}”.",
+            f"The folder {home} does not exist.",
+            "Check the name, or create the profile with `hermes profile create`.",
+        )
+    return HermesPaths(home, root, name)
+
+
+def runtime_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder for locks and sockets: gone at logout where the system has such a folder."""
+    env = os.environ if environ is None else environ
+    value = env.get("XDG_RUNTIME_DIR", "")
+    if value and Path(value).is_absolute() and os.access(value, os.W_OK):
+        return Path(value)
+    from platformdirs import user_state_path  # noqa: PLC0415 - only where the system has none
+
+    return user_state_path("hermes-desktop", appauthor=False, ensure_exists=True)

@@ -1,0 +1,1 @@
+"""Messages from platforms to the agent and back."""

@@ -1,0 +1,1 @@
+"""Platform adapters: one per place where people write."""

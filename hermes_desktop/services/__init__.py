@@ -1,0 +1,1 @@
+"""What a person can do with Hermes: asynchronous, without Qt. Window and command line use this."""

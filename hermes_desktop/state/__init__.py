@@ -1,0 +1,1 @@
+"""Everything that touches state.db, the database shared with the ``hermes`` command."""

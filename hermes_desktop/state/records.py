@@ -1,0 +1,147 @@
+"""What leaves the state layer: frozen records with decoded values.
+
+No SQLite here, so every layer may import this module.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SessionRow = dict[str, Any]
+"""What ``get_session`` returns: all columns of the row by name, as found."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """One line of the session list.
+
+    For a compression chain this is the projected row: fields of the root, with id, title, end,
+    counts, model and preview of the tip (state-store, "Projection").
+
+    Attributes:
+        id: Session id; of a chain, the tip's.
+        root_id: Id of the row the line stands for; equal to ``id`` without a chain.
+        source: Where it began (``cli``, ``telegram``, …), exactly as stored.
+        title: Title, or None.
+        preview: First words of the first user message, "" if there is none.
+        started_at: Epoch seconds; of a chain, the root's.
+        last_active: Epoch seconds of the latest message, else ``started_at``.
+        ended_at: Epoch seconds, None while open.
+        end_reason: Why it ended, None while open.
+        message_count: The row's own counter (not the number of active rows).
+        display_name: Name of the chat on its platform, None if unknown.
+    """
+
+    id: str
+    root_id: str
+    source: str
+    title: str | None
+    preview: str
+    started_at: float
+    last_active: float
+    ended_at: float | None = None
+    end_reason: str | None = None
+    message_count: int = 0
+    tool_call_count: int = 0
+    model: str | None = None
+    parent_session_id: str | None = None
+    archived: bool = False
+    cwd: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    user_id: str | None = None
+    chat_id: str | None = None
+    chat_type: str | None = None
+    display_name: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever said in it."""
+        return self.message_count == 0
+
+    @property
+    def label(self) -> str:
+        """What to call it: title, else preview, else id."""
+        return self.title or self.preview or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One stored message, decoded.
+
+    Attributes:
+        id: Row id; messages are ordered by it.
+        role: ``user``, ``assistant``, ``tool``, ``system``, ``session_meta`` or a later one.
+        content: Text of the message; structured content is flattened to its text parts.
+        parts: Structured content as stored, None when the content was plain text.
+        tool_calls: Decoded calls, () when there are none. Each is the mapping as stored.
+        active: False when it is no longer part of what the model is told.
+        compacted: True when it was summarised away (still shown); ``active`` is False then.
+    """
+
+    id: int
+    session_id: str
+    role: str
+    content: str
+    timestamp: float
+    parts: Any = None
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    finish_reason: str | None = None
+    reasoning: str | None = None
+    token_count: int | None = None
+    active: bool = True
+    compacted: bool = False
+    observed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMark:
+    """What one look at a session saw: equal marks mean nobody added, undid or rewrote.
+
+    The count alone is not enough: a foreign undo, or a rewrite with as many rows, leaves it as it
+    was.
+    """
+
+    message_count: int
+    rewind_count: int
+    newest_message_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanges:
+    """What the change watcher found since it last looked.
+
+    Attributes:
+        touched: Sessions with new or changed rows.
+        removed: Sessions whose row is gone.
+        reload_all: We cannot tell which; read everything again.
+        file_replaced: The file behind the name is another one now; connections were reopened.
+    """
+
+    touched: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+    reload_all: bool = False
+    file_replaced: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.touched or self.removed or self.reload_all or self.file_replaced)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCondition:
+    """In what condition a state.db is, seen from us.
+
+    Attributes:
+        schema_version: The number stored in the file, None when there is none.
+        writable: Whether we may append to it.
+        reason: Why not, "" when writable; a sentence for a person.
+        hint: What to do about it.
+    """
+
+    schema_version: int | None
+    writable: bool
+    reason: str = ""
+    hint: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The session list and its models."""

@@ -1,0 +1,1 @@
+"""Doubles for the world outside, written once and injected."""
