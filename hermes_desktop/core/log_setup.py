@@ -5,6 +5,7 @@ import logging
 import logging.handlers
 import re
 from pathlib import Path
+
 from typing_extensions import override
 
 _PATTERNS = (
