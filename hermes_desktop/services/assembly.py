@@ -1,0 +1,152 @@
+"""Builds every part once and hands each what it needs.
+
+One builder per need, imports inside, so that a session list on the command line loads neither
+asyncio, httpx, keyring nor Qt.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hermes_desktop.core.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+    from hermes_desktop.core.event_bus import EventBus
+    from hermes_desktop.core.log_setup import SecretRedactor
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.services.desktop_chat import DesktopChat
+    from hermes_desktop.services.gateway_host import GatewayHost
+    from hermes_desktop.services.live_catalog import LiveCatalog
+    from hermes_desktop.services.session_catalog import SessionCatalog
+    from hermes_desktop.services.state_watch import StateWatch
+    from hermes_desktop.services.transcript import TranscriptReader
+    from hermes_desktop.state import SessionDB
+    from hermes_desktop.state.change_watcher import ChangeWatcher
+
+TURN_WORKERS = 10
+
+
+def open_catalog(paths: HermesPaths) -> SessionCatalog:
+    """Open the history of a home for reading, without creating anything.
+
+    Raises:
+        StateUnavailableError: There is no database, or it cannot be read.
+    """
+    from hermes_desktop.services.session_catalog import SessionCatalog
+    from hermes_desktop.state import SessionDB
+
+    return SessionCatalog(SessionDB(paths.state_db, read_only=True))
+
+
+@dataclass(slots=True)
+class DesktopServices:
+    """Everything the window, or a chat on the command line, works with.
+
+    Built by :func:`build_services`; :meth:`start` and :meth:`close` are awaited on the loop.
+    """
+
+    paths: HermesPaths
+    bus: EventBus
+    catalog: LiveCatalog
+    transcript: TranscriptReader
+    chat: DesktopChat
+    gateway: GatewayHost
+    watch: StateWatch
+    tasks: TaskSet
+    db: SessionDB
+    watcher: ChangeWatcher
+    workers: tuple[WorkerThreads, ...] = field(default=())
+
+    async def start(self, *, watch: bool = True) -> None:
+        """Start the gateway and, for a window, the watching of the database."""
+        await self.gateway.start()
+        if watch:
+            self.tasks.start(self.watch.run(), name="state-watch")
+
+    async def close(self, *, drain_s: float = 15.0) -> None:
+        """Close everything in reverse order; running turns get ``drain_s`` seconds to end."""
+        await self.gateway.stop(drain_s=drain_s)
+        await self.tasks.cancel_all()
+        readers = self.workers[0]
+        await readers.run(self.watcher.close)
+        await readers.run(self.db.close)
+        for worker in self.workers:
+            worker.close()
+
+
+def build_services(
+    paths: HermesPaths,
+    *,
+    redactor: SecretRedactor,
+    offline: bool = False,
+    clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> DesktopServices:
+    """Build the parts of the desktop program. Blocking: opens the database.
+
+    Args:
+        paths: The home.
+        redactor: Learns the keys that are read, so that no log shows them.
+        offline: Answer with the scripted provider of the demo instead of a model.
+        clock: The machine's, unless a test brings its own.
+        environ: The process environment, unless the demo hides it.
+
+    Raises:
+        StateUnavailableError: The database cannot be opened or made.
+    """
+    from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+    from hermes_desktop.core.event_bus import EventBus
+    from hermes_desktop.gateway.config import GatewayConfig
+    from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
+    from hermes_desktop.gateway.run import GatewayRunner
+    from hermes_desktop.gateway.session import SessionStore
+    from hermes_desktop.services.agent_builder import AgentBuilder
+    from hermes_desktop.services.desktop_chat import DesktopChat
+    from hermes_desktop.services.gateway_host import GatewayHost
+    from hermes_desktop.services.live_catalog import LiveCatalog
+    from hermes_desktop.services.state_watch import StateWatch
+    from hermes_desktop.services.transcript import TranscriptReader
+    from hermes_desktop.state import AsyncSessionDB, SessionDB
+    from hermes_desktop.state.change_watcher import ChangeWatcher
+
+    clock = clock or SystemClock()
+    environ = os.environ if environ is None else environ
+    db = SessionDB(paths.state_db, clock=clock)
+    bus = EventBus()
+    readers = WorkerThreads("state-read")
+    writers = WorkerThreads("state-write")
+    turns = WorkerThreads("agent-turn", size=TURN_WORKERS)
+    builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock)
+    config = GatewayConfig()
+    store = SessionStore(paths.sessions_dir, config, db=db, clock=clock, persist=False)
+    adapter = DesktopAdapter(db=db, readers=readers, namespace=paths.namespace, clock=clock)
+    runner = GatewayRunner(
+        config,
+        session_store=store,
+        session_db=AsyncSessionDB(db, read=readers, write=writers),
+        agent_factory=builder.build,
+        bus=bus,
+        turn_workers=turns,
+        clock=clock,
+        adapters=[adapter],
+    )
+    catalog = LiveCatalog(db, readers, writers)
+    watcher = ChangeWatcher(paths.state_db)
+    return DesktopServices(
+        paths=paths,
+        bus=bus,
+        catalog=catalog,
+        transcript=TranscriptReader(db, readers),
+        chat=DesktopChat(adapter, db, readers, builder.choose_model, clock),
+        gateway=GatewayHost(runner, bus),
+        watch=StateWatch(watcher, catalog, readers, bus),
+        tasks=TaskSet(),
+        db=db,
+        watcher=watcher,
+        workers=(readers, writers, turns),
+    )

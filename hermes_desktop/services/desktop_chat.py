@@ -1,0 +1,164 @@
+"""Talking to the assistant from this machine: send, stop, and what to say before."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import HermesError, StateReadOnlyError
+from hermes_desktop.core.ids import new_turn_id
+from hermes_desktop.gateway.platforms.desktop import DesktopAdapter, Submitted
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records import SessionSummary
+
+RECENTLY_ACTIVE_S = 300.0
+LOCAL_SOURCES = frozenset(
+    {"desktop", "cli", "tui", "webui", "acp", "api_server", "local", "import"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReadiness:
+    """Whether a message can be sent, and if not, what is missing.
+
+    Attributes:
+        model: Name of the model that would answer, "" when there is none.
+        title: What is missing, "" when ready. ``detail`` and ``hint`` belong to it.
+    """
+
+    ready: bool
+    model: str = ""
+    title: str = ""
+    detail: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeCheck:
+    """Whether a person must be asked before the first message into a session.
+
+    Attributes:
+        question: What to ask, "" when nothing stands against it.
+        detail: Why.
+    """
+
+    question: str = ""
+    detail: str = ""
+
+
+class DesktopChat:
+    """Everything the composer and ``hermes-desktop chat`` need.
+
+    Args:
+        adapter: The desktop's own platform adapter inside the gateway.
+        db: For looking at a session before writing into it.
+        readers: The ``state-read`` worker.
+        choose_model: Reads the configuration and names the model; blocking; raises ProviderError
+            or ConfigError when there is none.
+        clock: For "was active a moment ago".
+    """
+
+    def __init__(
+        self,
+        adapter: DesktopAdapter,
+        db: SessionDB,
+        readers: WorkerThreads,
+        choose_model: Callable[[], ModelChoice],
+        clock: Clock,
+    ) -> None:
+        self._adapter = adapter
+        self._db = db
+        self._readers = readers
+        self._choose_model = choose_model
+        self._clock = clock
+        self._confirmed: set[str] = set()
+
+    async def readiness(self) -> ChatReadiness:
+        """Look at the configuration and the database again."""
+        return await self._readers.run(self._readiness)
+
+    async def check_resume(self, session: SessionSummary) -> ResumeCheck:
+        """Ask whether another program may be in the middle of this session.
+
+        A session is asked about once; :meth:`confirm_resume` remembers the answer.
+        """
+        if session.root_id in self._confirmed or self._adapter.has_opened(session.id):
+            return ResumeCheck()
+        fresh = await self._readers.run(self._db.summary, session.id)
+        if fresh is None or fresh.ended_at is not None:
+            return ResumeCheck()
+        age = self._clock.time() - fresh.last_active
+        if age < 0 or age >= RECENTLY_ACTIVE_S:
+            return ResumeCheck()
+        return ResumeCheck(
+            "Another program was active in this session a moment ago. Continue here?",
+            f"Its last message is {_ago(age)} old and it was not closed. If both programs write at"
+            " once, their turns mix, and the other one may not notice yours.",
+        )
+
+    def confirm_resume(self, session: SessionSummary) -> None:
+        """Do not ask again for this session."""
+        self._confirmed.add(session.root_id)
+
+    async def send(
+        self, text: str, *, session_id: str | None = None, source: str = "desktop"
+    ) -> Submitted:
+        """Hand a message to the gateway; the reply comes as events.
+
+        Args:
+            text: What was typed, not blank.
+            session_id: The session to continue, None for a new one.
+            source: Tag of a row that begins here: ``desktop`` or ``cli``.
+
+        Returns:
+            The ids under which events and rows will come.
+
+        Raises:
+            StateError: The database may not be written.
+            NotFoundError: The session is gone.
+        """
+        condition = self._db.condition
+        if not condition.writable:
+            raise StateReadOnlyError(
+                "This history may only be looked at.", condition.reason, condition.hint
+            )
+        return await self._adapter.submit(
+            text=text, session_id=session_id, turn_id=new_turn_id(), source_tag=source
+        )
+
+    async def stop(self, session_id: str) -> bool:
+        """Interrupt the running turn of a session; False when there is none."""
+        return await self._adapter.stop_turn(session_id)
+
+    def is_running(self, session_id: str) -> bool:
+        """Whether a turn of this session runs or waits here."""
+        return self._adapter.running(session_id)
+
+    def note_for(self, session: SessionSummary | None) -> str:
+        """What the composer says about where an answer goes, "" when nothing is special."""
+        if session is None or session.source in LOCAL_SOURCES or session.source == "cron":
+            return ""
+        place = session.source.replace("_", " ").title()
+        return f"What you write here is stored in this session; it is not sent to {place}."
+
+    def _readiness(self) -> ChatReadiness:
+        condition = self._db.condition
+        if not condition.writable:
+            return ChatReadiness(
+                ready=False,
+                title="This history may only be looked at.",
+                detail=condition.reason,
+                hint=condition.hint,
+            )
+        try:
+            choice = self._choose_model()
+        except HermesError as error:
+            return ChatReadiness(
+                ready=False, title=error.title, detail=error.detail, hint=error.hint
+            )
+        return ChatReadiness(ready=True, model=choice.model)
+
+
+def _ago(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"  # noqa: PLR2004

@@ -1,0 +1,140 @@
+"""Reading a conversation piece by piece: its end first, more when scrolled to.
+
+A compression chain is read as one conversation: before the first message of a part come the last
+ones of the part before it.
+"""
+
+from dataclasses import dataclass
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records import Message, SessionSummary
+
+FIRST_PAGE = 60
+NEXT_PAGE = 60
+REFRESH_LIMIT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptPage:
+    """Some messages in a row, oldest first.
+
+    Attributes:
+        session: The row they belong to, as the list shows it (of a chain: root with its tip).
+        messages: The messages; ``session_id`` changes where a chain was rotated.
+        has_older: Whether there are messages before the first one.
+    """
+
+    session: SessionSummary
+    messages: tuple[Message, ...]
+    has_older: bool
+
+
+class TranscriptReader:
+    """Asynchronous reads for the transcript view; everything runs on ``state-read``."""
+
+    def __init__(self, db: SessionDB, readers: WorkerThreads) -> None:
+        self._db = db
+        self._readers = readers
+
+    async def open(self, session_id: str, *, limit: int = FIRST_PAGE) -> TranscriptPage:
+        """Read the end of a conversation.
+
+        Raises:
+            NotFoundError: The session is gone.
+            StateError: The database cannot be read.
+        """
+        return await self._readers.run(self._open, session_id, limit)
+
+    async def older(
+        self, session_id: str, first: Message, *, limit: int = NEXT_PAGE
+    ) -> TranscriptPage:
+        """Read what stands before a message that is shown.
+
+        Args:
+            session_id: The conversation (its tip).
+            first: The first message shown.
+            limit: Messages at most.
+        """
+        return await self._readers.run(self._older, session_id, first, limit)
+
+    async def refresh(self, session_id: str, first: Message | None) -> TranscriptPage:
+        """Read again what is shown, and what came after it.
+
+        Args:
+            session_id: The conversation (its tip).
+            first: The first message shown; None when nothing is shown.
+
+        Returns:
+            Messages from ``first`` on, at most the last 400 of them. Unchanged messages are
+            equal to those of the page before. An empty result for a session that had messages
+            means that they were undone.
+        """
+        return await self._readers.run(self._refresh, session_id, first)
+
+    def _open(self, session_id: str, limit: int) -> TranscriptPage:
+        session = self._summary(session_id)
+        messages = self._db.read_messages(session.id, limit=limit)
+        if len(messages) < limit:
+            messages = self._fill_from_chain(session.id, messages, limit)
+        return TranscriptPage(session, tuple(messages), self._has_older(session.id, messages))
+
+    def _older(self, session_id: str, first: Message, limit: int) -> TranscriptPage:
+        session = self._summary(session_id)
+        messages = self._db.read_messages(first.session_id, before_id=first.id, limit=limit)
+        if len(messages) < limit:
+            messages = self._fill_from_chain(first.session_id, messages, limit)
+        return TranscriptPage(session, tuple(messages), self._has_older(session.id, messages))
+
+    def _refresh(self, session_id: str, first: Message | None) -> TranscriptPage:
+        session = self._summary(session_id)
+        if first is None:
+            return self._open(session_id, FIRST_PAGE)
+        messages: list[Message] = []
+        parts = self._parts(session.id)
+        begin = parts.index(first.session_id) if first.session_id in parts else len(parts) - 1
+        for part in parts[begin:]:
+            after = first.id - 1 if part == first.session_id else None
+            messages += self._db.read_messages(part, after_id=after, limit=REFRESH_LIMIT)
+        messages = messages[-REFRESH_LIMIT:]
+        return TranscriptPage(session, tuple(messages), self._has_older(session.id, messages))
+
+    def _fill_from_chain(
+        self, session_id: str, messages: list[Message], limit: int
+    ) -> list[Message]:
+        """Put messages of earlier parts in front until there are enough."""
+        parts = self._parts(session_id)
+        position = parts.index(session_id) if session_id in parts else 0
+        while position > 0 and len(messages) < limit:
+            position -= 1
+            wanted = limit - len(messages)
+            messages = self._db.read_messages(parts[position], limit=wanted) + messages
+        return messages
+
+    def _has_older(self, session_id: str, messages: list[Message]) -> bool:
+        if not messages:
+            return False
+        first = messages[0]
+        if self._db.read_messages(first.session_id, before_id=first.id, limit=1):
+            return True
+        parts = self._parts(session_id)
+        if first.session_id not in parts:
+            return False
+        earlier = parts[: parts.index(first.session_id)]
+        return any(self._db.read_messages(part, limit=1) for part in reversed(earlier))
+
+    def _parts(self, session_id: str) -> list[str]:
+        """The chain's ids, oldest first, cut behind the given one."""
+        parts = self._db.get_compression_lineage(session_id) or [session_id]
+        return parts[: parts.index(session_id) + 1] if session_id in parts else [session_id]
+
+    def _summary(self, session_id: str) -> SessionSummary:
+        session = self._db.summary(session_id)
+        if session is None:
+            raise NotFoundError(
+                "This session is no longer there.",
+                f"No row has the id {session_id}.",
+                "Another program deleted it; choose another session.",
+            )
+        return session
