@@ -1,0 +1,85 @@
+"""The program as a process on a real desktop: window, tray host, closing, ending."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.real_desktop import RealDesktop, missing_programs, real_desktop
+
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
+PICTURES = Path(__file__).parents[2] / ".ci" / "out" / "screens"
+PROGRAM = (sys.executable, "-m", "hermes_desktop")
+
+
+def _require_desktop() -> None:
+    missing = missing_programs()
+    if missing and os.environ.get("CI"):
+        pytest.fail(f"CI must install {', '.join(missing)}")
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+
+
+@pytest.fixture
+def desktop() -> Iterator[RealDesktop]:
+    """A desktop with a tray host."""
+    _require_desktop()
+    with real_desktop() as running:
+        yield running
+
+
+def test_closing_the_window_keeps_the_program_in_the_tray(desktop: RealDesktop) -> None:
+    program = desktop.start(*PROGRAM, "--demo", log="program")
+    desktop.wait_for("the window", lambda: desktop.windows("Hermes"))
+    desktop.wait_for("the tray icon", lambda: "StatusNotifierItem" in desktop.tray_items())
+    desktop.screenshot(PICTURES / "real-desktop.png")
+    window = desktop.windows("Hermes")[0]
+
+    desktop.output("xdotool", "windowactivate", "--sync", window)
+    desktop.output("xdotool", "key", "ctrl+w")
+
+    desktop.wait_for("hiding", lambda: not desktop.windows("Hermes"))
+    assert program.poll() is None
+    assert "StatusNotifierItem" in desktop.tray_items()
+
+    program.send_signal(signal.SIGTERM)
+    assert program.wait(30) == 0
+    desktop.wait_for("the icon's end", lambda: "StatusNotifierItem" not in desktop.tray_items())
+
+
+def test_hidden_start_shows_only_the_tray_icon(desktop: RealDesktop) -> None:
+    program = desktop.start(*PROGRAM, "--demo", "--hidden", log="program")
+    desktop.wait_for("the tray icon", lambda: "StatusNotifierItem" in desktop.tray_items())
+    assert not desktop.windows("Hermes")
+    program.send_signal(signal.SIGINT)
+    assert program.wait(30) == 0
+
+
+def test_a_second_start_brings_the_first_window_forward(desktop: RealDesktop) -> None:
+    first = desktop.start(*PROGRAM, "--hidden", log="first")
+    desktop.wait_for("the tray icon", lambda: "StatusNotifierItem" in desktop.tray_items())
+    second = desktop.start(*PROGRAM, log="second")
+    assert second.wait(30) == 0
+    desktop.wait_for("the window", lambda: desktop.windows("Hermes"))
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(30) == 0
+
+
+def test_hidden_start_without_a_tray_host_is_not_invisible() -> None:
+    _require_desktop()
+    with real_desktop(tray=False) as bare:
+        program = bare.start(*PROGRAM, "--demo", "--hidden", log="program")
+        bare.wait_for("a window", lambda: bare.output("xdotool", "search", "--name", "Hermes"))
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(30) == 0
+
+
+def test_demo_leaves_no_trace(desktop: RealDesktop) -> None:
+    program = desktop.start(*PROGRAM, "--demo", log="program")
+    desktop.wait_for("the window", lambda: desktop.windows("Hermes"))
+    program.send_signal(signal.SIGTERM)
+    assert program.wait(30) == 0
+    assert not (Path(desktop.env["HOME"]) / ".hermes").exists()
