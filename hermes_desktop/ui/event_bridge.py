@@ -1,0 +1,54 @@
+"""Brings the events of the bus to widgets: one signal per kind, each with the event itself."""
+
+from PySide6.QtCore import QObject, Signal
+
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import (
+    GatewayStatusChanged,
+    Notice,
+    NoticeCleared,
+    SessionsChanged,
+    StateFileChanged,
+    TurnDelta,
+    TurnFinished,
+    TurnQueued,
+    TurnStarted,
+)
+
+
+class EventBridge(QObject):
+    """Subscribes to everything once. Lives on the thread of the bus, which is Qt's main thread.
+
+    Widgets connect to the signals and are disconnected by Qt when they are deleted, so that no
+    subscription of the bus outlives its widget.
+    """
+
+    sessions_changed = Signal(object)
+    state_file_changed = Signal(object)
+    turn_queued = Signal(object)
+    turn_started = Signal(object)
+    turn_delta = Signal(object)
+    turn_finished = Signal(object)
+    gateway_status_changed = Signal(object)
+    notice = Signal(object)
+    notice_cleared = Signal(object)
+
+    def __init__(self, bus: EventBus, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._unsubscribe = [
+            bus.subscribe(SessionsChanged, self.sessions_changed.emit),
+            bus.subscribe(StateFileChanged, self.state_file_changed.emit),
+            bus.subscribe(TurnQueued, self.turn_queued.emit),
+            bus.subscribe(TurnStarted, self.turn_started.emit),
+            bus.subscribe(TurnDelta, self.turn_delta.emit),
+            bus.subscribe(TurnFinished, self.turn_finished.emit),
+            bus.subscribe(GatewayStatusChanged, self.gateway_status_changed.emit),
+            bus.subscribe(Notice, self.notice.emit),
+            bus.subscribe(NoticeCleared, self.notice_cleared.emit),
+        ]
+
+    def close(self) -> None:
+        """End all subscriptions; harmless when repeated."""
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
+        self._unsubscribe.clear()
