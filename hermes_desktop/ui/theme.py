@@ -119,10 +119,6 @@ def make_palette(*, dark: bool, accent: str | None = None) -> Palette:
     )
 
 
-LIGHT = make_palette(dark=False)
-DARK = make_palette(dark=True)
-
-
 def current_palette(app: QApplication, scheme: ColorScheme = "system") -> Palette:
     """The palette that fits what the system says now.
 
@@ -260,3 +256,7 @@ def _linear(channel: float) -> float:
     if channel <= 0.04045:  # noqa: PLR2004 - the knee of the sRGB curve
         return channel / 12.92
     return float(((channel + 0.055) / 1.055) ** 2.4)
+
+
+LIGHT = make_palette(dark=False)
+DARK = make_palette(dark=True)
