@@ -3,11 +3,14 @@
 Loads neither asyncio nor Qt; the command line prints a list in the time the window needs to open.
 """
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hermes_desktop.core.errors import AmbiguousError, NotFoundError, UsageError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import Message, SessionSummary, StoreCondition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PAGE = 500
 
@@ -101,6 +104,22 @@ def find_session_id(db: SessionDB, wanted: str) -> str:
             "Give more of the id; `hermes-desktop sessions list` shows it whole.",
         )
     raise _not_found(wanted)
+
+
+def find_latest_session_id(db: SessionDB, *, source: str) -> str:
+    """Name the session of a source in which something was said last, archived ones included.
+
+    Raises:
+        NotFoundError: The source has no session.
+    """
+    rows = db.search_sessions(source=source, limit=1)
+    if not rows:
+        raise NotFoundError(
+            f"There is no session of “{source}” to continue.",
+            "",
+            "Begin one by sending a message without --continue.",
+        )
+    return str(rows[0]["id"])
 
 
 def _not_found(wanted: str) -> NotFoundError:

@@ -1,0 +1,58 @@
+"""What happens when the command line meets a bug of its own."""
+
+import logging
+import os
+import traceback
+from pathlib import Path
+
+from hermes_desktop.cli import output
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
+from hermes_desktop.core.paths import resolve_paths
+
+log = logging.getLogger(__name__)
+
+
+def report_bug(error: Exception) -> None:
+    """Write the traceback to the log and tell the person where it is.
+
+    A home that does not exist is not made for it, and without a log the traceback is shown: a
+    report that nobody can read helps nobody.
+    """
+    log_file = _existing_log_place()
+    if log_file is not None and _write_log(error, log_file):
+        detail = f"What happened is written in {log_file}."
+    else:
+        text = "".join(traceback.format_exception(error))
+        detail = SecretRedactor().clean(text).rstrip()
+    output.show_error(
+        HermesError(
+            "Something went wrong inside Hermes Desktop; this is a bug.",
+            detail,
+            "Please report it, with those lines.",
+        )
+    )
+
+
+def _existing_log_place() -> Path | None:
+    try:
+        paths = resolve_paths(os.environ)
+    except HermesError:
+        return None
+    return paths.log_file if paths.home.is_dir() else None
+
+
+def _write_log(error: Exception, log_file: Path) -> bool:
+    """Log it; False when the file cannot be written."""
+    logging.raiseExceptions = False
+    set_up_logging(SecretRedactor(), log_file=log_file)
+    before = _size(log_file)
+    log.error("The command line failed", exc_info=error)
+    return _size(log_file) > before
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0

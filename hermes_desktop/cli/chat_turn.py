@@ -1,0 +1,225 @@
+"""Runs one turn for ``hermes-desktop chat`` with a private gateway on a plain loop."""
+
+import asyncio
+import contextlib
+import faulthandler
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.cli import output
+from hermes_desktop.core.errors import CancelledError, HermesError, NotFoundError
+from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued
+from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.assembly import DesktopServices, build_services
+from hermes_desktop.services.session_catalog import find_latest_session_id, find_session_id
+from hermes_desktop.state.records import SessionSummary
+
+SOURCE = "cli"
+DRAIN_S = 5.0
+STOP_S = 10.0
+WATCHDOG_S = DRAIN_S + 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAim:
+    """Where the message goes: into a named session, the latest one, or (neither) a new one."""
+
+    resume: str | None = None
+    latest: bool = False
+
+
+def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
+    """Send the message and print the reply. Blocks until it is complete.
+
+    Args:
+        paths: The home to work in.
+        text: The message, not blank.
+        aim: The session it belongs to.
+
+    Returns:
+        0 for a complete reply.
+
+    Raises:
+        HermesError: No reply, or only a part of one.
+        BrokenPipeError: Nobody reads the reply any more; the turn was stopped.
+    """
+    try:
+        return asyncio.run(_converse(paths, text, aim))
+    except asyncio.CancelledError:
+        raise CancelledError("Stopped.", "Nothing was sent.") from None
+
+
+async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
+    redactor = SecretRedactor()
+    set_up_logging(redactor, log_file=paths.log_file if paths.home.is_dir() else None)
+    services = build_services(paths, redactor=redactor)
+    try:
+        with _signals_cancel():
+            await services.start(watch=False)
+            session = _session_to_continue(services, aim)
+            await _check(services, session)
+            finished = await _ask(services, text, session)
+            _tell_outcome(finished, is_new=session is None)
+            return 0
+    finally:
+        # A hung call must not keep the program: stacks go to standard error, then it ends.
+        if sys.stderr is not None:
+            faulthandler.dump_traceback_later(WATCHDOG_S, exit=True)
+        await services.close(drain_s=DRAIN_S)
+
+
+def _session_to_continue(services: DesktopServices, aim: ChatAim) -> SessionSummary | None:
+    if aim.resume is not None:
+        wanted = find_session_id(services.db, aim.resume)
+    elif aim.latest:
+        wanted = find_latest_session_id(services.db, source=SOURCE)
+    else:
+        return None
+    session = services.db.summary(services.db.resolve_resume_session_id(wanted))
+    if session is None:
+        raise NotFoundError("This session is no longer there.", f"No row has the id {wanted}.")
+    return session
+
+
+async def _check(services: DesktopServices, session: SessionSummary | None) -> None:
+    """Refuse what cannot work before anything is stored; say what is worth knowing."""
+    readiness = await services.chat.readiness()
+    if not readiness.ready:
+        raise HermesError(readiness.title, readiness.detail, readiness.hint)
+    if session is None:
+        return
+    concern = await services.chat.check_resume(session)
+    if concern.question:
+        output.say(f"Note: {concern.detail}")
+    services.chat.confirm_resume(session)
+    note = services.chat.note_for(session)
+    if note:
+        output.say(f"Note: {note}")
+
+
+async def _ask(
+    services: DesktopServices, text: str, session: SessionSummary | None
+) -> TurnFinished:
+    """Send, print what streams in, and wait for the end; a cancellation stops the turn first."""
+    reply = ReplyPrinter()
+    finished: asyncio.Future[TurnFinished] = asyncio.get_running_loop().create_future()
+
+    def end(event: TurnFinished) -> None:
+        if not finished.done():
+            finished.set_result(event)
+
+    services.bus.subscribe(TurnDelta, reply.add)
+    services.bus.subscribe(TurnFinished, end)
+    services.bus.subscribe(TurnQueued, lambda _: output.say("Waiting for a free place …"))
+    submitted = await services.chat.send(
+        text, session_id=session.id if session else None, source=SOURCE
+    )
+    reader_left = asyncio.ensure_future(reply.reader_left.wait())
+    try:
+        ends: set[asyncio.Future[Any]] = {finished, reader_left}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        if not finished.done():
+            await _stop(services, submitted.session_id, finished)
+            raise BrokenPipeError
+    except asyncio.CancelledError:
+        output.say("\nStopping …")
+        await _stop(services, submitted.session_id, finished)
+        reply.end()
+        raise _stopped(submitted.session_id) from None
+    finally:
+        reader_left.cancel()
+    outcome = finished.result()
+    reply.end(outcome.reply)
+    return outcome
+
+
+async def _stop(
+    services: DesktopServices, session_id: str, finished: "asyncio.Future[TurnFinished]"
+) -> None:
+    await services.chat.stop(session_id)
+    await asyncio.wait({finished}, timeout=STOP_S)
+
+
+def _tell_outcome(finished: TurnFinished, *, is_new: bool) -> None:
+    """Raise what went wrong; after a good reply, name a new session to a person."""
+    if finished.outcome == "stopped":
+        raise _stopped(finished.session_id)
+    again = f"hermes-desktop chat --resume {shlex.quote(finished.session_id)} -q …"
+    if finished.outcome == "failed":
+        kept = (
+            f"Your message is kept in session {finished.session_id}; `{again}` continues it."
+            if finished.stored
+            else "Your message was not stored."
+        )
+        hint = f"{finished.error_hint}\n{kept}" if finished.error_hint else kept
+        title = finished.error_title or "The model did not answer."
+        raise HermesError(title, finished.error_detail, hint)
+    if is_new and output.is_error_terminal():
+        output.say(f"Session {finished.session_id} · continue with `{again}`")
+
+
+def _stopped(session_id: str) -> CancelledError:
+    return CancelledError("Stopped.", f"What was said so far is kept in session {session_id}.", "")
+
+
+class ReplyPrinter:
+    """Writes the pieces of a reply as they come, made harmless.
+
+    Attributes:
+        reader_left: Set when nobody reads standard output any more.
+    """
+
+    def __init__(self) -> None:
+        self.reader_left = asyncio.Event()
+        self._held = ""
+        self._last = ""
+
+    def add(self, delta: TurnDelta) -> None:
+        """Write one piece; thinking is left out."""
+        if delta.kind == "text":
+            self._write(delta.text)
+
+    def end(self, whole: str = "") -> None:
+        """Finish the last line; a reply that did not stream is written now."""
+        if not self._last:
+            self._write(whole)
+        if self._last and not self._last.endswith("\n"):
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        text = self._held + text
+        # The two halves of a line end may come in two pieces.
+        self._held = "\r" if text.endswith("\r") else ""
+        text = output.neutralise(text.removesuffix("\r"))
+        if not text or self.reader_left.is_set():
+            return
+        self._last = text
+        try:
+            output.write(text)
+            output.flush()
+        except BrokenPipeError:
+            self.reader_left.set()
+
+
+@contextlib.contextmanager
+def _signals_cancel() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the turn as Ctrl-C does, so that the partial reply is kept."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    taken: list[signal.Signals] = []
+    if os.name == "posix" and task is not None:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:  # nohup wants to be left alone
+                loop.add_signal_handler(number, task.cancel)
+                taken.append(number)
+    try:
+        yield
+    finally:
+        for number in taken:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,171 @@
+"""``hermes-desktop``: starts the desktop program, or runs one of the commands.
+
+Exit codes: 0 done · 1 failed · 2 wrong usage · 3 not found · 4 ambiguous · 5 refused or
+cancelled · 6 busy or locked.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+import click
+
+from hermes_desktop import __version__
+from hermes_desktop.cli import output
+from hermes_desktop.cli.home_option import profile_option
+from hermes_desktop.core.errors import CancelledError, HermesError
+from hermes_desktop.core.paths import resolve_paths
+
+PROGRAM = "hermes-desktop"
+DONE, FAILED, CANCELLED = 0, 1, CancelledError.exit_code
+
+_COMMANDS = {
+    "chat": ("hermes_desktop.cli.chat_command", "chat"),
+    "sessions": ("hermes_desktop.cli.session_commands", "sessions"),
+}
+
+
+class CommandGroup(click.Group):
+    """Loads a command's module when it is asked for, so that a list does not pay for a chat."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """The names, for the help page."""
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command, None for an unknown name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name]
+        return cast(click.Command, getattr(import_module(module), name))
+
+
+@click.group(
+    cls=CommandGroup,
+    name=PROGRAM,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+@click.version_option(__version__, "--version", prog_name="Hermes Desktop")
+@profile_option
+@click.option("--hidden", is_flag=True, help="Start in the tray, without showing the window.")
+@click.option("--demo", is_flag=True, help="Show a made-up history in a temporary home.")
+@click.option(
+    "--screenshot",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --demo: continue a session, save a picture of the window and quit.",
+)
+@click.option(
+    "--color-scheme",
+    type=click.Choice(["system", "light", "dark"]),
+    default="system",
+    show_default=True,
+    help="Colours of the window.",
+)
+@click.option("--self-test", is_flag=True, help="Check that everything needed loads, and quit.")
+@click.pass_context
+def root(  # noqa: PLR0913 - one argument an option
+    context: click.Context,
+    *,
+    profile: str | None,
+    hidden: bool,
+    demo: bool,
+    screenshot: Path | None,
+    color_scheme: str,
+    self_test: bool,
+) -> int | None:
+    """Hermes Desktop: your Hermes sessions in a window and the system tray.
+
+    Without a command the desktop program starts.
+    """
+    if context.invoked_subcommand is not None:
+        _refuse_window_options(context)
+        return None
+    if screenshot is not None and not demo:
+        raise click.UsageError("--screenshot works with --demo only.")
+    if demo and profile is not None:
+        raise click.UsageError("--demo brings its own home; it cannot show a profile.")
+    from hermes_desktop.app import DesktopOptions, run_desktop, run_self_test
+
+    if self_test:
+        return run_self_test()
+    return run_desktop(
+        DesktopOptions(
+            paths=None if demo else resolve_paths(os.environ, profile),
+            hidden=hidden,
+            demo=demo,
+            screenshot=screenshot,
+            color_scheme=color_scheme,
+        )
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program.
+
+    Args:
+        arguments: What stands behind the program's name; those of the process by default.
+
+    Returns:
+        The exit code. Nothing is raised.
+    """
+    output.prepare_streams()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _guarded(lambda: _invoke(given))
+    except BrokenPipeError:
+        # `hermes-desktop sessions list | head -1` got what it wanted.
+        output.abandon_stdout()
+        return DONE
+
+
+def _guarded(run: Callable[[], int]) -> int:
+    """Turn every way to end into words and an exit code.
+
+    Raises:
+        BrokenPipeError: Nobody reads the output any more.
+    """
+    try:
+        code = run()
+        output.flush()
+    except BrokenPipeError:
+        raise
+    except HermesError as error:
+        output.show_error(error)
+        code = error.exit_code
+    except click.exceptions.Exit as ended:
+        code = ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        output.say("Stopped.")
+        code = CANCELLED
+    except Exception as error:  # noqa: BLE001 - a bug; the person gets a sentence, we the traceback
+        from hermes_desktop.cli.bug_report import report_bug
+
+        report_bug(error)
+        code = FAILED
+    return code
+
+
+def _invoke(arguments: list[str]) -> int:
+    with root.make_context(PROGRAM, arguments) as context:
+        code = root.invoke(context)
+        # Here and not later: a help page is written inside, too.
+        output.flush()
+        return code if isinstance(code, int) else DONE
+
+
+def _refuse_window_options(context: click.Context) -> None:
+    """An option of the window before a command is a slip; doing half of it helps nobody."""
+    for name in ("hidden", "demo", "screenshot", "self_test", "color_scheme"):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(
+                f"{option} belongs to the desktop program, not to “{context.invoked_subcommand}”."
+            )

@@ -1,0 +1,155 @@
+"""The only place of the command line that writes to the terminal.
+
+Whatever was said in a session is text of strangers: control characters could move the cursor,
+rename the window or answer for the user, and direction overrides could show a command reversed.
+All of it is made harmless here, on terminals and in pipes alike (a pipe often ends in a terminal).
+"""
+
+import contextlib
+import io
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TextIO
+
+from hermes_desktop.core.errors import HermesError
+
+_BIDI_CONTROLS = "\u202a-\u202e\u2066-\u2069"
+_UNSAFE = re.compile(
+    rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_BIDI_CONTROLS}\ud800-\udfff]",
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_BLANKS = re.compile(r"\s+")
+_DELETE = 0x7F
+_FIRST_PRINTABLE = 0x20
+_CONTROL_PICTURES = 0x2400
+_DELETE_PICTURE = "\u2421"
+_REPLACEMENT = "\ufffd"
+
+
+class OutputError(HermesError):
+    """What was found out cannot be written down."""
+
+
+def neutralise(text: str) -> str:
+    """Make text of several lines harmless: line ends and tabs stay, other controls are shown.
+
+    A control character becomes its picture (ESC is shown as ␛), a direction override, a lone
+    surrogate or a control of the second block becomes U+FFFD.
+    """
+    return _UNSAFE.sub(_picture, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """The same for a single line: each run of blanks and line ends becomes one space."""
+    return _UNSAFE.sub(_picture, _BLANKS.sub(" ", text)).strip()
+
+
+def without_surrogates(text: str) -> str:
+    """Replace what cannot be stored or sent; it comes from arguments that were not UTF-8."""
+    return _SURROGATES.sub(_REPLACEMENT, text)
+
+
+def prepare_streams() -> None:
+    """Let no character stop the output, whatever encoding the locale asks for."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def is_terminal() -> bool:
+    """Whether a person looks at standard output."""
+    return _is_tty(sys.stdout)
+
+
+def is_error_terminal() -> bool:
+    """Whether a person looks at standard error."""
+    return _is_tty(sys.stderr)
+
+
+def bold(text: str) -> str:
+    """Emphasise where that means something: on a terminal that has colours and wants them."""
+    plain = not is_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else f"\x1b[1m{text}\x1b[0m"
+
+
+def write(text: str) -> None:
+    """Write text that is already harmless to standard output.
+
+    Raises:
+        BrokenPipeError: Nobody reads any more.
+        OutputError: The disk behind it is full, or the like.
+    """
+    with _said_in_words():
+        sys.stdout.write(text)
+
+
+def flush() -> None:
+    """Hand on what was written; raises what :func:`write` does."""
+    if sys.stdout is not None:  # pythonw has none
+        with _said_in_words():
+            sys.stdout.flush()
+
+
+def write_json(objects: Iterable[Mapping[str, Any]]) -> None:
+    """Write one array, an object a line, with the same values whatever the terminal can show."""
+    everything_escaped = not _speaks_unicode(sys.stdout)
+    lines = (json.dumps(item, ensure_ascii=everything_escaped) for item in objects)
+    body = ",\n".join(_UNSAFE.sub(_json_escape, line) for line in lines)
+    write(f"[\n{body}\n]\n" if body else "[]\n")
+
+
+def say(text: str) -> None:
+    """Tell a person something beside the result, on standard error."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(neutralise(text) + "\n")
+        sys.stderr.flush()
+
+
+def show_error(error: HermesError) -> None:
+    """Tell what happened, why, and what to do: one line each."""
+    lines = [error.title, *(f"  {part}" for part in (error.detail, error.hint) if part)]
+    say("\n".join(line.replace("\n", "\n  ") for line in lines))
+
+
+def abandon_stdout() -> None:
+    """Nobody reads any more: what is still buffered must not fail a second time at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+@contextlib.contextmanager
+def _said_in_words() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        abandon_stdout()
+        raise OutputError("The output cannot be written.", error.strerror or str(error)) from error
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code < _FIRST_PRINTABLE:
+        return chr(_CONTROL_PICTURES + code)
+    return _DELETE_PICTURE if code == _DELETE else _REPLACEMENT
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match.group()):04x}"
+
+
+def _is_tty(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def _speaks_unicode(stream: TextIO) -> bool:
+    return (stream.encoding or "").lower().replace("-", "").startswith("utf")
