@@ -1,0 +1,280 @@
+"""The agent: one turn of a conversation, from the typed text to the stored reply."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from hermes_desktop.agent.conversation_loop import Reply, ask
+from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.system_prompt import build_system_prompt
+from hermes_desktop.agent.turn_results import failed_result, finished_result, gone_error
+from hermes_desktop.agent.types import (
+    AgentResult,
+    ChatRequest,
+    ConversationMessage,
+    StreamCallback,
+)
+from hermes_desktop.agent.wire_messages import wire_messages
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import HermesError, NotFoundError, UsageError
+from hermes_desktop.core.session_context import set_current_session_id
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.conversation import without_memory
+
+log = logging.getLogger(__name__)
+
+PersistedCallback = Callable[[int], None]
+"""Gets the id of each row that was stored, on the thread of the turn."""
+
+INTERRUPTED = "interrupted"
+"""``finish_reason`` of a reply that is not whole: stopped by the person, or broken off."""
+
+
+class AIAgent:
+    """Runs turns, one at a time; it owns a provider and a history in memory, not a conversation.
+
+    Args:
+        provider: Who answers.
+        store: Where the turns are kept; written by the agent itself.
+        session_id: The session it starts with.
+        source: ``sessions.source`` of a row it creates.
+        clock: For the date in a new system prompt.
+        soul_path: The person's description of the assistant.
+        session_fields: Further columns of a row it creates, as ``create_session`` takes them.
+
+    Attributes:
+        session_id: The session of the next turn.
+    """
+
+    def __init__(  # noqa: PLR0913 - each part is given, none is looked up
+        self,
+        *,
+        provider: ChatProvider,
+        store: SessionDB,
+        session_id: str,
+        source: str,
+        clock: Clock,
+        soul_path: Path | None = None,
+        session_fields: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self.session_id = session_id
+        self._provider = provider
+        self._store = store
+        self._source = source
+        self._clock = clock
+        self._soul_path = soul_path
+        self._session_fields = dict(session_fields)
+        self._cached_system_prompt: str | None = None
+        self._history: list[ConversationMessage] | None = None
+        self._row_seen = False
+        self._cancel = threading.Event()
+
+    @property
+    def model(self) -> str:
+        """Name of the model that answers."""
+        return self._provider.choice.model
+
+    # ------------------------------------------------------------------------- between two turns
+
+    def bind(
+        self,
+        session_id: str,
+        stored_prompt: str | None,
+        history: Sequence[ConversationMessage] | None,
+    ) -> None:
+        """Say which session the next turn belongs to.
+
+        Args:
+            session_id: The session.
+            stored_prompt: Its ``system_prompt`` as stored; None when it has none yet, or when the
+                session is the same and nothing changed.
+            history: What to go on from; None keeps what is in memory for the same session, and
+                reads another one from the store.
+        """
+        if session_id != self.session_id:
+            self.session_id = session_id
+            self._cached_system_prompt = None
+            self._history = None
+            self._row_seen = False
+        if stored_prompt:
+            self._cached_system_prompt = stored_prompt
+        if history is not None:
+            self._history = list(history)
+        self._row_seen = self._row_seen or bool(stored_prompt) or bool(history)
+
+    def interrupt(self, message: str | None = None) -> None:
+        """Stop the turn that runs now; without one nothing happens. Any thread."""
+        if message:
+            log.info("Interrupted: %s", message)
+        self._cancel.set()
+
+    def release_clients(self) -> None:
+        """Close idle connections; the next turn opens new ones."""
+        self._provider.close()
+
+    def close(self) -> None:
+        """Stop what runs and let go of everything."""
+        self.interrupt()
+        self._provider.close()
+
+    # --------------------------------------------------------------------------------- one turn
+
+    def run_conversation(  # noqa: PLR0913 - the first five are what callers of an agent know
+        self,
+        user_message: str,
+        system_message: str | None = None,
+        conversation_history: Sequence[ConversationMessage] | None = None,
+        task_id: str | None = None,
+        stream_callback: StreamCallback | None = None,
+        *,
+        reasoning_callback: StreamCallback | None = None,
+        persisted_callback: PersistedCallback | None = None,
+    ) -> AgentResult:
+        """Store what the person wrote, ask, store the reply. Blocking; on the turn's own thread.
+
+        Args:
+            user_message: What the person wrote; halves of surrogate pairs become U+FFFD.
+            system_message: Added to the system prompt when that is built, in the first turn.
+            conversation_history: Replaces the history in memory.
+            task_id: Name of the turn for logs.
+            stream_callback: Gets each piece of the reply.
+            reasoning_callback: Gets each piece of the model's thinking.
+            persisted_callback: Gets the id of each stored row, the person's first.
+
+        Returns:
+            How it went. A model that does not answer is a result with ``failed``, as is a session
+            whose row was deleted meanwhile (``error_kind`` is then ``session_gone``).
+
+        Raises:
+            UsageError: The text is blank.
+            StateError: The store failed before the text was stored.
+            BusyError: Likewise, because others hold the store.
+        """
+        cancel = self._cancel = threading.Event()
+        text = clean_text(user_message)
+        if not text.strip():
+            raise UsageError(
+                "There is nothing to send.", "The message is blank.", "Write something."
+            )
+        set_current_session_id(self.session_id)
+        log.debug("Turn %s of %s begins", task_id or "", self.session_id)
+        if conversation_history is not None:
+            self._history = list(conversation_history)
+        writer = _RowWriter(self._store, self.session_id, persisted_callback)
+        try:
+            prompt, history = self._prepare(system_message)
+            writer.write("user", text)
+        except NotFoundError:
+            return failed_result(
+                self.session_id, gone_error(self.session_id), "session_gone", self._history or []
+            )
+        history.append({"role": "user", "content": without_memory(text)})
+        request = ChatRequest(
+            self.model, wire_messages(prompt, history), self._provider.choice.max_tokens
+        )
+        reply = ask(self._provider, request, cancel, stream_callback, reasoning_callback)
+        return self._conclude(reply, writer, history)
+
+    def _prepare(self, system_message: str | None) -> tuple[str, list[ConversationMessage]]:
+        """The prompt and the history of this turn; makes the row when there is none yet."""
+        row = self._store.get_session(self.session_id)
+        if row is None and self._row_seen:
+            raise NotFoundError("The session is gone.")
+        prompt = self._cached_system_prompt or (row and row.get("system_prompt"))
+        if not prompt:
+            prompt = build_system_prompt(self._clock.now(), self._soul_path, system_message)
+            prompt = clean_text(prompt)
+        if row is None:
+            fields = {"model": self.model, **self._session_fields}
+            self._store.create_session(
+                self.session_id, self._source, system_prompt=prompt, **fields
+            )
+        elif not row.get("system_prompt"):
+            self._store.update_system_prompt(self.session_id, prompt)
+        if self._history is None:
+            self._history = self._store.get_messages_as_conversation(self.session_id)
+        self._row_seen = True
+        self._cached_system_prompt = str(prompt)
+        return self._cached_system_prompt, self._history
+
+    def _conclude(
+        self, reply: Reply, writer: "_RowWriter", history: list[ConversationMessage]
+    ) -> AgentResult:
+        """Store what came and say how it went."""
+        text = without_memory(reply.text)
+        reason = reply.finished.finish_reason if reply.finished else INTERRUPTED
+        lost: HermesError | None = None
+        if text:
+            try:
+                self._still_there()
+                writer.write(
+                    "assistant",
+                    reply.text,
+                    finish_reason=reason,
+                    reasoning=reply.reasoning or None,
+                )
+            except NotFoundError:
+                lost = gone_error(self.session_id)
+            except HermesError as error:
+                log.exception("The reply could not be stored")
+                lost = error
+            else:
+                history.append({"role": "assistant", "content": text, "finish_reason": reason})
+        self._count_tokens(reply)
+        return finished_result(self.session_id, reply, history, writer.ids, lost)
+
+    def _still_there(self) -> None:
+        if self._store.get_session(self.session_id) is None:
+            raise NotFoundError("The session is gone.")
+
+    def _count_tokens(self, reply: Reply) -> None:
+        used = reply.finished
+        if used is None or not (used.input_tokens or used.output_tokens):
+            return
+        choice = self._provider.choice
+        try:
+            self._still_there()
+            self._store.update_token_counts(
+                self.session_id,
+                input_tokens=max(0, used.input_tokens - used.cache_read_tokens),
+                output_tokens=used.output_tokens,
+                cache_read_tokens=used.cache_read_tokens,
+                model=choice.model,
+                billing_provider=choice.provider,
+                billing_base_url=choice.base_url or None,
+                api_call_count=1,
+            )
+        except HermesError as error:
+            # The reply is stored; a missing figure must not make it look lost.
+            log.warning("Token counts of %s were not stored: %s", self.session_id, error.title)
+
+
+class _RowWriter:
+    """Appends the rows of one turn and remembers their ids."""
+
+    def __init__(
+        self, store: SessionDB, session_id: str, persisted: PersistedCallback | None
+    ) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._persisted = persisted
+        self.ids: list[int] = []
+
+    def write(self, role: str, content: str, **fields: Any) -> None:
+        """Append a row.
+
+        Raises:
+            NotFoundError: The session's row is gone.
+            HermesError: The store failed.
+        """
+        row_id = self._store.append_message(self._session_id, role, content, **fields)
+        self.ids.append(row_id)
+        if self._persisted is not None:
+            try:
+                self._persisted(row_id)
+            except Exception:
+                log.exception("A listener to stored rows failed")

@@ -1,0 +1,92 @@
+"""One question to the provider, and what came of it."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.types import (
+    CancelSignal,
+    ChatRequest,
+    Finished,
+    ReasoningDelta,
+    StreamCallback,
+    TextDelta,
+)
+from hermes_desktop.core.errors import ProviderError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Reply:
+    """What the provider gave.
+
+    Attributes:
+        finished: The closing event, None when the reply is not whole.
+        error: Why it is not whole, None when it is or when the person stopped it.
+    """
+
+    finished: Finished | None = None
+    error: ProviderError | None = None
+    _text: list[str] = field(default_factory=list)
+    _reasoning: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """All text that came."""
+        return "".join(self._text)
+
+    @property
+    def reasoning(self) -> str:
+        """All thinking that came."""
+        return "".join(self._reasoning)
+
+    def take(self, event: TextDelta | ReasoningDelta | Finished) -> None:
+        """Note what one event says."""
+        if isinstance(event, TextDelta):
+            self._text.append(event.text)
+        elif isinstance(event, ReasoningDelta):
+            self._reasoning.append(event.text)
+        else:
+            self.finished = event
+
+
+def ask(
+    provider: ChatProvider,
+    request: ChatRequest,
+    cancel: CancelSignal,
+    on_text: StreamCallback | None = None,
+    on_reasoning: StreamCallback | None = None,
+) -> Reply:
+    """Ask once and gather the reply. Blocking; never raises :class:`ProviderError`."""
+    tell_text = _guarded(on_text)
+    tell_reasoning = _guarded(on_reasoning)
+    reply = Reply()
+    try:
+        for event in provider.stream(request, cancel=cancel):
+            reply.take(event)
+            if isinstance(event, TextDelta):
+                tell_text(event.text)
+            elif isinstance(event, ReasoningDelta):
+                tell_reasoning(event.text)
+    except ProviderError as error:
+        reply.error = error
+    return reply
+
+
+def _guarded(callback: StreamCallback | None) -> Callable[[str], None]:
+    """A listener that fails is logged once and asked no more: the reply matters more than it."""
+    broken = callback is None
+
+    def tell(text: str) -> None:
+        nonlocal broken
+        if broken or callback is None:
+            return
+        try:
+            callback(text)
+        except Exception:
+            broken = True
+            log.exception("A listener to the reply failed")
+
+    return tell

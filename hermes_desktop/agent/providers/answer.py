@@ -1,0 +1,192 @@
+"""Reads the answer to one call: a stream, a whole reply, or a refusal."""
+
+import time
+from collections.abc import Iterator, Mapping
+
+from hermes_desktop.agent.providers.base import TimeOuts
+from hermes_desktop.agent.providers.completion import (
+    CompletionReader,
+    EndpointError,
+    NotACompletionError,
+    encode_json,
+)
+from hermes_desktop.agent.providers.failures import CallFailedError, Failures, Refusal
+from hermes_desktop.agent.providers.http_call import End, Head, HttpCall, Item
+from hermes_desktop.agent.providers.sse import LineTooLongError, SseParser
+from hermes_desktop.agent.types import (
+    CancelSignal,
+    Finished,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+)
+
+TICK_S = 0.05
+"""How often a waiting thread looks whether it should give up."""
+
+_ERROR_BODY = 64 * 1024
+_WHOLE_BODY = 32 * 1024 * 1024
+
+
+class Answer:
+    """Reads one answer to its end.
+
+    Attributes:
+        ended: Nothing more comes, and the connection may carry another request.
+    """
+
+    def __init__(
+        self, call: HttpCall, timeouts: TimeOuts, failures: Failures, cancel: CancelSignal
+    ) -> None:
+        self._call = call
+        self._timeouts = timeouts
+        self._failures = failures
+        self._cancel = cancel
+        self._reader = CompletionReader()
+        self._begun = False
+        self.ended = False
+
+    def events(self) -> Iterator[StreamEvent]:
+        """The events of the reply; ends early when cancelled."""
+        deadline = time.monotonic() + self._timeouts.first_byte
+        head = self._next(deadline)
+        if not isinstance(head, Head):
+            return
+        content_type = head.headers.get("content-type", "")
+        if not 200 <= head.status < 300:  # noqa: PLR2004
+            body = self._rest(b"", _ERROR_BODY, strict=False)
+            if self._cancel.is_set():
+                return
+            location = head.headers.get("location", "")
+            raise self._failures.refused(
+                Refusal(head.status, body, content_type, head.wait_s, location)
+            )
+        yield from self._reply(deadline, content_type)
+
+    def _reply(self, deadline: float, content_type: str) -> Iterator[StreamEvent]:
+        start = b""
+        while not start.lstrip():
+            piece = self._next(deadline)
+            if not isinstance(piece, bytes):
+                if not self._cancel.is_set():
+                    raise self._failures.broken("the answer is empty")
+                return
+            start += piece
+        # By its first character, as servers name all kinds of content types.
+        if start.lstrip()[:1] in b"{[":
+            yield from self._whole(start, content_type)
+        elif start.lstrip()[:1] == b"<":
+            raise self._failures.nonsense("HTML", start, content_type)
+        else:
+            yield from self._streamed(start)
+
+    def _whole(self, start: bytes, content_type: str) -> Iterator[StreamEvent]:
+        body = self._rest(start, _WHOLE_BODY)
+        if self._cancel.is_set():
+            return
+        try:
+            yield from list(self._reader.take_whole(body))
+        except EndpointError as error:
+            raise self._inner_error(error) from error
+        except NotACompletionError as error:
+            raise self._failures.nonsense(str(error), body, content_type) from error
+
+    def _streamed(self, start: bytes) -> Iterator[TextDelta | ReasoningDelta | Finished]:
+        parser = SseParser()
+        piece: bytes | None = start
+        while piece is not None:
+            yield from self._decoded(parser, piece)
+            piece = None if self._reader.done else self._following()
+        if self._cancel.is_set() and not self._reader.complete:
+            return
+        if not self._reader.done:
+            yield from self._decoded(parser, None)
+        if not self._reader.complete:
+            raise self._failures.broken("the stream ended in the middle")
+        self._drain()
+        yield self._reader.finished()
+
+    def _decoded(
+        self, parser: SseParser, piece: bytes | None
+    ) -> Iterator[TextDelta | ReasoningDelta]:
+        try:
+            for data in parser.end() if piece is None else parser.feed(piece):
+                yield from self._reader.take(data)
+                if self._reader.done:
+                    return
+        except EndpointError as error:
+            raise self._inner_error(error) from error
+        except NotACompletionError as error:
+            if not self._reader.complete:
+                cut = piece is None
+                reason = (
+                    "the stream ended in the middle" if cut else f"a piece is damaged ({error})"
+                )
+                raise self._failures.broken(reason) from error
+        except LineTooLongError as error:
+            raise self._failures.broken(f"a line has no end ({error})", again=False) from error
+
+    def _following(self) -> bytes | None:
+        """The next piece of a stream; None at its end, when cancelled, or when all is said."""
+        complete = self._reader.complete
+        seconds = self._timeouts.after_end if complete else self._timeouts.between
+        try:
+            piece = self._next(time.monotonic() + seconds)
+        except CallFailedError:
+            if complete:
+                return None
+            raise
+        return piece if isinstance(piece, bytes) else None
+
+    def _inner_error(self, error: EndpointError) -> CallFailedError:
+        inner = error.payload.get("error")
+        code = inner.get("code") if isinstance(inner, Mapping) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else None  # noqa: PLR2004
+        return self._failures.refused(Refusal(status, encode_json(error.payload)))
+
+    def _rest(self, start: bytes, limit: int, *, strict: bool = True) -> bytes:
+        body = bytearray(start)
+        deadline = time.monotonic() + self._timeouts.between
+        try:
+            while len(body) < limit and isinstance(piece := self._next(deadline), bytes):
+                body += piece
+        except CallFailedError:
+            # Half an error message is still the message.
+            if strict:
+                raise
+        return bytes(body[:limit])
+
+    def _drain(self) -> None:
+        """Take the end of the answer if it is there, so that the connection can be used again."""
+        deadline = time.monotonic() + TICK_S * 4
+        try:
+            while not self.ended and isinstance(self._next(deadline), bytes):
+                pass
+        except CallFailedError:
+            return
+
+    def _next(self, deadline: float) -> Item | None:
+        """The next thing that came: None when cancelled, the end, or an error raised."""
+        while not self._cancel.is_set():
+            left = deadline - time.monotonic()
+            item = self._call.take(min(TICK_S, left))
+            if isinstance(item, CallFailedError):
+                raise item
+            if isinstance(item, End):
+                self.ended = True
+                return item
+            if item is not None:
+                self._begun = self._begun or isinstance(item, bytes)
+                return item
+            if left <= 0:
+                raise self._too_slow()
+        return None
+
+    def _too_slow(self) -> CallFailedError:
+        if self._begun:
+            return self._failures.broken("no more of it came for a long time", again=False)
+        return self._failures.unreachable(
+            f"it took the request and did not answer within {self._timeouts.first_byte:g} s",
+            "Check whether the model is still loading, or ask a faster one.",
+            again=False,
+        )

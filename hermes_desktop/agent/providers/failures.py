@@ -1,0 +1,263 @@
+"""What went wrong with a call, in words for a person, and whether asking again makes sense."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.core.errors import (
+    BrokenStreamError,
+    CannotReachError,
+    ModelRefusedError,
+    ProviderError,
+    TooLongError,
+)
+from hermes_desktop.core.log_setup import SecretRedactor
+
+SHOWN = 300
+"""How many characters of a foreign text are shown."""
+
+_TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
+_TOO_LONG_WORDS = re.compile(
+    r"context[ _](length|window|size)|maximum (context|prompt)|too many (input )?tokens"
+    r"|(prompt|input|request|conversation) is too (long|large)|reduce the length",
+    re.IGNORECASE,
+)
+_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+")
+_KEY_LENGTH = 4
+
+_NO_KEY = "Set model.api_key in config.yaml, best as ${NAME} with the value in .env."
+_BAD_KEY = (
+    "{name} refused the key.",
+    "Put a valid key where the present one stands (config.yaml or .env), one that may use this model.",
+)
+_OTHER_REFUSAL = (
+    "{name} refused the request.",
+    "Read what it answered; it may not know a setting of this model.",
+)
+_REFUSALS = {
+    401: _BAD_KEY,
+    403: _BAD_KEY,
+    402: (
+        "The account at {name} has no credit left.",
+        "Add credit there, or choose another model.",
+    ),
+    404: (
+        "“{model}” was not found.",
+        "Check the model's name and model.base_url in config.yaml (it usually ends in /v1).",
+    ),
+}
+
+
+class CallFailedError(Exception):
+    """One attempt failed. Stays inside the provider, which decides what becomes of it.
+
+    Attributes:
+        error: What a person is told in the end.
+        again: Whether another attempt may go better.
+        wait_s: How long the endpoint asked us to wait, in seconds; None when it did not.
+        said: What the endpoint said, as it came: to be looked into, never shown.
+    """
+
+    def __init__(
+        self,
+        error: ProviderError,
+        *,
+        again: bool = False,
+        wait_s: float | None = None,
+        said: str = "",
+    ) -> None:
+        super().__init__(error.title)
+        self.error = error
+        self.again = again
+        self.wait_s = wait_s
+        self.said = said
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that is no reply.
+
+    Attributes:
+        status: HTTP status, None for an error inside a stream.
+        body: Its first bytes.
+        content_type: As sent, "" when missing.
+        wait_s: From ``Retry-After``, seconds.
+        location: From ``Location``, for redirects.
+    """
+
+    status: int | None
+    body: bytes
+    content_type: str = ""
+    wait_s: float | None = None
+    location: str = ""
+
+    @property
+    def is_web_page(self) -> bool:
+        """Whether it is meant for a browser."""
+        start = self.body.lstrip()[:15].lower()
+        return "text/html" in self.content_type.lower() or start.startswith(
+            (b"<!doctype", b"<html")
+        )
+
+
+class Failures:
+    """Makes errors for one endpoint; no text it gives holds the key.
+
+    Args:
+        choice: The endpoint.
+        redactor: Removes secrets of known shapes and those it was told.
+    """
+
+    def __init__(self, choice: ModelChoice, redactor: SecretRedactor) -> None:
+        self._choice = choice
+        self._redactor = redactor
+        self.host = urlsplit(choice.base_url).netloc.rpartition("@")[2] or choice.provider
+
+    def clean(self, text: str) -> str:
+        """Foreign text, fit to be shown: no secrets, one line, not long."""
+        key = self._choice.api_key
+        if key and len(key) >= _KEY_LENGTH:
+            text = text.replace(key, "[secret]")
+        text = " ".join(_CONTROL.sub(" ", self._redactor.clean(text)).split())
+        return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+    def unreachable(self, reason: str, hint: str = "", *, again: bool = True) -> CallFailedError:
+        """Nobody answered at all."""
+        return CallFailedError(
+            CannotReachError(
+                "The model cannot be reached.",
+                f"{self.host}: {self.clean(reason)}.",
+                hint
+                or "Check that the server runs, the network, and model.base_url in config.yaml.",
+            ),
+            again=again,
+        )
+
+    def broken(self, reason: str, *, again: bool = True) -> CallFailedError:
+        """The answer began and is no whole reply."""
+        return CallFailedError(
+            BrokenStreamError(
+                "The reply broke off.",
+                f"{self.host}: {self.clean(reason)}.",
+                "Send the message again; if it happens often, look at the server's own log.",
+            ),
+            again=again,
+        )
+
+    def refused(self, refusal: Refusal) -> CallFailedError:
+        """The endpoint answered, and it was no reply."""
+        said, codes = _said(refusal.body)
+        status = refusal.status
+        if _is_too_long(status, said, codes):
+            return CallFailedError(self._too_long(said, status))
+        if refusal.is_web_page and (status is None or status < 500):  # noqa: PLR2004
+            return CallFailedError(self._web_page(status))
+        error = self._refusal(refusal, said, codes)
+        again = status in _AGAIN and not codes & _NO_MONEY
+        return CallFailedError(error, again=again, wait_s=refusal.wait_s, said=said)
+
+    def nonsense(self, reason: str, body: bytes, content_type: str) -> CallFailedError:
+        """The endpoint said yes and sent something else."""
+        refusal = Refusal(None, body, content_type)
+        if refusal.is_web_page:
+            return CallFailedError(self._web_page(None))
+        return self.broken(f"it sent something that is no reply: {reason}", again=False)
+
+    def _refusal(self, refusal: Refusal, said: str, codes: frozenset[str]) -> ModelRefusedError:
+        status = refusal.status
+        answer = "a web page" if refusal.is_web_page else self.clean(said)
+        detail = _answered(self.host, status, answer)
+        title, hint = self._words(status, codes, refusal)
+        return ModelRefusedError(title, detail, hint, status=status)
+
+    def _words(
+        self, status: int | None, codes: frozenset[str], refusal: Refusal
+    ) -> tuple[str, str]:
+        name = self._choice.provider
+        if codes & _NO_MONEY:
+            status = 402
+        if status is not None and 300 <= status < 400:  # noqa: PLR2004
+            return "The address of the model has moved.", self._moved(refusal.location)
+        if status is not None and status >= 500:  # noqa: PLR2004
+            return f"{name} has a problem of its own.", "Try again in a while."
+        if status == 429:  # noqa: PLR2004
+            return f"{name} takes no more requests just now.", _later(refusal.wait_s)
+        if status in {401, 403} and self._choice.api_key is None:
+            return f"{name} wants a key.", _NO_KEY
+        title, hint = _REFUSALS.get(status or 0, _OTHER_REFUSAL)
+        return title.format(name=name, model=self._choice.model), hint
+
+    def _moved(self, location: str) -> str:
+        where = self.clean(location) or "another address"
+        return (
+            f"It points to {where}. If you trust it, set it as model.base_url in config.yaml; "
+            "a key is never sent on by itself."
+        )
+
+    def _too_long(self, said: str, status: int | None) -> TooLongError:
+        return TooLongError(
+            "The conversation is too long for this model.",
+            _answered(self.host, status, self.clean(said)),
+            "Start a new session, or choose a model with a larger context.",
+            status=status,
+        )
+
+    def _web_page(self, status: int | None) -> ModelRefusedError:
+        return ModelRefusedError(
+            "This address answers with a web page.",
+            _answered(self.host, status, "HTML, where a model's reply was expected"),
+            "Correct model.base_url in config.yaml; the address usually ends in /v1.",
+            status=status,
+        )
+
+
+def _answered(host: str, status: int | None, said: str) -> str:
+    code = f" (status {status})" if status is not None else ""
+    return f"{host} answered{code}: {said.rstrip('.') or 'nothing'}."
+
+
+def _later(wait_s: float | None) -> str:
+    if wait_s is None or wait_s < 1:
+        return "Wait a moment and send the message again."
+    return f"Wait {round(wait_s)} seconds and send the message again."
+
+
+def _is_too_long(status: int | None, said: str, codes: frozenset[str]) -> bool:
+    if codes & _TOO_LONG_CODES:
+        return True
+    return status == 413 or (  # noqa: PLR2004
+        status in {None, 400, 422} and _TOO_LONG_WORDS.search(said) is not None
+    )
+
+
+def _said(body: bytes) -> tuple[str, frozenset[str]]:
+    """The message of an error answer, and every code and type it names."""
+    text = body.decode("utf-8", "replace")
+    try:
+        payload = json.loads(text)
+    except (ValueError, RecursionError):
+        return text, frozenset()
+    # Some endpoints wrap the error in a list, some name it "detail".
+    if isinstance(payload, list) and payload:
+        payload = payload[0]
+    if not isinstance(payload, Mapping):
+        return text, frozenset()
+    error = payload.get("error") or payload.get("detail") or payload
+    if not isinstance(error, Mapping):
+        return str(error), frozenset()
+    message = error.get("message") or error.get("msg") or error.get("detail") or text
+    codes = frozenset(str(error[name]) for name in ("code", "type") if error.get(name))
+    return _with_cause(str(message), error), codes
+
+
+def _with_cause(message: str, error: Mapping[str, Any]) -> str:
+    # Routers put what the real endpoint said beside their own general sentence.
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return f"{message} ({raw})" if isinstance(raw, str) and raw not in message else message

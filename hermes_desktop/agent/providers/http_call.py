@@ -1,0 +1,230 @@
+"""One HTTP request on a thread of its own, so that whoever waits for it can walk away at once.
+
+A blocking read cannot be interrupted in any other way: closing a socket does not wake the thread
+that reads from it. Here the reading thread is woken by shutting the socket down; a thread that
+hangs where there is no socket yet (name lookup, connecting) is left to its own time-out and sends
+nothing afterwards.
+"""
+
+import contextlib
+import email.utils
+import logging
+import queue
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from hermes_desktop.agent.providers.failures import CallFailedError, Failures
+
+log = logging.getLogger(__name__)
+
+_WAITING_PIECES = 256
+_TICK_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Status and header fields of an answer."""
+
+    status: int
+    headers: Mapping[str, str]
+
+    @property
+    def wait_s(self) -> float | None:
+        """``Retry-After`` in seconds from now, None when it is missing or nonsense."""
+        return _retry_after(self.headers.get("retry-after", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The answer ended as announced."""
+
+
+Item = Head | bytes | End | CallFailedError
+
+
+class _GivenUpError(Exception):
+    """Nobody waits for this request any more."""
+
+
+class Wire:
+    """Connections to one endpoint, used by one call at a time.
+
+    Args:
+        connect_s: How long connecting may take, seconds.
+        write_s: How long one write may take, seconds.
+        direct: Pass over the proxies named in the environment.
+        tls: Context for HTTPS.
+        transport: In place of the network.
+    """
+
+    def __init__(
+        self,
+        *,
+        connect_s: float,
+        write_s: float,
+        direct: bool,
+        tls: ssl.SSLContext,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        # Waiting for bytes is bounded by whoever reads the queue, which knows what it waits for.
+        timeout = httpx.Timeout(None, connect=connect_s, write=write_s)
+        self.client = httpx.Client(
+            timeout=timeout, trust_env=not direct, verify=tls, transport=transport
+        )
+        self.given_up = threading.Event()
+        self._sockets: set[socket.socket] = set()
+        self._lock = threading.Lock()
+
+    def noticed(self, event: str, info: Mapping[str, Any]) -> None:
+        """Hear of the transport's steps; remember the sockets it opens."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            found = info["return_value"].get_extra_info("socket")
+            if isinstance(found, socket.socket):
+                with self._lock:
+                    self._sockets.add(found)
+        if self.given_up.is_set() and event.endswith((".started", "connect_tcp.complete")):
+            raise _GivenUpError
+
+    def give_up(self) -> None:
+        """Wake whoever reads from these connections. From any thread, never blocks."""
+        self.given_up.set()
+        with self._lock:
+            sockets = tuple(self._sockets)
+        for each in sockets:
+            # Not the method of SSLSocket: that one takes the TLS state away from the reader.
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(each, socket.SHUT_RDWR)
+
+
+class HttpCall:
+    """A POST that runs on a daemon thread; what comes is taken with :meth:`take`."""
+
+    def __init__(
+        self, wire: Wire, url: str, headers: Mapping[str, str], body: bytes, failures: Failures
+    ) -> None:
+        self._wire = wire
+        self._failures = failures
+        self._items: queue.Queue[Item] = queue.Queue(_WAITING_PIECES)
+        self._request = (url, dict(headers), body)
+        threading.Thread(target=self._run, name="model-call", daemon=True).start()
+
+    def take(self, seconds: float) -> Item | None:
+        """The next thing that came, or None when nothing came in time."""
+        try:
+            return self._items.get(timeout=max(0.0, seconds))
+        except queue.Empty:
+            return None
+
+    def give_up(self) -> None:
+        """Let the thread end; its connections are closed. Never blocks."""
+        self._wire.give_up()
+
+    def _run(self) -> None:
+        try:
+            self._exchange()
+        except _GivenUpError:
+            log.debug("A request was given up before it was sent")
+        except Exception as error:  # noqa: BLE001 - told to whoever waits
+            if not self._wire.given_up.is_set():
+                self._put(_told(error, self._failures))
+        finally:
+            if self._wire.given_up.is_set():
+                self._wire.client.close()
+
+    def _exchange(self) -> None:
+        url, headers, body = self._request
+        extensions = {"trace": self._wire.noticed}
+        with self._wire.client.stream(
+            "POST", url, headers=headers, content=body, extensions=extensions
+        ) as response:
+            self._put(Head(response.status_code, response.headers))
+            for piece in response.iter_bytes():
+                self._put(piece)
+        self._put(End())
+
+    def _put(self, item: Item) -> None:
+        while not self._wire.given_up.is_set():
+            with contextlib.suppress(queue.Full):
+                self._items.put(item, timeout=_TICK_S)
+                return
+        raise _GivenUpError
+
+
+def _told(error: Exception, failures: Failures) -> CallFailedError:
+    """A transport's exception in words. Its own text is used only where it cannot hold the key."""
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLError):
+            return _told_of_tls(cause, failures)
+        if isinstance(cause, socket.gaierror):
+            return failures.unreachable(f"there is no such host ({cause.strerror})")
+        if isinstance(cause, ConnectionRefusedError):
+            return failures.unreachable("nothing accepts connections there (connection refused)")
+    if isinstance(error, httpx.ReadError | httpx.WriteError | httpx.RemoteProtocolError):
+        return failures.broken("the connection was closed before the reply was whole")
+    if isinstance(error, httpx.DecodingError):
+        return failures.broken("the answer cannot be decompressed", again=False)
+    return _told_of_connecting(error, failures)
+
+
+def _told_of_tls(error: ssl.SSLError, failures: Failures) -> CallFailedError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return failures.unreachable(
+            f"its certificate is not accepted ({error.verify_message})",
+            "Correct the address, or name the certificate authority in SSL_CERT_FILE.",
+            again=False,
+        )
+    return failures.unreachable(
+        f"no encrypted connection came about ({error.reason or error})",
+        "Check whether the address in model.base_url should begin with http or https.",
+        again=False,
+    )
+
+
+def _told_of_connecting(error: Exception, failures: Failures) -> CallFailedError:
+    if isinstance(error, httpx.ProxyError):
+        return failures.unreachable(
+            f"the proxy does not let us through ({error})",
+            "Check HTTPS_PROXY and NO_PROXY in the environment.",
+            again=False,
+        )
+    if isinstance(error, httpx.TimeoutException):
+        return failures.unreachable("connecting took too long")
+    if isinstance(error, httpx.ConnectError):
+        return failures.unreachable(f"no connection came about ({error})")
+    # What is left is about the request itself and may quote its headers.
+    log.error("A model call failed with %s", type(error).__name__)
+    return failures.unreachable(
+        f"the request could not be sent ({type(error).__name__})",
+        "Check model.base_url and the key for characters that do not belong there.",
+        again=False,
+    )
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = current.__cause__ or current.__context__
+    return chain
+
+
+def _retry_after(value: str) -> float | None:
+    value = value.strip()
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    return seconds if 0 <= seconds < float("inf") else 0.0 if seconds < 0 else None

@@ -1,0 +1,53 @@
+"""What the model is told before anything else: built once per session, then repeated as stored."""
+
+import logging
+from datetime import datetime
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+SOUL_LIMIT = 20_000
+"""How many characters of SOUL.md are used."""
+
+DEFAULT_IDENTITY = (
+    "You are Hermes, a personal assistant on the computer of the person you talk with. "
+    "Answer in their language, in plain words, as briefly as the matter allows. "
+    "Say so when you do not know something or cannot do it. "
+    "Use Markdown where it helps reading: lists, tables, fenced code with the language named."
+)
+
+
+def build_system_prompt(now: datetime, soul_path: Path | None, context: str | None = None) -> str:
+    """Compose the prompt of a new session. Blocking: reads one file.
+
+    Args:
+        now: Local time; the day goes into the prompt.
+        soul_path: The person's own description of the assistant, or None.
+        context: What the caller adds for this session.
+    """
+    parts = [read_identity(soul_path), (context or "").strip(), _date_line(now)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def read_identity(soul_path: Path | None) -> str:
+    """Text of SOUL.md, cut at :data:`SOUL_LIMIT`; our own text when there is none to read."""
+    if soul_path is None or not soul_path.is_file():
+        return DEFAULT_IDENTITY
+    try:
+        with soul_path.open(encoding="utf-8-sig", errors="replace") as stream:
+            text = stream.read(SOUL_LIMIT + 1)
+    except OSError as error:
+        log.warning("%s cannot be read (%s); the default identity is used", soul_path, error)
+        return DEFAULT_IDENTITY
+    if len(text) > SOUL_LIMIT:
+        log.warning("%s is cut after %d characters", soul_path, SOUL_LIMIT)
+        text = text[:SOUL_LIMIT]
+    # SQLite takes NUL, but other readers of the column end there.
+    return text.replace("\x00", "").strip() or DEFAULT_IDENTITY
+
+
+def _date_line(now: datetime) -> str:
+    # The day only: the prompt stays the same for the whole session. Names of days and months do
+    # not depend on the locale, so that the text is the same for every process.
+    day = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+    return f"This session began on {day[now.weekday()]}, {now:%Y-%m-%d}."

@@ -1,0 +1,89 @@
+"""How a turn went, put into the words of :class:`AgentResult`."""
+
+from collections.abc import Sequence
+
+from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.types import AgentResult, ConversationMessage
+from hermes_desktop.core.errors import HermesError, NotFoundError
+
+
+def gone_error(session_id: str) -> NotFoundError:
+    """The row was deleted while we went on with it."""
+    return NotFoundError(
+        "This session is no longer there.",
+        f"Another program deleted {session_id}.",
+        "Start a new session; what you typed is kept.",
+    )
+
+
+def failed_result(
+    session_id: str, error: HermesError, kind: str, history: Sequence[ConversationMessage]
+) -> AgentResult:
+    """A turn that ended before the model was asked."""
+    result = _base(session_id, history, [])
+    result.update(failed=True, turn_exit_reason=kind)
+    _add_error(result, error, kind)
+    return result
+
+
+def finished_result(
+    session_id: str,
+    reply: Reply,
+    history: Sequence[ConversationMessage],
+    written: list[int],
+    lost: HermesError | None,
+) -> AgentResult:
+    """A turn in which the model was asked.
+
+    Args:
+        session_id: The session.
+        reply: What came.
+        history: The history in memory after the turn.
+        written: Ids of the rows it stored.
+        lost: Why the reply could not be stored, None when it was or when there was none.
+    """
+    result = _base(session_id, history, written)
+    result.update(api_calls=1, final_response=reply.text, last_reasoning=reply.reasoning or None)
+    whole = reply.finished is not None
+    result["partial"] = not whole and bool(reply.text)
+    if reply.finished is not None:
+        result["input_tokens"] = reply.finished.input_tokens
+        result["output_tokens"] = reply.finished.output_tokens
+    if lost is not None:
+        kind = "session_gone" if isinstance(lost, NotFoundError) else "state"
+        result.update(failed=True, turn_exit_reason=kind)
+        _add_error(result, lost, kind)
+    elif reply.error is not None:
+        result.update(failed=True, turn_exit_reason="provider_error")
+        _add_error(result, reply.error, reply.error.kind)
+    elif whole:
+        result.update(completed=True, turn_exit_reason="completed")
+    else:
+        result.update(interrupted=True, turn_exit_reason="interrupted")
+    return result
+
+
+def _base(
+    session_id: str, history: Sequence[ConversationMessage], written: list[int]
+) -> AgentResult:
+    return AgentResult(
+        final_response="",
+        messages=list(history),
+        session_id=session_id,
+        api_calls=0,
+        completed=False,
+        interrupted=False,
+        failed=False,
+        partial=False,
+        error=None,
+        agent_persisted=True,
+        written_message_ids=list(written),
+    )
+
+
+def _add_error(result: AgentResult, error: HermesError, kind: str) -> None:
+    result["error"] = " ".join(part for part in (error.title, error.detail) if part)
+    result["error_kind"] = kind
+    result["error_title"] = error.title
+    result["error_detail"] = error.detail
+    result["error_hint"] = error.hint

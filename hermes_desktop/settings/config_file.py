@@ -1,0 +1,141 @@
+"""config.yaml, read the way the ``hermes`` command reads it. Nothing here writes.
+
+YAML 1.1 rules hold (``on`` is true, ``1:30`` is 90), and of a key that stands twice the last one
+counts, because the file is shared with a program that reads it so.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hermes_desktop.core.errors import ConfigError
+
+Lookup = Callable[[str], str | None]
+"""Value of a named variable, or None; the caller decides which layers are asked."""
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+# The parser written in C has the same rules and is several times faster; not every build has it.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDocument:
+    """What stood in the file when it was read.
+
+    Attributes:
+        data: The decoded mapping; empty when there is no file. Not to be changed.
+        path: Where it was read, for messages.
+    """
+
+    data: Mapping[str, Any]
+    path: Path
+
+
+def read_config(path: Path) -> ConfigDocument:
+    """Read and decode config.yaml. Blocking, may run on any thread.
+
+    Raises:
+        ConfigError: The file is there and cannot be read or understood; the detail names the line
+            where that is known.
+    """
+    text = read_settings_text(path)
+    if text is None:
+        return ConfigDocument({}, path)
+    try:
+        data = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, see above
+    except yaml.YAMLError as error:
+        raise _not_understood(path, _where(error), _reason(error)) from error
+    except (ValueError, RecursionError) as error:
+        # Raised by values that look like a date or a number and are none, and by endless nesting.
+        raise _not_understood(path, "", str(error)) from error
+    if data is None:
+        return ConfigDocument({}, path)
+    if not isinstance(data, dict):
+        raise _not_understood(
+            path, "line 1", f"the file holds a {type(data).__name__}, not a list of names"
+        )
+    return ConfigDocument(data, path)
+
+
+def read_settings_text(path: Path, *, errors: str = "strict") -> str | None:
+    """The text of a settings file without its byte-order mark, None when there is no file.
+
+    Args:
+        path: The file; a symbolic link is followed.
+        errors: What to do with bytes that are not UTF-8, as in ``bytes.decode``.
+
+    Raises:
+        ConfigError: It is no plain file, may not be read, or is not UTF-8.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            # Reading a pipe or a device could block for ever.
+            raise _unreadable(path, "It is not a plain file.")
+        return path.read_bytes().decode("utf-8-sig", errors)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(path, f"{error.strerror or type(error).__name__}.") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(
+            f"{path.name} is not UTF-8 text.",
+            f"{path}, line {line}: the bytes there are no characters.",
+            "Save the file as UTF-8.",
+        ) from error
+
+
+def expand_env(value: str, lookup: Lookup, where: str = "config.yaml") -> str:
+    """Put the values of variables in place of ``${NAME}``.
+
+    Args:
+        value: Text of a setting.
+        lookup: Gives a variable's value.
+        where: What the text is, for the message ("config.yaml, model.api_key").
+
+    Raises:
+        ConfigError: A named variable is not set; the value itself is not shown.
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        found = lookup(match[1])
+        if found is None:
+            raise ConfigError(
+                f"The variable {match[1]} is not set.",
+                f"{where} refers to it as ${{{match[1]}}}.",
+                f"Set {match[1]} in the environment or in .env, or change that setting.",
+            )
+        return found
+
+    return _VARIABLE.sub(replaced, value)
+
+
+def _unreadable(path: Path, reason: str) -> ConfigError:
+    return ConfigError(
+        f"{path.name} cannot be read.",
+        f"{path}: {reason}",
+        "Check what stands there, and its rights.",
+    )
+
+
+def _not_understood(path: Path, where: str, reason: str) -> ConfigError:
+    place = f"{path}, {where}" if where else str(path)
+    return ConfigError(
+        f"{path.name} cannot be understood.",
+        f"{place}: {' '.join(reason.split())}.",
+        "Correct that line; nothing in the file was changed.",
+    )
+
+
+def _where(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    return f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+
+
+def _reason(error: yaml.YAMLError) -> str:
+    reason = getattr(error, "problem", None) or getattr(error, "reason", None)
+    return str(reason) if reason else "it is not YAML"
