@@ -96,7 +96,7 @@ def make_palette(*, dark: bool, accent: str | None = None) -> Palette:
         if dark
         else ("#ffffff", "#f4f4f6", "#ffffff", "#1c1d20")
     )
-    chosen = _readable(accent or ("#7aa8ff" if dark else "#2f6fde"), base, window, dark=dark)
+    chosen = _readable(accent or ("#7aa8ff" if dark else "#2f6fde"), base, dark=dark)
     white_fits = contrast("#ffffff", chosen) >= TEXT_CONTRAST
     return Palette(
         dark=dark,
@@ -109,7 +109,7 @@ def make_palette(*, dark: bool, accent: str | None = None) -> Palette:
         separator=mix(text, base, _SEPARATOR_SHARE),
         accent=chosen,
         accent_text="#ffffff" if white_fits else "#101114",
-        warning="#ffb454" if dark else "#a85800",
+        warning="#ffb454" if dark else "#b25e00",
         error="#ff8a80" if dark else "#c62828",
         ok="#6fd39b" if dark else "#1b7f4b",
         user_block=mix(chosen, base, 0.10),
@@ -229,12 +229,12 @@ def _system_accent(app: QApplication) -> str | None:
     return None if known_default or not colour.isValid() else colour.name()
 
 
-def _readable(colour: str, base: str, window: str, *, dark: bool) -> str:
-    """Move a colour towards the text's side until it can be read on both backgrounds."""
+def _readable(colour: str, base: str, *, dark: bool) -> str:
+    """Move a colour towards the text's side until it can be read on the base."""
     towards = "#ffffff" if dark else "#000000"
     for step in range(20):
         candidate = mix(towards, colour, step * 0.05)
-        if min(contrast(candidate, base), contrast(candidate, window)) >= TEXT_CONTRAST:
+        if contrast(candidate, base) >= TEXT_CONTRAST:
             return candidate
     return towards
 

@@ -1,0 +1,216 @@
+"""The Qt application and its loop: how both are set up, and what watches over them."""
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import qasync
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QMessageLogContext,
+    QObject,
+    Qt,
+    QTimerEvent,
+    QtMsgType,
+    Signal,
+    qInstallMessageHandler,
+)
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+from typing_extensions import override
+
+from hermes_desktop import __version__
+from hermes_desktop.ui.resource_files import plain_icon
+
+log = logging.getLogger(__name__)
+qt_log = logging.getLogger("hermes_desktop.qt")
+
+SLOW_CALLBACK_S = 0.05
+_QT_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+
+
+def create_application(argv: Sequence[str]) -> QApplication:
+    """Make the one ``QApplication`` with our names; the program ends only when asked to."""
+    QGuiApplication.setDesktopFileName("hermes-desktop")
+    app = QApplication(list(argv))
+    app.setApplicationName("hermes-desktop")
+    app.setApplicationDisplayName("Hermes")
+    app.setApplicationVersion(__version__)
+    app.setQuitOnLastWindowClosed(False)
+    app.setWindowIcon(plain_icon("hermes-desktop", (16, 24, 32, 48, 64, 128, 256)))
+    return app
+
+
+class QuitFilter(QObject):
+    """Turns every request of the system to quit into a signal; the loop must not just stop.
+
+    ``QApplication.quit`` would end the loop before the clean-up ran.
+    """
+
+    quit_requested = Signal()
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        app.installEventFilter(self)
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Quit:
+            self.quit_requested.emit()
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
+
+
+class LoopWatchdog:
+    """Notices when a callback of the loop holds the main thread, and where it was then.
+
+    A thread sleeps until a callback begins and looks again after the limit; while nothing runs
+    it does not wake at all.
+
+    Args:
+        limit_s: Seconds a callback may take before it is reported.
+        report: Gets the seconds it took and the stack as text ("" when it was missed); called
+            on the main thread.
+    """
+
+    def __init__(
+        self,
+        *,
+        limit_s: float = SLOW_CALLBACK_S,
+        report: Callable[[float, str], None] | None = None,
+    ) -> None:
+        self._limit_s = limit_s
+        self._report = report or _log_slow_callback
+        self._main = threading.get_ident()
+        self._began = threading.Event()
+        self._since = 0.0
+        self._stack = ""
+        self._depth = 0
+        self._closed = False
+        self._thread = threading.Thread(target=self._watch, name="loop-watchdog", daemon=True)
+        self._thread.start()
+
+    def enter(self) -> None:
+        """A callback begins."""
+        self._depth += 1
+        if self._depth == 1:
+            self._stack = ""
+            self._since = time.monotonic()
+            self._began.set()
+
+    def leave(self) -> None:
+        """It ended; reports it when it took too long."""
+        self._depth -= 1
+        if self._depth:
+            return
+        self._began.clear()
+        took, self._since = time.monotonic() - self._since, 0.0
+        if took > self._limit_s:
+            stack, self._stack = self._stack, ""
+            self._report(took, stack)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed = True
+        self._began.set()
+        self._thread.join(timeout=1.0)
+
+    def _watch(self) -> None:
+        pause = threading.Event()
+        while True:
+            self._began.wait()
+            if self._closed:
+                return
+            since = self._since
+            pause.wait(self._limit_s)
+            if since == 0.0 or self._since != since:
+                continue
+            frame = sys._current_frames().get(self._main)  # noqa: SLF001 - the documented way
+            if frame is not None:
+                self._stack = "".join(traceback.format_stack(frame))
+            while self._since == since:
+                pause.wait(self._limit_s)
+
+
+class _PreciseTimer(qasync._SimpleTimer):  # noqa: SLF001 - the only place to say how precise
+    """Wakes callbacks within a millisecond; Qt's coarse timers are up to 5 % off, early too."""
+
+    def __init__(self, watchdog: LoopWatchdog | None) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._watchdog = watchdog
+
+    @override
+    def startTimer(self, interval: int) -> int:
+        return int(super().startTimer(interval, Qt.TimerType.PreciseTimer))
+
+    @override
+    def timerEvent(self, event: QTimerEvent) -> None:
+        if self._watchdog is None:
+            super().timerEvent(event)  # type: ignore[no-untyped-call]
+            return
+        self._watchdog.enter()
+        try:
+            super().timerEvent(event)  # type: ignore[no-untyped-call]
+        finally:
+            self._watchdog.leave()
+
+
+class DesktopLoop(qasync.QEventLoop):  # type: ignore[misc]
+    """asyncio on Qt's own loop, with precise timers.
+
+    Args:
+        app: The application whose loop it runs.
+        watchdog: Told of each callback; the caller closes it.
+    """
+
+    def __init__(self, app: QCoreApplication, watchdog: LoopWatchdog | None = None) -> None:
+        super().__init__(app)
+        self._timer = _PreciseTimer(watchdog)
+
+
+def run_on_loop(main: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any:
+    """Run a coroutine function to its end on the loop, then close the loop."""
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(main())
+
+
+def install_message_handler() -> None:
+    """Send what Qt prints to the log."""
+    qInstallMessageHandler(_log_qt_message)
+
+
+def install_exception_hooks() -> None:
+    """Log exceptions that nobody caught, on any thread, instead of printing them."""
+    sys.excepthook = _log_uncaught
+    threading.excepthook = lambda args: _log_uncaught(
+        args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
+    )
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    log.critical("Nobody caught this", exc_info=(kind, error, trace))
+
+
+def _log_slow_callback(seconds: float, stack: str) -> None:
+    log.warning("The window stood still for %.0f ms in:\n%s", seconds * 1000, stack.rstrip())
+
+
+def _log_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    category = getattr(context, "category", None) or "default"
+    qt_log.log(_QT_LEVELS.get(kind, logging.WARNING), "%s: %s", category, text)
