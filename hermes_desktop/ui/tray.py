@@ -1,0 +1,171 @@
+"""The tray icon and its menu."""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
+from PySide6.QtGui import QAction, QIcon
+from PySide6.QtWidgets import QMenu, QSystemTrayIcon
+
+from hermes_desktop.core.events import GatewayStatusChanged, Notice, NoticeCleared
+from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.ui.resource_files import plain_icon
+from hermes_desktop.ui.tray_state import RECENT_SESSIONS, TrayFace, menu_label, tray_face
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_MS = 2000
+_DOUBLE_TRIGGER_MS = 400
+
+
+class Tray(QObject):
+    """Shows the state of the gateway and leads back to the window.
+
+    ``QSystemTrayIcon.isVisible`` is true without any tray, and an icon made before its host never
+    appears: whether there is a host is asked again and again, and the icon is made anew when one
+    turns up.
+
+    Args:
+        tray_available: Whether something shows tray icons now.
+    """
+
+    show_requested = Signal()
+    toggle_requested = Signal()
+    new_chat_requested = Signal()
+    session_requested = Signal(str)
+    quit_requested = Signal()
+    available_changed = Signal(bool)
+
+    def __init__(
+        self,
+        *,
+        tray_available: Callable[[], bool] = QSystemTrayIcon.isSystemTrayAvailable,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._tray_available = tray_available
+        self._available = False
+        self._icon: QSystemTrayIcon | None = None
+        self._status = GatewayStatusChanged("stopped")
+        self._problems: dict[str, Notice] = {}
+        self._face = tray_face(self._status)
+        self._since_trigger = QElapsedTimer()
+        self._menu = QMenu()
+        self._status_action = self._menu.addAction(self._face.status_line)
+        self._status_action.setEnabled(False)
+        self._menu.addSeparator()
+        self._menu.addAction(self.tr("Show Hermes"), self.show_requested.emit)
+        self._menu.addAction(self.tr("New chat"), self.new_chat_requested.emit)
+        self._recent_menu = self._menu.addMenu(self.tr("Recent"))
+        self._recent_actions = [self._add_recent() for _ in range(RECENT_SESSIONS)]
+        self._recent_menu.setEnabled(False)
+        self._menu.addSeparator()
+        self._menu.addAction(self.tr("Quit"), self.quit_requested.emit)
+        self._timer = QTimer(self)
+        self._timer.setInterval(LOOK_EVERY_MS)
+        self._timer.timeout.connect(self.look)
+        self._timer.start()
+        self.look()
+
+    @property
+    def available(self) -> bool:
+        """Whether a person can see the icon."""
+        return self._available
+
+    @property
+    def face(self) -> TrayFace:
+        """What the icon shows now."""
+        return self._face
+
+    @property
+    def menu(self) -> QMenu:
+        """The menu; it lives as long as the tray."""
+        return self._menu
+
+    def look(self) -> None:
+        """Ask whether there is a tray host, and follow when that changed."""
+        available = self._tray_available()
+        if available == self._available:
+            return
+        self._available = available
+        log.info("Tray host %s", "found" if available else "gone")
+        self._drop_icon()
+        if available:
+            self._make_icon()
+        self.available_changed.emit(available)
+
+    def show_status(self, status: GatewayStatusChanged) -> None:
+        """Follow the gateway."""
+        self._status = status
+        self._refresh()
+
+    def note_problem(self, notice: Notice) -> None:
+        """Ask for attention when an error is told; other notices are not for the tray."""
+        if notice.level == "error":
+            self._problems[notice.key or notice.title] = notice
+            self._refresh()
+
+    def note_settled(self, cleared: NoticeCleared) -> None:
+        """Forget an error that is settled or was closed."""
+        if self._problems.pop(cleared.key, None) is not None:
+            self._refresh()
+
+    def show_recent(self, sessions: Sequence[SessionSummary]) -> None:
+        """Name the sessions used last; actions change in place, the menu is never rebuilt."""
+        shown = list(sessions[:RECENT_SESSIONS])
+        for position, action in enumerate(self._recent_actions):
+            session = shown[position] if position < len(shown) else None
+            action.setVisible(session is not None)
+            if session is not None:
+                action.setText(menu_label(session.title or session.preview))
+                action.setData(session.id)
+        self._recent_menu.setEnabled(bool(shown))
+
+    def close(self) -> None:
+        """Take the icon away, at once, so that nobody clicks it while the program ends."""
+        self._timer.stop()
+        self._drop_icon()
+        self._menu.deleteLater()
+
+    def _refresh(self) -> None:
+        face = tray_face(self._status, next(iter(self._problems.values()), None))
+        if face == self._face:
+            return
+        self._face = face
+        self._status_action.setText(menu_label(face.status_line))
+        if self._icon is not None:
+            self._icon.setIcon(_tray_icon(face.icon))
+            self._icon.setToolTip(face.tooltip)
+
+    def _make_icon(self) -> None:
+        icon = QSystemTrayIcon(_tray_icon(self._face.icon), self)
+        icon.setToolTip(self._face.tooltip)
+        icon.setContextMenu(self._menu)
+        icon.activated.connect(self._activated)
+        icon.show()
+        self._icon = icon
+
+    def _drop_icon(self) -> None:
+        if self._icon is not None:
+            self._icon.hide()
+            self._icon.deleteLater()
+            self._icon = None
+
+    def _activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        """A click. Some hosts send Trigger twice, and Context for the menu."""
+        if reason != QSystemTrayIcon.ActivationReason.Trigger:
+            return
+        if self._since_trigger.isValid() and self._since_trigger.elapsed() < _DOUBLE_TRIGGER_MS:
+            return
+        self._since_trigger.start()
+        self.toggle_requested.emit()
+
+    def _add_recent(self) -> QAction:
+        action = self._recent_menu.addAction("")
+        action.setVisible(False)
+        action.triggered.connect(lambda: self.session_requested.emit(action.data()))
+        return action
+
+
+def _tray_icon(name: str) -> QIcon:
+    return plain_icon(name)
