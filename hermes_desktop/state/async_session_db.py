@@ -1,0 +1,60 @@
+"""AsyncSessionDB: every method of SessionDB, awaitable."""
+
+import functools
+from typing import Any
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.state.session_db import SessionDB
+
+_WRITES = frozenset(
+    {
+        "append_message",
+        "archive_and_compact",
+        "create_session",
+        "end_session",
+        "ensure_session",
+        "promote_to_session_reset",
+        "reopen_session",
+        "replace_messages",
+        "restore_rewound",
+        "rewind_to_message",
+        "set_session_title",
+        "update_session_model",
+        "update_system_prompt",
+        "update_token_counts",
+        "_execute_write",
+    }
+)
+
+
+class AsyncSessionDB:
+    """Runs the methods of a SessionDB on worker threads; what is no method passes through.
+
+    Args:
+        db: The database, or any object with such methods; also at ``._db``.
+        read: Workers for reads; made when needed if not given.
+        write: Workers for writes; one thread keeps them in the order they were asked for.
+    """
+
+    def __init__(
+        self,
+        db: SessionDB,
+        *,
+        read: WorkerThreads | None = None,
+        write: WorkerThreads | None = None,
+    ) -> None:
+        self._db = db
+        self._read = read or WorkerThreads("state-read")
+        self._write = write or WorkerThreads("state-write")
+
+    def __getattr__(self, name: str) -> Any:
+        target = getattr(self._db, name)
+        if not callable(target):
+            return target
+        workers = self._write if name in _WRITES else self._read
+
+        @functools.wraps(target)
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return await workers.run(target, *args, **kwargs)
+
+        return call

@@ -1,0 +1,192 @@
+"""Connections to one state.db: how they are opened, how a write transaction runs, which file it is.
+
+The file and its two companions are never opened by anything but SQLite: closing another descriptor
+would drop SQLite's locks, and what is committed afterwards could be lost.
+"""
+
+import contextlib
+import os
+import random
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from hermes_desktop.state.schema import FileLayout, new_file_ddl, read_layout, reading_views
+from hermes_desktop.state.sqlite_errors import cannot_open, is_busy
+
+T = TypeVar("T")
+
+Access = Literal["rw", "ro", "immutable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a write waits for others.
+
+    Attributes:
+        attempts: How often a transaction is tried, about 20 s altogether by default.
+        wait_s: How long SQLite itself waits within one attempt.
+        pause_s: Shortest and longest random pause between attempts.
+    """
+
+    attempts: int = 18
+    wait_s: float = 1.0
+    pause_s: tuple[float, float] = (0.02, 0.15)
+
+
+@dataclass(frozen=True, slots=True)
+class FileIdentity:
+    """Which file stands behind the name. Another one means: reopen everything."""
+
+    device: int
+    inode: int
+    wal_inode: int | None
+
+    def same_file(self, other: "FileIdentity | None") -> bool:
+        """Whether both are one file; a log that was not there yet may have come since."""
+        if other is None or (self.device, self.inode) != (other.device, other.inode):
+            return False
+        return self.wal_inode is None or self.wal_inode == other.wal_inode
+
+
+def identify(path: Path) -> FileIdentity | None:
+    """Look which file the name means now, without opening it. None: there is none."""
+    try:
+        main = os.stat(path)  # noqa: PTH116 - several times faster, and asked before each query
+    except OSError:
+        return None
+    try:
+        wal: int | None = os.stat(f"{path}-wal").st_ino  # noqa: PTH116
+    except OSError:
+        wal = None
+    return FileIdentity(main.st_dev, main.st_ino, wal)
+
+
+def may_write(path: Path) -> bool:
+    """Whether the system would let us change this file and make its companions."""
+    effective = os.access in os.supports_effective_ids
+    return os.access(path, os.W_OK, effective_ids=effective) and os.access(
+        path.parent, os.W_OK | os.X_OK, effective_ids=effective
+    )
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file that only its owner may read, and its folder if need be.
+
+    The descriptor is closed before SQLite opens the file for the first time. A file that came
+    into being meanwhile is kept.
+
+    Raises:
+        StateUnavailableError: The folder cannot be made or written.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        if not path.is_file():
+            raise cannot_open(path, "its place is taken by something else") from None
+    except OSError as error:
+        raise cannot_open(path, error.strerror or str(error)) from error
+
+
+def open_connection(path: Path, access: Access, *, wait_s: float = 1.0) -> sqlite3.Connection:
+    """Open one connection in autocommit mode, usable from any thread (one at a time).
+
+    Args:
+        path: The file, which must exist; any character is allowed in its name.
+        access: ``rw``; ``ro`` for a file that may not be written; ``immutable`` for one that
+            nobody can write.
+        wait_s: How long SQLite waits for a lock.
+
+    Raises:
+        sqlite3.Error: It cannot be opened or is no database.
+    """
+    mode = "mode=ro&immutable=1" if access == "immutable" else f"mode={access}"
+    conn = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode}",
+        uri=True,
+        timeout=wait_s,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        conn.row_factory = sqlite3.Row
+        conn.execute("PRAGMA foreign_keys=ON")
+        # The first read makes SQLite take the log, whose identity is stable from then on.
+        conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def open_reader(path: Path, access: Access, layout: FileLayout) -> sqlite3.Connection:
+    """Open a connection for queries of schema 22 on a file of any version."""
+    conn = open_connection(path, access)
+    try:
+        conn.execute("PRAGMA temp_store=MEMORY")
+        for view in reading_views(layout):
+            conn.execute(view)
+        conn.execute("PRAGMA query_only=ON")
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def initialise(conn: sqlite3.Connection, patience: Patience) -> None:
+    """Give an empty file its tables, in one transaction; whoever comes second finds them made."""
+    retrying(lambda: conn.execute("PRAGMA journal_mode=WAL").fetchall(), patience)
+
+    def make(connection: sqlite3.Connection) -> None:
+        if read_layout(connection).is_empty:
+            for statement in new_file_ddl():
+                connection.execute(statement)
+
+    write(conn, make, patience)
+
+
+def write(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T], patience: Patience) -> T:
+    """Run ``fn`` in one short write transaction; on a lock try again, whatever the step.
+
+    ``BEGIN IMMEDIATE`` matters: a transaction that reads first and writes later fails at once when
+    somebody else committed in between, and no waiting helps.
+
+    Raises:
+        sqlite3.Error: As SQLite raised it, after the last attempt. Nothing was changed.
+    """
+
+    def attempt() -> T:
+        conn.execute("BEGIN IMMEDIATE")
+        with _rolled_back_on_error(conn):
+            result = fn(conn)
+            conn.execute("COMMIT")
+        return result
+
+    return retrying(attempt, patience)
+
+
+@contextlib.contextmanager
+def _rolled_back_on_error(conn: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if conn.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                conn.execute("ROLLBACK")
+        raise
+
+
+def retrying(call: Callable[[], T], patience: Patience) -> T:
+    """Call again while the file is locked, with random pauses, a bounded number of times."""
+    for _ in range(patience.attempts - 1):
+        try:
+            return call()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+        time.sleep(random.uniform(*patience.pause_s))  # noqa: S311, TID251 - the one place that waits
+    return call()

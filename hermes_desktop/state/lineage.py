@@ -1,0 +1,178 @@
+"""How sessions descend from one another: compression chains, branches, subagents.
+
+All of them use ``parent_session_id``; the marks in ``model_config`` and the parent's end tell which
+kind a child is. Every walk is bounded and safe against cycles.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+MAX_STEPS = 100
+_MAX_RESUME_STEPS = 32
+
+
+def marker(name: str, table: str) -> str:
+    """SQL for a mark in ``model_config``; NULL where the column holds no JSON.
+
+    The search for the bare word comes first because parsing is several times slower.
+    """
+    config = f"{table}.model_config"
+    return (
+        f"CASE WHEN instr({config}, '{name}') AND json_valid({config}) "
+        f"THEN json_extract({config}, '$.{name}') END"
+    )
+
+
+def is_branch_sql(child: str) -> str:
+    """SQL: is this row a branch, by its mark or (older data) by how its parent ended?"""
+    return (
+        f"({marker('_branched_from', child)} IS NOT NULL OR EXISTS ("
+        f"SELECT 1 FROM sessions AS bp WHERE bp.id = {child}.parent_session_id "
+        f"AND bp.end_reason = 'branched' AND {child}.started_at >= bp.ended_at))"
+    )
+
+
+def continues_sql(child: str) -> str:
+    """SQL: may this child of a compressed session be its continuation?"""
+    return (
+        f"{marker('_branched_from', child)} IS NULL AND "
+        f"{marker('_delegate_from', child)} IS NULL AND {child}.source <> 'tool'"
+    )
+
+
+_NEXT = f"""
+SELECT c.id FROM sessions AS c
+WHERE c.parent_session_id = ? AND {continues_sql("c")}
+ORDER BY CASE WHEN c.end_reason = 'compression' THEN 0 WHEN c.ended_at IS NULL THEN 1 ELSE 2 END,
+  coalesce((SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = c.id), c.started_at)
+    DESC,
+  c.started_at DESC, c.id DESC
+LIMIT 1
+"""
+
+_EARLIEST = f"""
+SELECT c.id FROM sessions AS c
+WHERE c.parent_session_id = ? AND {continues_sql("c")} AND NOT {is_branch_sql("c")}
+ORDER BY c.started_at, c.id LIMIT 1
+"""
+
+_NEWEST_CHILD = f"""
+SELECT c.id FROM sessions AS c WHERE c.parent_session_id = ? AND {continues_sql("c")}
+ORDER BY c.started_at DESC, c.id DESC LIMIT 1
+"""
+
+
+def _one(conn: sqlite3.Connection, sql: str, *values: Any) -> Any:
+    row = conn.execute(sql, values).fetchone()
+    return None if row is None else row[0]
+
+
+def _end_reason(conn: sqlite3.Connection, session_id: str) -> str | None:
+    reason = _one(conn, "SELECT end_reason FROM sessions WHERE id = ?", session_id)
+    return reason if isinstance(reason, str) else None
+
+
+def compression_chain(conn: sqlite3.Connection, session_id: str) -> list[str]:
+    """The session and its continuations, the tip last."""
+    chain = [session_id]
+    while len(chain) <= MAX_STEPS and _end_reason(conn, chain[-1]) == "compression":
+        child = _one(conn, _NEXT, chain[-1])
+        if child is None or child in chain:
+            break
+        chain.append(child)
+    return chain
+
+
+def compression_tip(conn: sqlite3.Connection, session_id: str) -> str:
+    """Where the conversation goes on: the last continuation, or the session itself."""
+    return compression_chain(conn, session_id)[-1]
+
+
+def _ancestors(conn: sqlite3.Connection, session_id: str) -> Iterator[str]:
+    seen = {session_id}
+    for _ in range(MAX_STEPS):
+        parent = _one(
+            conn,
+            "SELECT p.id FROM sessions AS s JOIN sessions AS p ON p.id = s.parent_session_id "
+            "WHERE s.id = ?",
+            session_id,
+        )
+        if parent is None or parent in seen:
+            return
+        seen.add(parent)
+        yield parent
+        session_id = parent
+
+
+def conversation_root(conn: sqlite3.Connection, session_id: str) -> str:
+    """The oldest ancestor, whatever kind of child leads down from it."""
+    root = session_id
+    for root in _ancestors(conn, session_id):  # noqa: B007 - the last one is wanted
+        pass
+    return root
+
+
+def ancestry(conn: sqlite3.Connection, session_id: str) -> list[str]:
+    """All ancestors and the session itself, the root first."""
+    return [*reversed(list(_ancestors(conn, session_id))), session_id]
+
+
+def _is_branch(conn: sqlite3.Connection, session_id: str) -> bool:
+    sql = f"SELECT {is_branch_sql('s')} FROM sessions AS s WHERE s.id = ?"
+    return bool(_one(conn, sql, session_id))
+
+
+def compression_ancestors(conn: sqlite3.Connection, session_id: str) -> list[str]:
+    """The earlier segments of the same conversation, the nearest first."""
+    found: list[str] = []
+    current = session_id
+    for parent in _ancestors(conn, session_id):
+        if _end_reason(conn, parent) != "compression" or not _may_continue(conn, current):
+            break
+        found.append(parent)
+        current = parent
+    return found
+
+
+def _may_continue(conn: sqlite3.Connection, session_id: str) -> bool:
+    sql = f"SELECT {continues_sql('s')} FROM sessions AS s WHERE s.id = ?"
+    return bool(_one(conn, sql, session_id))
+
+
+def compression_lineage(conn: sqlite3.Connection, session_id: str) -> list[str]:
+    """All segments of the conversation a session belongs to, in order.
+
+    [] for an unknown id; only the id itself for a branch, or where the segments do not lead to it.
+    """
+    if _one(conn, "SELECT 1 FROM sessions WHERE id = ?", session_id) is None:
+        return []
+    if _is_branch(conn, session_id):
+        return [session_id]
+    start = [session_id, *compression_ancestors(conn, session_id)][-1]
+    lineage = [start]
+    while len(lineage) <= MAX_STEPS and _end_reason(conn, lineage[-1]) == "compression":
+        child = _one(conn, _EARLIEST, lineage[-1])
+        if child is None or child in lineage:
+            break
+        lineage.append(child)
+    return lineage if session_id in lineage else [session_id]
+
+
+def resume_target(conn: sqlite3.Connection, session_id: str) -> str:
+    """Which session to go on with: the tip, or the deepest newer child that holds messages."""
+    tip = compression_tip(conn, session_id)
+    path = [tip]
+    for _ in range(_MAX_RESUME_STEPS):
+        child = _one(conn, _NEWEST_CHILD, path[-1])
+        if child is None or child in path:
+            break
+        path.append(child)
+    return _deepest_with_messages(conn, path) or tip
+
+
+def _deepest_with_messages(conn: sqlite3.Connection, path: Sequence[str]) -> str | None:
+    for candidate in reversed(path):
+        if _one(conn, "SELECT 1 FROM messages WHERE session_id = ? LIMIT 1", candidate):
+            return candidate
+    return None

@@ -1,0 +1,233 @@
+"""Rows of ``messages``: added, replaced, taken back. Every change keeps the session's counters.
+
+``message_count`` is what other processes compare to notice a change, so it is written in the same
+transaction as the rows. It counts what was added, not what is active.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict
+
+from hermes_desktop.state import sessions_table
+from hermes_desktop.state.content_codec import (
+    bindable,
+    clean_text,
+    decode_content,
+    decode_json,
+    encode_content,
+    epoch,
+    to_json,
+)
+
+
+class MessageFields(TypedDict, total=False):
+    """What may be said about a message beside role and content."""
+
+    tool_name: str | None
+    tool_calls: Any
+    tool_call_id: str | None
+    token_count: int | None
+    finish_reason: str | None
+    reasoning: str | None
+    reasoning_content: str | None
+    reasoning_details: Any
+    codex_reasoning_items: Any
+    codex_message_items: Any
+    platform_message_id: str | None
+    observed: bool
+    effect_disposition: str | None
+    timestamp: Any
+    api_content: str | None
+
+
+JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
+_STEP_S = 0.000001
+_COLUMNS = ("session_id", "role", "content", *MessageFields.__annotations__, "active")
+_INSERT = f"INSERT INTO messages ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+
+def _insert(
+    conn: sqlite3.Connection, session_id: str, message: Mapping[str, Any], default_time: float
+) -> int:
+    values: dict[str, Any] = {
+        name: bindable(message.get(name)) for name in MessageFields.__annotations__
+    }
+    if values["platform_message_id"] is None:
+        values["platform_message_id"] = bindable(message.get("message_id"))
+    for name in ("tool_calls", *JSON_COLUMNS):
+        raw = message.get(name)
+        values[name] = bindable(raw) if isinstance(raw, str) and raw else to_json(raw)
+    values["observed"] = int(bool(message.get("observed")))
+    given = epoch(message.get("timestamp"))
+    values["timestamp"] = default_time if given is None else given
+    row = (
+        session_id,
+        clean_text(str(message.get("role") or "user")),
+        encode_content(message.get("content")),
+        *values.values(),
+        1,
+    )
+    return int(conn.execute(_INSERT, row).lastrowid or 0)
+
+
+def _call_count(message: Mapping[str, Any]) -> int:
+    calls = message.get("tool_calls")
+    if isinstance(calls, list | tuple):
+        return len(calls)
+    return 0 if calls is None else 1
+
+
+def append(
+    conn: sqlite3.Connection, session_id: str, message: Mapping[str, Any], now: float
+) -> int:
+    """Add one message at the end of a session, with its counters.
+
+    Returns:
+        The new row's id.
+
+    Raises:
+        MissingSessionError: The session has no row.
+        TypeError: A field nobody knows.
+    """
+    unknown = set(message) - {"role", "content", *MessageFields.__annotations__}
+    if unknown:
+        raise TypeError(f"Unknown message field: {', '.join(sorted(unknown))}")
+    session_id = clean_text(session_id)
+    sessions_table.require(conn, session_id)
+    row_id = _insert(conn, session_id, message, now)
+    conn.execute(
+        "UPDATE sessions SET message_count = coalesce(message_count, 0) + 1, "
+        "tool_call_count = coalesce(tool_call_count, 0) + ? WHERE id = ?",
+        (_call_count(message), session_id),
+    )
+    return row_id
+
+
+def _insert_all(
+    conn: sqlite3.Connection, session_id: str, messages: Sequence[Mapping[str, Any]], now: float
+) -> None:
+    for number, message in enumerate(messages):
+        _insert(conn, session_id, message, now + number * _STEP_S)
+    conn.execute(
+        "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?",
+        (len(messages), sum(map(_call_count, messages)), session_id),
+    )
+
+
+def replace(
+    conn: sqlite3.Connection,
+    session_id: str,
+    messages: Sequence[Mapping[str, Any]],
+    now: float,
+    *,
+    active_only: bool,
+) -> None:
+    """Put other messages in the place of a session's, or only of its active ones."""
+    session_id = clean_text(session_id)
+    sessions_table.require(conn, session_id)
+    rest = " AND active = 1" if active_only else ""
+    conn.execute(f"DELETE FROM messages WHERE session_id = ?{rest}", (session_id,))
+    _insert_all(conn, session_id, messages, now)
+
+
+def archive_and_compact(
+    conn: sqlite3.Connection, session_id: str, messages: Sequence[Mapping[str, Any]], now: float
+) -> int:
+    """Mark what is active as summarised away (it stays visible) and add the new beginning."""
+    session_id = clean_text(session_id)
+    sessions_table.require(conn, session_id)
+    done = conn.execute(
+        "UPDATE messages SET active = 0, compacted = 1 WHERE session_id = ? AND active = 1",
+        (session_id,),
+    )
+    _insert_all(conn, session_id, messages, now)
+    return done.rowcount
+
+
+def rewind(conn: sqlite3.Connection, session_id: str, message_id: int) -> dict[str, Any]:
+    """Take back a user message and everything after it; the rows stay, hidden.
+
+    Returns:
+        ``rewound_count``, ``target_message`` (decoded) and ``new_head_id`` (None at the top).
+
+    Raises:
+        ValueError: The message is not in this session, or not the user's.
+    """
+    session_id = clean_text(session_id)
+    row = conn.execute(
+        "SELECT * FROM messages WHERE id = ? AND session_id = ?", (message_id, session_id)
+    ).fetchone()
+    if row is None:
+        raise ValueError(f"Message {message_id} not found in session {session_id}")
+    if row["role"] != "user":
+        raise ValueError(f"Message {message_id} is not a user message")
+    done = conn.execute(
+        "UPDATE messages SET active = 0 WHERE session_id = ? AND id >= ? AND active = 1",
+        (session_id, message_id),
+    )
+    conn.execute("UPDATE sessions SET rewind_count = rewind_count + 1 WHERE id = ?", (session_id,))
+    head = conn.execute(
+        "SELECT max(id) FROM messages WHERE session_id = ? AND active = 1", (session_id,)
+    ).fetchone()
+    return {
+        "rewound_count": done.rowcount,
+        "target_message": decoded(row),
+        "new_head_id": head[0],
+    }
+
+
+def restore_rewound(conn: sqlite3.Connection, session_id: str, since_id: int) -> int:
+    """Bring back what was taken back from this row on. Returns how many rows."""
+    done = conn.execute(
+        "UPDATE messages SET active = 1 WHERE session_id = ? AND id >= ? AND active = 0",
+        (clean_text(session_id), since_id),
+    )
+    return done.rowcount
+
+
+def decoded(row: sqlite3.Row) -> dict[str, Any]:
+    """All columns of a row, content and tool calls decoded, the other JSON columns as text."""
+    values = dict(row)
+    values["content"] = decode_content(values["content"])
+    if values.get("tool_calls"):
+        calls = decode_json(values["tool_calls"])
+        values["tool_calls"] = [] if calls is None else calls
+    return values
+
+
+def select(
+    conn: sqlite3.Connection,
+    session_ids: Iterable[str],
+    *,
+    include_inactive: bool,
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[sqlite3.Row]:
+    """Rows of some sessions in order of their ids."""
+    ids = [clean_text(session_id) for session_id in session_ids]
+    active = "" if include_inactive else " AND active = 1"
+    return conn.execute(
+        f"SELECT * FROM messages WHERE session_id IN ({', '.join('?' * len(ids))}){active} "
+        "ORDER BY +id LIMIT ? OFFSET ?",
+        (*ids, -1 if limit is None else limit, offset),
+    ).fetchall()
+
+
+def count(conn: sqlite3.Connection, session_id: str | None = None) -> int:
+    """How many rows there are, of one session or of all, inactive ones included."""
+    if session_id is None:
+        row = conn.execute("SELECT count(*) FROM messages").fetchone()
+    else:
+        row = conn.execute(
+            "SELECT count(*) FROM messages WHERE session_id = ?", (clean_text(session_id),)
+        ).fetchone()
+    return int(row[0])
+
+
+def has_platform_message(conn: sqlite3.Connection, session_id: str, message_id: str) -> bool:
+    """Whether a platform's message is stored already."""
+    row = conn.execute(
+        "SELECT 1 FROM messages WHERE session_id = ? AND platform_message_id = ? LIMIT 1",
+        (clean_text(session_id), clean_text(str(message_id))),
+    ).fetchone()
+    return row is not None

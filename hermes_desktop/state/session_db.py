@@ -1,0 +1,214 @@
+"""SessionDB: one state.db as an object that any thread may use. Thin; the work stands elsewhere."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, Unpack
+
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.errors import StateError
+from hermes_desktop.core.paths import resolve_paths
+from hermes_desktop.state import messages_table, sessions_table, titles, usage_table
+from hermes_desktop.state.connection import Patience
+from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.messages_table import MessageFields
+from hermes_desktop.state.session_reads import SessionReads
+from hermes_desktop.state.sessions_table import OptionalFields, SessionFields
+
+T = TypeVar("T")
+
+
+class SessionDB(SessionReads):
+    """The conversations of one home. Thread-safe, starts no thread.
+
+    Every write is one short transaction. While another program holds the file a write waits,
+    about 20 s at most. All methods may raise ``BusyError`` and ``StateError`` (among them
+    ``StateReadOnlyError`` for writes to a file of another version, see :attr:`condition`).
+
+    Args:
+        db_path: The file; made (mode 0600) if missing. None: that of the home the environment
+            names.
+        read_only: Never make or write anything.
+        clock: Where times come from.
+        patience: How long writes wait for other programs.
+
+    Raises:
+        StateUnavailableError: The file cannot be opened or is no conversation store; it was left
+            as it is.
+        BusyError: Another program keeps it locked.
+    """
+
+    def __init__(
+        self,
+        db_path: Path | str | None = None,
+        read_only: bool = False,  # noqa: FBT001, FBT002 - positional in programs that use this class
+        *,
+        clock: Clock | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        path = Path(db_path) if db_path is not None else resolve_paths(os.environ).state_db
+        super().__init__(path, read_only=read_only, patience=patience or Patience())
+        self._clock = clock or SystemClock()
+
+    @property
+    def _conn(self) -> sqlite3.Connection:
+        """The one connection that writes; hold ``_lock`` while using it."""
+        return self._file.conn
+
+    @property
+    def _lock(self) -> threading.Lock:
+        return self._file.lock
+
+    def _execute_write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``fn(conn)`` in a write transaction and return its result.
+
+        Inside, use only ``conn``, no method of this object: the lock is not re-entrant.
+        """
+        return self._file.write(fn)
+
+    def create_session(self, session_id: str, source: str, **fields: Unpack[SessionFields]) -> str:
+        """Make a session; of an existing one only fill in what is unknown. Returns the id.
+
+        Raises:
+            MissingSessionError: ``parent_session_id`` names no session.
+        """
+        now = self._clock.time()
+        self._execute_write(
+            lambda conn: sessions_table.insert(conn, session_id, source, now, fields)
+        )
+        return session_id
+
+    def ensure_session(
+        self,
+        session_id: str,
+        source: str = "unknown",
+        model: str | None = None,
+        **fields: Unpack[OptionalFields],
+    ) -> str:
+        """Like :meth:`create_session`, for a session that may well exist."""
+        return self.create_session(session_id, source, model=model, **fields)
+
+    def end_session(self, session_id: str, end_reason: str) -> None:
+        """End an open session; the first reason stays."""
+        now = self._clock.time()
+        self._execute_write(lambda conn: sessions_table.end(conn, session_id, end_reason, now))
+
+    def reopen_session(self, session_id: str) -> None:
+        """Take the end of a session back."""
+        self._execute_write(lambda conn: sessions_table.reopen(conn, session_id))
+
+    def promote_to_session_reset(self, session_id: str, reason: str = "session_reset") -> bool:
+        """End a session on purpose, also one that only lost its agent. Never raises for the file.
+
+        Returns:
+            Whether this call ended it.
+        """
+        now = self._clock.time()
+        try:
+            return self._execute_write(
+                lambda conn: sessions_table.end_by_reset(conn, session_id, reason, now)
+            )
+        except StateError:
+            return False
+
+    def update_system_prompt(self, session_id: str, system_prompt: str) -> None:
+        """Store the prompt that the session's requests begin with."""
+        self._set_column(session_id, "system_prompt", system_prompt)
+
+    def update_session_model(self, session_id: str, model: str) -> None:
+        """Store which model the session uses from now on."""
+        self._set_column(session_id, "model", model)
+
+    def _set_column(self, session_id: str, name: str, value: Any) -> None:
+        self._execute_write(lambda conn: sessions_table.set_column(conn, session_id, name, value))
+
+    def set_session_title(self, session_id: str, title: str | None) -> bool:
+        """Give a session a title; a blank one takes it away. False: no such session.
+
+        Raises:
+            TitleError: Too long, or another session has it.
+        """
+        clean = titles.sanitize_title(title)
+        wanted = clean_text(session_id)
+        return self._execute_write(lambda conn: titles.set_title(conn, wanted, clean))
+
+    def append_message(
+        self, session_id: str, role: str, content: Any = None, **fields: Unpack[MessageFields]
+    ) -> int:
+        """Add a message; the session's counters go with it. Returns the row id.
+
+        Raises:
+            MissingSessionError: The session has no row (any more).
+        """
+        now = self._clock.time()
+        message = {"role": role, "content": content, **fields}
+        return self._execute_write(
+            lambda conn: messages_table.append(conn, session_id, message, now)
+        )
+
+    def replace_messages(
+        self,
+        session_id: str,
+        messages: Sequence[Mapping[str, Any]],
+        active_only: bool = False,  # noqa: FBT001, FBT002 - see __init__
+    ) -> None:
+        """Put other messages in the place of all, or of the active ones."""
+        now = self._clock.time()
+        self._execute_write(
+            lambda conn: messages_table.replace(
+                conn, session_id, messages, now, active_only=active_only
+            )
+        )
+
+    def archive_and_compact(
+        self, session_id: str, compacted_messages: Sequence[Mapping[str, Any]]
+    ) -> int:
+        """Set the active messages aside, still shown, and begin anew. Returns how many."""
+        now = self._clock.time()
+        return self._execute_write(
+            lambda conn: messages_table.archive_and_compact(
+                conn, session_id, compacted_messages, now
+            )
+        )
+
+    def rewind_to_message(self, session_id: str, target_message_id: int) -> dict[str, Any]:
+        """Take back a user message and what follows; see :func:`messages_table.rewind`.
+
+        Raises:
+            ValueError: No such message in this session, or not the user's.
+        """
+        return self._execute_write(
+            lambda conn: messages_table.rewind(conn, session_id, target_message_id)
+        )
+
+    def restore_rewound(self, session_id: str, since_message_id: int) -> int:
+        """Bring back what was taken back from this row on. Returns how many rows."""
+        return self._execute_write(
+            lambda conn: messages_table.restore_rewound(conn, session_id, since_message_id)
+        )
+
+    def update_token_counts(
+        self,
+        session_id: str,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        *,
+        absolute: bool = False,
+        **amounts: Any,
+    ) -> None:
+        """Add one call's tokens and costs to a session, or set its totals (``absolute``).
+
+        Args:
+            session_id: Made with source ``unknown`` if it has no row.
+            input_tokens: Of the request.
+            output_tokens: Of the answer.
+            absolute: The numbers are totals.
+            amounts: The other fields of ``usage_table.Usage``.
+        """
+        usage = usage_table.Usage(input_tokens, output_tokens, **amounts)
+        now = self._clock.time()
+        self._execute_write(
+            lambda conn: usage_table.update(conn, session_id, usage, now, absolute=absolute)
+        )

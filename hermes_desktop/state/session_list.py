@@ -1,0 +1,355 @@
+"""The list of conversations: which rows are shown, in which order, with what beside each.
+
+Chains of compressed sessions are one line. It stands for the oldest row and shows the newest:
+filters look at the oldest, title, preview and counts come from the newest.
+"""
+
+import re
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from hermes_desktop.state import lineage
+from hermes_desktop.state.chains import SEGMENT_COLUMNS, Chains, Segment, segment
+from hermes_desktop.state.content_codec import clean_text, preview_of
+from hermes_desktop.state.records import SessionRow, SessionSummary
+from hermes_desktop.state.schema import SESSIONS, FileLayout
+
+_CHUNK = 200
+_FROM_TIP = (
+    "id",
+    "ended_at",
+    "end_reason",
+    "message_count",
+    "tool_call_count",
+    "title",
+    "last_active",
+    "preview",
+    "model",
+    "system_prompt",
+    "cwd",
+    "git_branch",
+    "git_repo_root",
+)
+_TITLE_MARKS = re.compile(r"[-_. ]")
+_MARKS = re.compile(r"[\W_]+")
+
+
+class ListOptions(TypedDict, total=False):
+    """The choices of ``list_sessions_rich``; what is not said has the default of ListFilter."""
+
+    exclude_sources: Sequence[str] | None
+    cwd_prefix: str | None
+    limit: int | None
+    offset: int
+    include_children: bool
+    min_message_count: int
+    project_compression_tips: bool
+    order_by_last_active: bool
+    include_archived: bool
+    archived_only: bool
+    id_query: str | None
+    search_query: str | None
+    compact_rows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """Which sessions, how many, in which order.
+
+    Attributes:
+        limit: At most so many lines; None for all.
+        empty: True for sessions without messages only, False for those with, None for both.
+        id_query: Part of the id of any segment; only together with ``order_by_last_active``.
+        search_query: Part of title or id of any segment, like above; marks do not matter.
+        ids: Only these roots; None for all.
+        search_by_start: Search while ordering by start, which ``list_sessions_rich`` never does.
+        compact_rows: Leave out the system prompt, which can be tens of kilobytes a row.
+    """
+
+    source: str | None = None
+    exclude_sources: Sequence[str] | None = ()
+    cwd_prefix: str | None = None
+    limit: int | None = 20
+    offset: int = 0
+    include_children: bool = False
+    min_message_count: int = 0
+    project_compression_tips: bool = True
+    order_by_last_active: bool = False
+    include_archived: bool = False
+    archived_only: bool = False
+    id_query: str | None = None
+    search_query: str | None = None
+    compact_rows: bool = False
+    empty: bool | None = None
+    ids: Collection[str] | None = None
+    search_by_start: bool = False
+
+
+def where(choice: ListFilter, layout: FileLayout) -> tuple[str, list[Any]]:
+    """The condition on the row ``s``, with its values."""
+    parts = _visible(choice, layout)
+    values: list[Any] = []
+
+    def add(condition: str, *more: Any) -> None:
+        parts.append(condition)
+        values.extend(clean_text(value) if isinstance(value, str) else value for value in more)
+
+    if choice.min_message_count > 0:
+        add("s.message_count >= ?", choice.min_message_count)
+    if choice.empty is not None:
+        add(f"coalesce(s.message_count, 0) {'=' if choice.empty else '<>'} 0")
+    if choice.source is not None:
+        add("s.source = ?", choice.source)
+    if choice.exclude_sources:
+        add(f"s.source NOT IN ({_marks(choice.exclude_sources)})", *choice.exclude_sources)
+    if choice.ids is not None:
+        add(f"s.id IN ({_marks(choice.ids)})", *choice.ids)
+    if choice.cwd_prefix:
+        prefix = choice.cwd_prefix.rstrip("/\\")
+        add("(s.cwd = ? OR s.cwd LIKE ? OR s.cwd LIKE ?)", prefix, prefix + "/%", prefix + "\\%")
+    return " AND ".join(parts) or "1", values
+
+
+def _visible(choice: ListFilter, layout: FileLayout) -> list[str]:
+    """Conditions without values: no continuations, no subagents, nothing hidden or archived."""
+    parts: list[str] = []
+    if not choice.include_children:
+        parts.append(f"(s.parent_session_id IS NULL OR {lineage.is_branch_sql('s')})")
+        parts.append(f"{lineage.marker('_delegate_from', 's')} IS NULL")
+    if "hidden" in layout.columns["sessions"]:
+        parts.append("coalesce(s.hidden, 0) = 0")
+    if choice.archived_only or not choice.include_archived:
+        parts.append(f"coalesce(s.archived, 0) = {int(choice.archived_only)}")
+    return parts
+
+
+def _marks(values: Collection[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def count(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> int:
+    """How many rows pass the filter, whatever limit and offset say."""
+    condition, values = where(choice, layout)
+    row = conn.execute(f"SELECT count(*) FROM sessions AS s WHERE {condition}", values).fetchone()
+    return int(row[0])
+
+
+def list_rich(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> list[SessionRow]:
+    """The lines, each a row with ``preview``, ``last_active`` and, of a chain, the tip's fields."""
+    keys = list_keys(conn, choice, layout)
+    wanted = {name for key in keys for name in key}
+    columns = all_columns(layout)
+    if choice.compact_rows:
+        columns.remove("system_prompt")
+    rows = rich_rows(conn, wanted, columns)
+    return [project(rows[root], rows[tip]) for root, tip in keys]
+
+
+def list_keys(
+    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
+) -> list[tuple[str, str]]:
+    """The lines as pairs: id of the row the line stands for, id of the row it shows."""
+    if choice.order_by_last_active or choice.search_by_start:
+        return _keys_from_lines(conn, choice, layout)
+    condition, values = where(choice, layout)
+    rows = conn.execute(
+        "SELECT s.id, s.end_reason FROM sessions AS s "
+        f"WHERE {condition} ORDER BY s.started_at DESC LIMIT ? OFFSET ?",
+        (*values, -1 if choice.limit is None else choice.limit, choice.offset),
+    ).fetchall()
+    return [
+        (row[0], lineage.compression_tip(conn, row[0]))
+        if choice.project_compression_tips and row[1] == "compression"
+        else (row[0], row[0])
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the list before its words are read.
+
+    Attributes:
+        members: Every session that the line covers, forks included.
+        last_active: Epoch seconds of the latest message in any of them.
+    """
+
+    root: Segment
+    tip_id: str
+    members: tuple[Segment, ...]
+    last_active: float
+    source: str
+
+    @property
+    def order(self) -> tuple[float, float, str]:
+        """Greatest first gives the newest activity first."""
+        return self.last_active, self.root.started_at, self.root.id
+
+
+def load_lines(
+    conn: sqlite3.Connection,
+    choice: ListFilter,
+    layout: FileLayout,
+    chains: Callable[[Segment], Chains],
+) -> list[Line]:
+    """All lines that pass the filter on their root, in no order; no limit is applied."""
+    condition, values = where(choice, layout)
+    cursor = conn.cursor()
+    cursor.row_factory = None
+    rows = cursor.execute(
+        f"SELECT {SEGMENT_COLUMNS}, s.source FROM sessions AS s WHERE {condition}", values
+    ).fetchall()
+    return [_line(segment(row), row[8], chains) for row in rows]
+
+
+def _line(root: Segment, source: str, chains: Callable[[Segment], Chains]) -> Line:
+    if not root.is_compressed:
+        return Line(root, root.id, (root,), root.last_active, source)
+    found = chains(root)
+    members = tuple(found.all_below(root))
+    newest = max(member.last_active for member in members)
+    return Line(root, found.forward(root)[-1].id, members, newest, source)
+
+
+def _keys_from_lines(
+    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
+) -> list[tuple[str, str]]:
+    chains = Chains.load(conn)
+    lines = [
+        line for line in load_lines(conn, choice, layout, lambda _: chains) if _fits(line, choice)
+    ]
+    by_activity = choice.order_by_last_active
+    lines.sort(key=lambda line: line.order if by_activity else line.order[1:], reverse=True)
+    stop = None if choice.limit is None else choice.offset + choice.limit
+    return [
+        (line.root.id, line.tip_id if choice.project_compression_tips else line.root.id)
+        for line in lines[choice.offset : stop]
+    ]
+
+
+def _fits(line: Line, choice: ListFilter) -> bool:
+    if choice.id_query:
+        needle = choice.id_query.casefold()
+        if not any(needle in member.id.casefold() for member in line.members):
+            return False
+    return not choice.search_query or Needle(choice.search_query).found_in(haystack(line))
+
+
+def haystack(line: Line) -> tuple[str, str]:
+    """What a text is looked for in: titles and ids; titles without marks."""
+    titles = [member.title.casefold() for member in line.members if member.title]
+    ids = [member.id.casefold() for member in line.members]
+    return "\0".join((*titles, *ids)), "\0".join(_TITLE_MARKS.sub("", title) for title in titles)
+
+
+class Needle:
+    """A text to look for; ``tripplan`` finds “Trip plan”."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.strip().casefold()
+        self._bare = _MARKS.sub("", self._text)
+
+    def found_in(self, hay: tuple[str, str]) -> bool:
+        """Whether the text is in there."""
+        return self._text in hay[0] or (bool(self._bare) and self._bare in hay[1])
+
+
+def all_columns(layout: FileLayout) -> list[str]:
+    """Every column a query on ``sessions`` may name: those of schema 22, then later ones."""
+    known = [column.name for column in SESSIONS]
+    return known + sorted(layout.columns["sessions"].difference(known))
+
+
+_PREVIEW = """
+(SELECT CASE WHEN substr(u.content, 1, 63) = '' THEN u.content ELSE substr(u.content, 1, 63) END
+ FROM messages AS u WHERE u.session_id = s.id AND u.role = 'user' AND u.content IS NOT NULL
+ ORDER BY u.timestamp, u.id LIMIT 1)
+"""
+
+_LAST_ACTIVE = (
+    "coalesce((SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = s.id), s.started_at)"
+)
+
+
+def rich_rows(
+    conn: sqlite3.Connection, ids: Collection[str], columns: Iterable[str]
+) -> dict[str, SessionRow]:
+    """Rows by id with ``preview`` and ``last_active``; ids without a row are left out."""
+    names = ", ".join(f's."{name}"' for name in columns)
+    wanted = [clean_text(name) for name in ids]
+    found: dict[str, SessionRow] = {}
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        for row in conn.execute(
+            f"SELECT {names}, {_LAST_ACTIVE} AS last_active, {_PREVIEW} AS preview "
+            f"FROM sessions AS s WHERE s.id IN ({_marks(chunk)})",
+            chunk,
+        ).fetchall():
+            values = dict(row)
+            values["preview"] = preview_of(values["preview"])
+            found[values["id"]] = values
+    return found
+
+
+def project(root: SessionRow, tip: SessionRow) -> SessionRow:
+    """The line of a chain: the root's fields with those that belong to the tip."""
+    if root["id"] == tip["id"]:
+        return root
+    moved = {name: tip[name] for name in _FROM_TIP if name in tip}
+    return {**root, **moved, "_lineage_root_id": root["id"]}
+
+
+_SUMMARY_COLUMNS = tuple(
+    name
+    for name in SessionSummary.__dataclass_fields__
+    if name not in {"root_id", "preview", "last_active"}
+)
+
+
+def summaries(
+    conn: sqlite3.Connection, keys: Collection[tuple[str, str]]
+) -> dict[str, SessionSummary]:
+    """Lines by the id they show. A pair with a missing row is left out."""
+    rows = rich_rows(conn, {name for key in keys for name in key}, _SUMMARY_COLUMNS)
+    return {
+        tip: _summary(project(rows[root], rows[tip]), root)
+        for root, tip in keys
+        if root in rows and tip in rows
+    }
+
+
+_COUNTS = ("message_count", "tool_call_count", "input_tokens", "output_tokens")
+
+
+def _summary(row: SessionRow, root_id: str) -> SessionSummary:
+    values = {name: row[name] for name in _SUMMARY_COLUMNS}
+    values.update({name: values[name] or 0 for name in _COUNTS})
+    values["archived"] = bool(values["archived"])
+    return SessionSummary(
+        **values, root_id=root_id, preview=row["preview"], last_active=row["last_active"]
+    )
+
+
+def list_summaries(
+    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
+) -> list[SessionSummary]:
+    """The lines as records; a search text works in either order."""
+    keys = list_keys(conn, choice, layout)
+    found = summaries(conn, keys)
+    return [found[tip] for _, tip in keys if tip in found]
+
+
+def recent_rows(
+    conn: sqlite3.Connection, source: str | None, limit: int, offset: int
+) -> list[SessionRow]:
+    """All rows, children and archived ones too, the latest activity first."""
+    condition = "" if source is None else "WHERE s.source = ?"
+    values = () if source is None else (clean_text(source),)
+    rows = conn.execute(
+        f"SELECT s.*, {_LAST_ACTIVE} AS last_active FROM sessions AS s {condition} "
+        "ORDER BY last_active DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
+        (*values, limit, offset),
+    ).fetchall()
+    return [dict(row) for row in rows]

@@ -1,0 +1,162 @@
+"""One state.db held open: the writer, the readers, and what happens when the file is swapped."""
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from hermes_desktop.core.errors import StateReadOnlyError, StateUnavailableError
+from hermes_desktop.state import connection, schema
+from hermes_desktop.state.connection import Patience, identify
+from hermes_desktop.state.reader_pool import ReaderPool
+from hermes_desktop.state.schema import FileLayout
+from hermes_desktop.state.sqlite_errors import in_words, is_bad_text
+from hermes_desktop.state.store_opening import OpenStore, judge, open_store
+
+T = TypeVar("T")
+
+
+class StoreFile:
+    """Runs reads and writes on one file, from any thread. Starts no thread.
+
+    Before each call the name is looked up: another file behind it means that all connections are
+    opened anew, because writing on would mix the old log into the new file.
+
+    Args:
+        path: The file; made when it is missing, unless ``read_only``.
+        patience: How long writes wait for other programs.
+        on_replaced: Called after the connections were opened anew.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool,
+        patience: Patience,
+        on_replaced: Callable[[], None],
+    ) -> None:
+        self.path = path
+        self.lock = threading.Lock()
+        self._read_only = read_only
+        self._patience = patience
+        self._on_replaced = on_replaced
+        self._closed = False
+        self._take(open_store(path, read_only=read_only, patience=patience))
+
+    def _take(self, opened: OpenStore) -> None:
+        self.conn = opened.conn
+        self.condition = opened.condition
+        self._access = opened.access
+        self._identity = opened.identity
+        self._readers = ReaderPool(self.path, opened.access, opened.layout)
+
+    @property
+    def layout(self) -> FileLayout:
+        """What the file has."""
+        return self._readers.layout
+
+    def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a query on a connection that refuses to write. ``fn`` must not keep cursors.
+
+        Raises:
+            BusyError: Another program keeps the file locked.
+            StateError: The file cannot be read.
+        """
+        self._follow_file(missing_is_error=False)
+        try:
+            with self._readers.lend() as conn:
+                try:
+                    return fn(conn)
+                except sqlite3.OperationalError as error:
+                    if not is_bad_text(error):
+                        raise
+                    return _leniently(conn, fn)
+        except sqlite3.Error as error:
+            raise in_words(error, self.path) from error
+
+    def write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``fn`` in a write transaction; it may run more than once, and only uses its argument.
+
+        Raises:
+            StateReadOnlyError: The file may not be written; the words say why.
+            BusyError: Another program kept it locked, for about 20 s.
+            StateError: Disk full, damage and the like; nothing was changed.
+            sqlite3.IntegrityError: ``fn`` broke a rule of the tables.
+        """
+        self._follow_file(missing_is_error=True)
+        with self.lock:
+            self._require_open()
+            if not self.condition.writable:
+                self._look_again()
+            try:
+                return connection.write(self.conn, fn, self._patience)
+            except sqlite3.IntegrityError:
+                raise
+            except sqlite3.Error as error:
+                raise in_words(error, self.path) from error
+
+    def _look_again(self) -> None:
+        """A file of an older version may have been brought up to date meanwhile."""
+        layout = schema.read_layout(self.conn)
+        self.condition = judge(self.conn, self.path, layout, self._access)
+        if not self.condition.writable:
+            raise StateReadOnlyError(
+                "Nothing can be saved here.", self.condition.reason, self.condition.hint
+            )
+        self._readers.close()
+        self._readers = ReaderPool(self.path, self._access, layout)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StateUnavailableError("The conversation store is closed.", str(self.path))
+
+    def _follow_file(self, *, missing_is_error: bool) -> None:
+        now = identify(self.path)
+        if now is None and missing_is_error:
+            raise StateUnavailableError(
+                "The conversation store has vanished.",
+                f"{self.path} is not there any more.",
+                "If a snapshot is being restored, try again in a moment.",
+            )
+        if now is None or now == self._identity:
+            self._require_open()
+            return
+        with self.lock:
+            self._require_open()
+            if self._identity is not None and self._identity.same_file(now):
+                self._identity = now
+                return
+            self._reopen()
+        self._on_replaced()
+
+    def _reopen(self) -> None:
+        """Open the new file first, so that a failure leaves the old state; then let the old go.
+
+        SQLite sees that the old file has moved and neither checkpoints nor removes its log.
+        """
+        opened = open_store(self.path, read_only=self._read_only, patience=self._patience)
+        old_conn, old_readers = self.conn, self._readers
+        self._take(opened)
+        old_readers.close()
+        old_conn.close()
+
+    def close(self) -> None:
+        """Close all connections; calling it again is harmless."""
+        with self.lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._readers.close()
+            self.conn.close()
+
+
+def _leniently(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T]) -> T:
+    """Run a query again where a stored text is no UTF-8: what cannot be read becomes U+FFFD."""
+    strict = conn.text_factory
+    conn.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    try:
+        return fn(conn)
+    finally:
+        conn.text_factory = strict

@@ -1,0 +1,196 @@
+"""Opening one state.db: made if it is missing, judged before anything is written.
+
+A file we do not understand is left as it is, byte for byte; one of another version is opened for
+reading.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.core.errors import StateUnavailableError
+from hermes_desktop.state.connection import (
+    Access,
+    FileIdentity,
+    Patience,
+    identify,
+    initialise,
+    make_file,
+    may_write,
+    open_connection,
+    retrying,
+)
+from hermes_desktop.state.records import StoreCondition
+from hermes_desktop.state.schema import SCHEMA_VERSION, FileLayout, read_layout
+from hermes_desktop.state.sqlite_errors import (
+    cannot_open,
+    in_words,
+    not_a_database,
+    primary_code,
+)
+
+_UNREACHABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
+_MIGRATE = (
+    "Run `hermes sessions stats` once with the current hermes-agent; that brings it up to date."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """An opened file and what was found in it."""
+
+    conn: sqlite3.Connection
+    access: Access
+    layout: FileLayout
+    condition: StoreCondition
+    identity: FileIdentity | None
+
+
+def open_store(path: Path, *, read_only: bool, patience: Patience) -> OpenStore:
+    """Open the file for writing where possible, else for reading.
+
+    Raises:
+        StateUnavailableError: It cannot be opened, or is no conversation store.
+        BusyError: Another program keeps it locked.
+    """
+    _look_at_place(path, read_only=read_only)
+    try:
+        conn, access = _connect(path, read_only=read_only, patience=patience)
+    except sqlite3.Error as error:
+        raise in_words(error, path) from error
+    try:
+        layout = _understand(conn, path, may_make=access == "rw", patience=patience)
+        condition = judge(conn, path, layout, access)
+    except sqlite3.Error as error:
+        conn.close()
+        raise in_words(error, path) from error
+    except BaseException:
+        conn.close()
+        raise
+    return OpenStore(conn, access, layout, condition, identify(path))
+
+
+def _look_at_place(path: Path, *, read_only: bool) -> None:
+    try:
+        if path.is_dir():
+            raise cannot_open(path, "that is a folder, not a file")
+        if path.exists():
+            return
+    except (OSError, ValueError) as error:
+        raise cannot_open(path, str(error)) from error
+    if read_only:
+        raise StateUnavailableError(
+            "There is no conversation store yet.",
+            f"{path} does not exist.",
+            "Start a conversation first, or choose another home.",
+        )
+    make_file(path)
+
+
+def _connect(
+    path: Path, *, read_only: bool, patience: Patience
+) -> tuple[sqlite3.Connection, Access]:
+    """Open in the best way the system allows: for writing, for reading, or as a frozen file."""
+    ways: list[Access] = ["rw", "ro"]
+    if read_only or not may_write(path):
+        ways = ["ro"]
+    log = Path(f"{path}-wal")
+    if not may_write(path) and not log.exists():
+        ways.append("immutable")
+    for way in ways:
+        try:
+            return retrying(_opener(path, way, patience), patience), way
+        except sqlite3.OperationalError as error:
+            if way == ways[-1] or primary_code(error) not in _UNREACHABLE:
+                raise
+    raise AssertionError("unreachable: the last way returns or raises")
+
+
+def _opener(path: Path, way: Access, patience: Patience) -> Callable[[], sqlite3.Connection]:
+    return lambda: open_connection(path, way, wait_s=patience.wait_s)
+
+
+def _understand(
+    conn: sqlite3.Connection, path: Path, *, may_make: bool, patience: Patience
+) -> FileLayout:
+    layout = retrying(lambda: read_layout(conn), patience)
+    if layout.is_empty and not _belongs_to_another_program(conn):
+        if not may_make:
+            raise not_a_database(path, "the file is still empty")
+        _need_full_text(conn)
+        initialise(conn, patience)
+        layout = read_layout(conn)
+    if not layout.is_ours:
+        raise not_a_database(path, "it does not hold the tables of Hermes")
+    return layout
+
+
+def _belongs_to_another_program(conn: sqlite3.Connection) -> bool:
+    return any(
+        conn.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+
+
+def _need_full_text(conn: sqlite3.Connection) -> None:
+    if not _has_full_text(conn):
+        raise StateUnavailableError(
+            "This SQLite cannot make a conversation store.",
+            f"SQLite {sqlite3.sqlite_version} was built without full-text search (FTS5).",
+            "Use a Python whose SQLite has FTS5.",
+        )
+
+
+def _has_full_text(conn: sqlite3.Connection) -> bool:
+    found = conn.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone()
+    return found is not None and sqlite3.sqlite_version_info >= (3, 34)
+
+
+def judge(
+    conn: sqlite3.Connection, path: Path, layout: FileLayout, access: Access
+) -> StoreCondition:
+    """Say whether we may write to this file, and if not, why and what to do."""
+    version = layout.version
+    if version != SCHEMA_VERSION:
+        return _other_version(version)
+    if access != "rw":
+        return StoreCondition(
+            version,
+            writable=False,
+            reason="The conversation store was opened for reading only.",
+            hint=f"To write, make sure that you may change {path} and its folder.",
+        )
+    if layout.lacks:
+        return StoreCondition(
+            version,
+            writable=False,
+            reason=f"Parts of the conversation store are missing: {', '.join(layout.lacks)}.",
+            hint=_MIGRATE,
+        )
+    if not _has_full_text(conn):
+        return StoreCondition(
+            version,
+            writable=False,
+            reason=f"SQLite {sqlite3.sqlite_version} here lacks full-text search (FTS5).",
+            hint="Use a Python whose SQLite has FTS5.",
+        )
+    return StoreCondition(version, writable=True)
+
+
+def _other_version(version: int | None) -> StoreCondition:
+    if version is None:
+        reason = "The conversation store does not say which version it has."
+        hint = _MIGRATE
+    elif version < SCHEMA_VERSION:
+        reason = (
+            f"The conversation store was written by an older Hermes (version {version}, "
+            f"we write {SCHEMA_VERSION}). It can be read here, not written."
+        )
+        hint = _MIGRATE
+    else:
+        reason = (
+            f"The conversation store was written by a newer Hermes (version {version}, "
+            f"we write {SCHEMA_VERSION}). It can be read here, not written."
+        )
+        hint = "Update Hermes Desktop, or go on with the `hermes` command."
+    return StoreCondition(version, writable=False, reason=reason, hint=hint)

@@ -1,0 +1,187 @@
+"""Messages for a person to read: the shown ones, decoded, in pages.
+
+Pages are cut by row id. The ids of one session are taken from its index (a ``+`` before a column
+keeps the planner from walking through the rows of all sessions), then only the rows of the page
+are read.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from hermes_desktop.state.content_codec import clean_text, decode_content, decode_json, plain_text
+from hermes_desktop.state.records import Message, SessionMark
+
+_CHUNK = 500
+_HIDDEN_ROLE = "session_meta"
+_SHOWN = f"(m.active = 1 OR m.compacted = 1) AND m.role <> '{_HIDDEN_ROLE}'"
+_COLUMNS = (
+    "m.id, m.session_id, m.role, m.content, m.timestamp, m.tool_calls, m.tool_call_id, "
+    "m.tool_name, m.finish_reason, m.reasoning, m.reasoning_content, m.token_count, m.active, "
+    "m.compacted, m.observed"
+)
+
+
+def read_page(
+    conn: sqlite3.Connection,
+    session_id: str,
+    *,
+    before_id: int | None,
+    after_id: int | None,
+    limit: int,
+) -> list[Message]:
+    """One page of shown messages in order: after an id, before an id, or the last ones."""
+    forward = after_id is not None and before_id is None
+    found: list[Message] = []
+    edge, step = (after_id if forward else before_id), limit
+    while len(found) < limit:
+        ids = _ids(
+            conn, clean_text(session_id), after_id=after_id, edge=edge, limit=step, forward=forward
+        )
+        if not ids:
+            break
+        rows = messages_by_ids(conn, ids, shown_only=True)
+        found += rows if forward else reversed(rows)
+        edge, step = ids[-1], step * 2  # a long stretch of hidden rows is crossed in few steps
+    found = found[:limit]
+    return found if forward else found[::-1]
+
+
+def _ids(
+    conn: sqlite3.Connection,
+    session_id: str,
+    *,
+    after_id: int | None,
+    edge: int | None,
+    limit: int,
+    forward: bool,
+) -> list[int]:
+    conditions, values = ["session_id = ?"], [session_id]  # type: list[str], list[Any]
+    if edge is not None:
+        conditions.append("+id > ?" if forward else "+id < ?")
+        values.append(edge)
+    if not forward and after_id is not None:
+        conditions.append("+id > ?")
+        values.append(after_id)
+    rows = conn.execute(
+        f"SELECT id FROM messages WHERE {' AND '.join(conditions)} "
+        f"ORDER BY +id {'ASC' if forward else 'DESC'} LIMIT ?",
+        (*values, limit),
+    ).fetchall()
+    return [row[0] for row in rows]
+
+
+def messages_by_ids(
+    conn: sqlite3.Connection, ids: Collection[int], *, shown_only: bool = False
+) -> list[Message]:
+    """Messages by row id, in order of the ids; missing ones are left out."""
+    wanted = sorted(set(ids))
+    shown = f" AND {_SHOWN}" if shown_only else ""
+    found: list[Message] = []
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        rows = conn.execute(
+            f"SELECT {_COLUMNS} FROM messages AS m "
+            f"WHERE m.id IN ({', '.join('?' * len(chunk))}){shown} ORDER BY m.id",
+            chunk,
+        ).fetchall()
+        found += map(_message, rows)
+    return found
+
+
+def _message(row: sqlite3.Row) -> Message:
+    content = decode_content(row["content"])
+    plain = content is None or isinstance(content, str | bytes | int | float)
+    return Message(
+        id=row["id"],
+        session_id=row["session_id"],
+        role=row["role"],
+        content=plain_text(content),
+        timestamp=row["timestamp"],
+        parts=None if plain else content,
+        tool_calls=tuple(_calls(decode_json(row["tool_calls"]))),
+        tool_call_id=row["tool_call_id"],
+        tool_name=row["tool_name"],
+        finish_reason=row["finish_reason"],
+        reasoning=row["reasoning"] or row["reasoning_content"] or None,
+        token_count=row["token_count"],
+        active=bool(row["active"]),
+        compacted=bool(row["compacted"]),
+        observed=bool(row["observed"]),
+    )
+
+
+def _calls(stored: Any) -> Iterable[Mapping[str, Any]]:
+    if isinstance(stored, Mapping):
+        return (stored,)
+    if not isinstance(stored, list):
+        return ()
+    return (call if isinstance(call, Mapping) else {"value": call} for call in stored)
+
+
+class SessionMarks:
+    """Marks of sessions, each asked for often.
+
+    The greatest row id of a long session costs a walk along its index. Row ids only grow, so that a
+    second question looks at the rows that were added since, and at whether the row found before
+    still stands. Thread-safe.
+    """
+
+    _FAR = 5_000
+    """Above so many new rows in all sessions the walk along the index is cheaper."""
+
+    _KEPT = 512
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, int]] = {}
+        self._lock = threading.Lock()
+
+    def clear(self) -> None:
+        """Forget everything: the file is another one."""
+        with self._lock:
+            self._known.clear()
+
+    def read(self, conn: sqlite3.Connection, session_id: str) -> SessionMark | None:
+        """The session's mark now; None when it has no row."""
+        session_id = clean_text(session_id)
+        conn.execute("BEGIN")
+        try:
+            row = conn.execute(
+                "SELECT message_count, rewind_count, (SELECT max(id) FROM messages) "
+                "FROM sessions WHERE id = ?",
+                (session_id,),
+            ).fetchone()
+            if row is None:
+                return None
+            newest = self._newest(conn, session_id, row[2] or 0)
+        finally:
+            conn.execute("COMMIT")
+        return SessionMark(row[0] or 0, row[1] or 0, newest)
+
+    def _newest(self, conn: sqlite3.Connection, session_id: str, highest: int) -> int:
+        with self._lock:
+            seen, newest = self._known.get(session_id, (-1, 0))
+        if seen >= 0 and seen <= highest <= seen + self._FAR:
+            fresh = conn.execute(
+                "SELECT max(id) FROM messages WHERE id > ? AND +session_id = ?", (seen, session_id)
+            ).fetchone()[0]
+            found = fresh or (newest if self._stands(conn, session_id, newest) else None)
+        else:
+            found = None
+        if found is None:
+            found = conn.execute(
+                "SELECT max(+id) FROM messages WHERE session_id = ?", (session_id,)
+            ).fetchone()[0]
+        with self._lock:
+            if len(self._known) >= self._KEPT:
+                self._known.clear()
+            self._known[session_id] = (highest, found or 0)
+        return found or 0
+
+    @staticmethod
+    def _stands(conn: sqlite3.Connection, session_id: str, newest: int) -> bool:
+        row = conn.execute(
+            "SELECT 1 FROM messages WHERE id = ? AND session_id = ?", (newest, session_id)
+        ).fetchone()
+        return row is not None
