@@ -44,6 +44,13 @@ class TaskSet:
         if not task.cancelled() and task.exception() is not None:
             log.error("Task %s failed", task.get_name(), exc_info=task.exception())
 
+    async def wait_all(self, *, timeout: float) -> bool:
+        """Wait for what runs, at most ``timeout`` seconds; whether all of it ended."""
+        pending = [task for task in self._tasks if task is not asyncio.current_task()]
+        if pending:
+            await asyncio.wait(pending, timeout=timeout)
+        return all(task.done() for task in pending)
+
     async def cancel_all(self, *, timeout: float = 5.0) -> None:
         """Cancel what runs and wait for it, at most ``timeout`` seconds."""
         pending = [task for task in self._tasks if task is not asyncio.current_task()]

@@ -1,0 +1,37 @@
+"""Reading values that people wrote by hand: what is not understood becomes the default."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_TRUE = frozenset({"true", "1", "yes", "on"})
+_FALSE = frozenset({"false", "0", "no", "off"})
+
+
+def as_bool(value: object, default: bool) -> bool:  # noqa: FBT001 - reads like int(value, base)
+    """A yes or no, given as such or in one of the usual words; anything else is the default."""
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    if word in _TRUE:
+        return True
+    return False if word in _FALSE else default
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_optional_text(value: object) -> str | None:
+    """Text, or None for what is missing or blank."""
+    if value is None:
+        return None
+    return str(value) or None
+
+
+def as_days(value: object, default: int) -> int:
+    """A whole number of days; negative ones become 0, which turns the matter off."""
+    try:
+        return max(0, int(value))  # type: ignore[call-overload, no-any-return]
+    except (TypeError, ValueError, OverflowError):
+        return default

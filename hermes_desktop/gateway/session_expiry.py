@@ -1,0 +1,51 @@
+"""May a chat's conversation go on, and may its entry be dropped? Decisions over plain values.
+
+Times are local and without a zone, because the routing index stores them so.
+"""
+
+from datetime import datetime, timedelta
+
+from hermes_desktop.gateway.config import SessionResetPolicy
+
+PRUNE_INTERVAL_S = 3600.0
+
+
+def reset_reason(policy: SessionResetPolicy, updated_at: datetime, now: datetime) -> str | None:
+    """Why a chat has to start afresh.
+
+    Args:
+        policy: The policy of the chat.
+        updated_at: When it was last used.
+        now: The present.
+
+    Returns:
+        ``idle`` or ``daily``, None when the conversation goes on.
+    """
+    if policy.mode in {"idle", "both"} and now > updated_at + timedelta(
+        minutes=policy.idle_minutes
+    ):
+        return "idle"
+    if policy.mode in {"daily", "both"} and updated_at < _last_daily_start(policy.at_hour, now):
+        return "daily"
+    return None
+
+
+def _last_daily_start(at_hour: int, now: datetime) -> datetime:
+    today = now.replace(hour=at_hour, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=1) if now < today else today
+
+
+def is_prunable(updated_at: datetime, now: datetime, max_age_days: int) -> bool:
+    """Whether an entry has been silent for longer than that many days."""
+    return updated_at < now - timedelta(days=max_age_days)
+
+
+def prune_due(now: float, last_pruned: float, interval_s: float = PRUNE_INTERVAL_S) -> bool:
+    """Whether it is time to prune again. A first look, with ``last_pruned`` 0, always is.
+
+    Args:
+        now: Epoch seconds.
+        last_pruned: Epoch seconds of the last look, 0.0 for never.
+        interval_s: Seconds between two looks.
+    """
+    return now - last_pruned > interval_s

@@ -1,0 +1,160 @@
+"""One turn of an agent on a worker thread, and the way of its text back to the loop."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hermes_desktop.agent.types import AgentResult
+from hermes_desktop.core.events import TurnDelta
+from hermes_desktop.core.session_context import set_session_vars
+from hermes_desktop.gateway.agents import TurnAgent
+from hermes_desktop.gateway.session_records import SessionSource
+
+DELTA_INTERVAL_S = 0.05
+
+DeltaKind = Literal["text", "reasoning"]
+
+
+class DeltaRelay:
+    """Brings pieces of a reply from the turn's thread to the loop, a few times a second.
+
+    However fast the pieces come, at most one callback waits on the loop at a time. Made and
+    closed on the loop; fed from any thread.
+
+    Args:
+        turn_id: The turn in the events.
+        session_id: Its conversation in the events.
+        publish: Takes the events, on the loop.
+        interval_s: Least seconds between two rounds of events.
+    """
+
+    def __init__(
+        self,
+        turn_id: str,
+        session_id: str,
+        publish: Callable[[TurnDelta], None],
+        *,
+        interval_s: float = DELTA_INTERVAL_S,
+    ) -> None:
+        self._turn_id = turn_id
+        self._session_id = session_id
+        self._publish = publish
+        self._interval_s = interval_s
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._pieces: list[tuple[DeltaKind, str]] = []
+        self._waking = False
+        self._closed = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._next_round = self._loop.time()
+
+    def feed_text(self, text: str) -> None:
+        """Take a piece of the reply."""
+        self._feed("text", text)
+
+    def feed_reasoning(self, text: str) -> None:
+        """Take a piece of the model's thinking."""
+        self._feed("reasoning", text)
+
+    def close(self) -> None:
+        """Publish what is left; pieces that come later are dropped."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._flush()
+        with self._lock:
+            self._closed = True
+
+    def _feed(self, kind: DeltaKind, text: str) -> None:
+        with self._lock:
+            if self._closed or not text:
+                return
+            self._pieces.append((kind, text))
+            if self._waking:
+                return
+            self._waking = True
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody is left to be told
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        wait = self._next_round - self._loop.time()
+        if wait <= 0:
+            self._flush()
+        else:
+            self._timer = self._loop.call_later(wait, self._flush)
+
+    def _flush(self) -> None:
+        with self._lock:
+            pieces, self._pieces = self._pieces, []
+            self._waking = False
+            if self._closed:
+                return
+        self._next_round = self._loop.time() + self._interval_s
+        for kind, text in _joined(pieces):
+            self._publish(TurnDelta(self._turn_id, self._session_id, text, kind))
+
+
+def _joined(pieces: list[tuple[DeltaKind, str]]) -> list[tuple[DeltaKind, str]]:
+    """Neighbours of the same kind as one piece."""
+    runs: list[tuple[DeltaKind, list[str]]] = []
+    for kind, text in pieces:
+        if not runs or runs[-1][0] != kind:
+            runs.append((kind, []))
+        runs[-1][1].append(text)
+    return [(kind, "".join(texts)) for kind, texts in runs]
+
+
+@dataclass(slots=True, eq=False)
+class TurnRecord:
+    """What is known of a turn outside its thread.
+
+    Attributes:
+        generation: Which claim of its session key it belongs to.
+        session_id: The conversation it runs in, "" until that is known.
+        rows: Ids of the rows stored so far; the first is the prompt's.
+        stop_requested: Somebody wants it to end; it may not have begun yet.
+    """
+
+    turn_id: str
+    session_key: str
+    prompt: str
+    generation: int
+    session_id: str = ""
+    rows: list[int] = field(default_factory=list)
+    stop_requested: bool = False
+
+
+def run(
+    agent: TurnAgent, record: TurnRecord, source: SessionSource, relay: DeltaRelay
+) -> AgentResult:
+    """Run one turn. Blocks; called on a worker thread, in a context of its own.
+
+    Raises:
+        HermesError: The turn could not be stored.
+    """
+    if record.stop_requested:
+        return AgentResult(session_id=record.session_id, interrupted=True, api_calls=0)
+    set_session_vars(
+        HERMES_SESSION_PLATFORM=source.platform.value,
+        HERMES_SESSION_CHAT_ID=source.chat_id,
+        HERMES_SESSION_CHAT_NAME=source.chat_name or "",
+        HERMES_SESSION_THREAD_ID=source.thread_id or "",
+        HERMES_SESSION_USER_ID=source.user_id or "",
+        HERMES_SESSION_USER_NAME=source.user_name or "",
+        HERMES_SESSION_KEY=record.session_key,
+        HERMES_SESSION_ID=record.session_id,
+    )
+
+    def row_stored(row_id: int) -> None:
+        record.rows.append(row_id)
+        if record.stop_requested:  # an agent forgets what came before its turn began
+            agent.interrupt()
+
+    return agent.run_conversation(
+        record.prompt,
+        stream_callback=relay.feed_text,
+        reasoning_callback=relay.feed_reasoning,
+        persisted_callback=row_stored,
+    )
