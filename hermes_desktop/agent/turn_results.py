@@ -21,7 +21,7 @@ def failed_result(
 ) -> AgentResult:
     """A turn that ended before the model was asked."""
     result = _base(session_id, history, [])
-    result.update(failed=True, turn_exit_reason=kind)
+    result.update({"failed": True, "turn_exit_reason": kind})
     _add_error(result, error, kind)
     return result
 
@@ -43,7 +43,9 @@ def finished_result(
         lost: Why the reply could not be stored, None when it was or when there was none.
     """
     result = _base(session_id, history, written)
-    result.update(api_calls=1, final_response=reply.text, last_reasoning=reply.reasoning or None)
+    result.update(
+        {"api_calls": 1, "final_response": reply.text, "last_reasoning": reply.reasoning or None}
+    )
     whole = reply.finished is not None
     result["partial"] = not whole and bool(reply.text)
     if reply.finished is not None:
@@ -51,15 +53,15 @@ def finished_result(
         result["output_tokens"] = reply.finished.output_tokens
     if lost is not None:
         kind = "session_gone" if isinstance(lost, NotFoundError) else "state"
-        result.update(failed=True, turn_exit_reason=kind)
+        result.update({"failed": True, "turn_exit_reason": kind})
         _add_error(result, lost, kind)
     elif reply.error is not None:
-        result.update(failed=True, turn_exit_reason="provider_error")
+        result.update({"failed": True, "turn_exit_reason": "provider_error"})
         _add_error(result, reply.error, reply.error.kind)
     elif whole:
-        result.update(completed=True, turn_exit_reason="completed")
+        result.update({"completed": True, "turn_exit_reason": "completed"})
     else:
-        result.update(interrupted=True, turn_exit_reason="interrupted")
+        result.update({"interrupted": True, "turn_exit_reason": "interrupted"})
     return result
 
 

@@ -23,10 +23,10 @@ def wire_messages(
 ) -> tuple[WireMessage, ...]:
     """Compose the messages of a request.
 
-    Only what the wire knows is taken over (role, content, tool calls and their ids); ``api_content``
-    stands in for ``content``. A tool call without its result, and a result without its call, are
-    told as text, for an endpoint refuses them and their words should not be lost. Neighbouring
-    messages of the person are joined.
+    Only what the wire knows is taken over (role, content, tool calls and their ids), and
+    ``api_content`` in place of ``content``. A tool call without its result, and a result without
+    its call, are told as text, for an endpoint refuses them and their words should not be lost.
+    Neighbouring messages of the person are joined.
     """
     entries = [entry for entry in history if entry.get("role") != "session_meta"]
     wire: list[WireMessage] = []
@@ -87,7 +87,7 @@ def _add_answer(
     orphans: list[ConversationMessage] = []
     known = {call["id"] for call in calls if call["id"]}
     for result in results:
-        call_id = result.get("tool_call_id")
+        call_id = str(result.get("tool_call_id") or "")
         if call_id in known and call_id not in answers:
             answers[call_id] = result
         else:

@@ -34,7 +34,7 @@ _KEY_LENGTH = 4
 _NO_KEY = "Set model.api_key in config.yaml, best as ${NAME} with the value in .env."
 _BAD_KEY = (
     "{name} refused the key.",
-    "Put a valid key where the present one stands (config.yaml or .env), one that may use this model.",
+    "Put a valid key where the present one stands (config.yaml or .env); it must allow this model.",
 )
 _OTHER_REFUSAL = (
     "{name} refused the request.",

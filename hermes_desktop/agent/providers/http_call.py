@@ -80,7 +80,21 @@ class Wire:
         )
         self.given_up = threading.Event()
         self._sockets: set[socket.socket] = set()
+        self._users = 0
         self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """A call uses it from now on."""
+        with self._lock:
+            self._users += 1
+
+    def end(self) -> None:
+        """The call's thread is done with it; what was given up meanwhile is closed."""
+        with self._lock:
+            self._users -= 1
+            close = self.given_up.is_set() and not self._users
+        if close:
+            self.client.close()
 
     def noticed(self, event: str, info: Mapping[str, Any]) -> None:
         """Hear of the transport's steps; remember the sockets it opens."""
@@ -89,14 +103,20 @@ class Wire:
             if isinstance(found, socket.socket):
                 with self._lock:
                     self._sockets.add(found)
-        if self.given_up.is_set() and event.endswith((".started", "connect_tcp.complete")):
+                if self.given_up.is_set():
+                    self.give_up()
+        # Here, and not earlier, the transport closes what it opened when this is raised.
+        if self.given_up.is_set() and event.endswith("send_request_headers.started"):
             raise _GivenUpError
 
     def give_up(self) -> None:
-        """Wake whoever reads from these connections. From any thread, never blocks."""
-        self.given_up.set()
+        """Wake whoever reads from these connections, which are closed then. Never blocks."""
         with self._lock:
-            sockets = tuple(self._sockets)
+            self.given_up.set()
+            in_use, sockets = self._users > 0, tuple(self._sockets)
+        if not in_use:
+            self.client.close()
+            return
         for each in sockets:
             # Not the method of SSLSocket: that one takes the TLS state away from the reader.
             with contextlib.suppress(OSError):
@@ -113,6 +133,7 @@ class HttpCall:
         self._failures = failures
         self._items: queue.Queue[Item] = queue.Queue(_WAITING_PIECES)
         self._request = (url, dict(headers), body)
+        wire.begin()
         threading.Thread(target=self._run, name="model-call", daemon=True).start()
 
     def take(self, seconds: float) -> Item | None:
@@ -135,8 +156,7 @@ class HttpCall:
             if not self._wire.given_up.is_set():
                 self._put(_told(error, self._failures))
         finally:
-            if self._wire.given_up.is_set():
-                self._wire.client.close()
+            self._wire.end()
 
     def _exchange(self) -> None:
         url, headers, body = self._request
