@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from hermes_desktop.cli.output import bold, neutralise, one_line
 from hermes_desktop.state.records import Message, SessionSummary
@@ -13,6 +13,9 @@ TOOL_LINES = 6
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 _NAMES = {"user": "You", "assistant": "Hermes", "system": "System"}
 _SUBJECT_WIDTH = 100
+_GAP = 2
+_TITLE_WIDTH = 24
+_LEAST_TITLE_WIDTH = 10
 
 
 def ago(then: float | None, now: float) -> str:
@@ -58,34 +61,49 @@ def tabbed_lines(sessions: Iterable[SessionSummary]) -> str:
 
 
 def table(sessions: Sequence[SessionSummary]) -> str:
-    """Draw a table as wide as the terminal; titles give way, ids never do."""
+    """Draw a table as wide as the terminal; titles give way first, then columns, never ids."""
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     now = time.time()
-    rows = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    rows.add_column("Title", no_wrap=True, overflow="ellipsis", ratio=1, min_width=8)
-    rows.add_column("Source", no_wrap=True)
-    rows.add_column("Messages", no_wrap=True, justify="right")
-    rows.add_column("Last active", no_wrap=True)
-    widest = max(len(one_line(session.id)) for session in sessions)
-    rows.add_column("ID", no_wrap=True, overflow="fold", min_width=widest)
-    for session in sessions:
-        name = Text(one_line(session.title or session.preview or "—"))
-        if session.title is None:
-            name.stylize("italic")
-        rows.add_row(
-            name,
-            Text(one_line(session.source)),
-            str(session.message_count),
-            ago(session.last_active, now),
-            Text(one_line(session.id)),
-        )
+    columns = {
+        "Source": [one_line(session.source) for session in sessions],
+        "Messages": [str(session.message_count) for session in sessions],
+        "Last active": [ago(session.last_active, now) for session in sessions],
+        "ID": [one_line(session.id) for session in sessions],
+    }
+    widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
     console = Console(highlight=False, markup=False, emoji=False)
+    title_width = _fit(widths, console.width)
+    console.width = max(console.width, _total(widths) + title_width)
+    rows = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    rows.add_column("Title", no_wrap=True, overflow="ellipsis", width=title_width)
+    for name, width in widths.items():
+        justify: Literal["left", "right"] = "right" if name == "Messages" else "left"
+        rows.add_column(name, no_wrap=True, width=width, justify=justify)
+    for number, session in enumerate(sessions):
+        title = Text(one_line(session.title or session.preview) or "—")
+        if session.title is None:
+            title.stylize("italic")
+        rows.add_row(title, *(Text(columns[name][number]) for name in widths))
     with console.capture() as drawn:
         console.print(rows)
     return drawn.get()
+
+
+def _fit(widths: dict[str, int], terminal: int) -> int:
+    """Leave columns out until a title has room; returns the room."""
+    for name in ("Messages", "Source", "Last active"):
+        if terminal - _total(widths) >= _TITLE_WIDTH:
+            break
+        del widths[name]
+    return max(_LEAST_TITLE_WIDTH, terminal - _total(widths))
+
+
+def _total(widths: Mapping[str, int]) -> int:
+    return sum(width + _GAP for width in widths.values())
 
 
 def heading(session: SessionSummary) -> str:
