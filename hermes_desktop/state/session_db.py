@@ -10,7 +10,7 @@ from typing import Any, TypeVar, Unpack
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.core.paths import resolve_paths
-from hermes_desktop.state import messages_table, sessions_table, titles, usage_table
+from hermes_desktop.state import lineage, messages_table, sessions_table, titles, usage_table
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.messages_table import MessageFields
@@ -133,6 +133,22 @@ class SessionDB(SessionReads):
         clean = titles.sanitize_title(title)
         wanted = clean_text(session_id)
         return self._execute_write(lambda conn: titles.set_title(conn, wanted, clean))
+
+    def set_session_archived(
+        self,
+        session_id: str,
+        archived: bool,  # noqa: FBT001 - see __init__
+    ) -> bool:
+        """Hide a conversation, all its segments, from lists, or show it again. False: unknown."""
+        wanted = clean_text(session_id)
+
+        def archive(conn: sqlite3.Connection) -> bool:
+            segments = lineage.compression_lineage(conn, wanted)
+            for segment in segments:
+                sessions_table.set_column(conn, segment, "archived", int(archived))
+            return bool(segments)
+
+        return self._execute_write(archive)
 
     def append_message(
         self, session_id: str, role: str, content: Any = None, **fields: Unpack[MessageFields]
