@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.gateway.agent_cache import (
@@ -92,12 +93,12 @@ def close_agents(entries: Iterable[CacheEntry]) -> None:
             log.warning("An agent could not be closed", exc_info=True)
 
 
-def release_agent(entry: CacheEntry | None) -> None:
-    """Let an agent's connections go; it may be used again. Blocks shortly, never raises."""
-    if entry is None or entry[0] is PENDING:
+def release_agent(agent: Any) -> None:
+    """Let an agent's connections go; it may be used again. Blocks, never raises."""
+    if agent is PENDING:
         return
     try:
-        entry[0].release_clients()
+        agent.release_clients()
     except Exception:  # no reason to refuse a message
         log.warning("An agent did not let go of its clients", exc_info=True)
 

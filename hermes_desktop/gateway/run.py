@@ -31,7 +31,6 @@ from hermes_desktop.gateway.agent_preparation import (
     close_agents,
     entry_after_turn,
     prepare_agent,
-    release_agent,
 )
 from hermes_desktop.gateway.agents import AgentFactory, AgentRequest, TurnAgent
 from hermes_desktop.gateway.authorization import is_authorized
@@ -41,7 +40,8 @@ from hermes_desktop.gateway.empty_replies import (
 )
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.refusals import closing, no_database
-from hermes_desktop.gateway.runner_state import Phase, RunnerState
+from hermes_desktop.gateway.runner_agents import RunnerAgents
+from hermes_desktop.gateway.runner_state import Phase
 from hermes_desktop.gateway.session import SessionEntry, SessionSource, SessionStore
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 
@@ -53,7 +53,7 @@ INTERRUPT_GRACE_S = 5.0
 _AGENT_PENDING_SENTINEL = agent_cache.PENDING
 
 
-class GatewayRunner(RunnerState):
+class GatewayRunner(RunnerAgents):
     """Runs the gateway on the running loop; its methods belong to that loop unless they say else.
 
     Args:
@@ -269,6 +269,7 @@ class GatewayRunner(RunnerState):
                 )
             except BaseException:
                 self._evict_cached_agent(record.session_key)  # nobody knows what it has seen
+                self._release_agent(prepared.agent)
                 raise
         return turn_outcome.from_result(
             result,
@@ -320,17 +321,17 @@ class GatewayRunner(RunnerState):
     ) -> PreparedAgent:
         """Get the conversation and an agent ready: a kept one, or a new one."""
         db = self._database()
-        adapter.prepare_session(db, session_entry, event)
         session_key = session_entry.session_key
-        request = AgentRequest(
-            session_id=session_entry.session_id,
-            source=event.source_tag or adapter.platform.value,
-            session_key=session_key,
-            session_fields=adapter.session_fields(session_entry, event),
-        )
         with self._agent_cache_lock:
             cached = self._agent_cache.get(session_key)
         try:
+            adapter.prepare_session(db, session_entry, event)
+            request = AgentRequest(
+                session_id=session_entry.session_id,
+                source=event.source_tag or adapter.platform.value,
+                session_key=session_key,
+                session_fields=adapter.session_fields(session_entry, event),
+            )
             prepared = prepare_agent(cached, request, db, self.agent_factory)
         except NotFoundError:
             self._forget_conversation(session_key)
@@ -367,44 +368,3 @@ class GatewayRunner(RunnerState):
         """Let a chat follow its conversation to the id that it goes on under."""
         session_entry.session_id = new_id
         self.session_store._save()  # noqa: SLF001 - the mapping must outlive a restart
-
-    def _forget_conversation(self, session_key: str) -> None:
-        """The row is gone: neither the agent that knows it nor the chat's entry is of use."""
-        self._evict_cached_agent(session_key)
-        self.session_store.forget(session_key)
-
-    def _evict_cached_agent(self, session_key: str) -> None:
-        """Let the kept agent of a chat go; its conversation may be resumed with another."""
-        with self._agent_cache_lock:
-            entry = self._agent_cache.pop(session_key, None)
-            self._agent_last_used.pop(session_key, None)
-        release_agent(entry)
-
-    def _sweep_idle_cached_agents(self) -> int:
-        """Let go of agents above the limit and of those long unused; how many went."""
-        now = self.clock.monotonic()
-        with self._agent_cache_lock:
-            keys = agent_cache.surplus(
-                self._agent_cache, self._agent_last_used, set(self._running_agents), now
-            )
-        for session_key in keys:
-            self._evict_cached_agent(session_key)
-        return len(keys)
-
-    async def _refresh_agent_cache_message_count(self, session_key: str, session_id: str) -> None:
-        """Take what stands in state.db now as seen, after rows were written on an agent's behalf.
-
-        Nothing happens for another conversation than the entry's, for a row that is gone and for
-        a database that cannot be asked.
-        """
-        if self._session_db is None or not session_id:
-            return
-        try:
-            live = await self._session_db.session_mark(session_id)
-        except HermesError as error:
-            log.warning("The baseline of %s stays as it is: %s", session_id, error)
-            return
-        with self._agent_cache_lock:
-            cached = self._agent_cache.get(session_key)
-            if cached is not None and live is not None:
-                self._agent_cache[session_key] = agent_cache.with_mark(cached, session_id, live)

@@ -1,0 +1,111 @@
+"""A model that does what a test says, under the real agent: only the world outside is a double."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.types import (
+    CancelSignal,
+    ChatRequest,
+    Finished,
+    ModelChoice,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+)
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.errors import ProviderError
+from hermes_desktop.gateway.agents import AgentRequest
+from hermes_desktop.state import SessionDB
+
+CHOICE = ModelChoice(
+    model="scripted",
+    base_url="http://model.invalid/v1",
+    api_key=None,
+    provider="test",
+    origin="a test",
+)
+
+
+@dataclass
+class ScriptedModel:
+    """Answers "reply 1", "reply 2", …, unless a test says otherwise; remembers what it was asked.
+
+    Attributes:
+        pieces: What the next answers consist of, one list per answer; numbered replies when empty.
+        failure: Raised instead of an answer, as long as it is set.
+        hold: Answers wait until this is set (or until they are cancelled).
+        asked: Set whenever a request has come.
+    """
+
+    choice: ModelChoice = CHOICE
+    requests: list[ChatRequest] = field(default_factory=list)
+    pieces: list[list[str]] = field(default_factory=list)
+    thoughts: list[str] = field(default_factory=list)
+    failure: ProviderError | None = None
+    hold: threading.Event = field(default_factory=threading.Event)
+    asked: threading.Event = field(default_factory=threading.Event)
+    closed: int = 0
+    at_once: int = 0
+    most_at_once: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.hold.set()
+
+    def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
+        with self._lock:
+            self.requests.append(request)
+            number = len(self.requests)
+            words = self.pieces.pop(0) if self.pieces else ["reply ", str(number)]
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        self.asked.set()
+        try:
+            while not self.hold.wait(0.005):
+                if cancel.is_set():
+                    return
+            if self.failure is not None:
+                raise self.failure
+            for thought in self.thoughts:
+                yield ReasoningDelta(thought)
+            for word in words:
+                if cancel.is_set():
+                    return
+                yield TextDelta(word)
+            yield Finished("stop")
+        finally:
+            with self._lock:
+                self.at_once -= 1
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def texts(self, number: int = -1) -> list[str]:
+        """What a request said after the system prompt, as "role: text"."""
+        return [f"{m['role']}: {m['content']}" for m in self.requests[number].messages[1:]]
+
+
+class CountingFactory:
+    """Makes real agents over a scripted model, and remembers them."""
+
+    def __init__(self, db: SessionDB, model: ScriptedModel) -> None:
+        self._db = db
+        self._model = model
+        self.made: list[AIAgent] = []
+        self.failure: ProviderError | None = None
+
+    def __call__(self, request: AgentRequest) -> AIAgent:
+        if self.failure is not None:
+            raise self.failure
+        agent = AIAgent(
+            provider=self._model,
+            store=self._db,
+            session_id=request.session_id,
+            source=request.source,
+            clock=SystemClock(),
+            session_fields=request.session_fields,
+        )
+        self.made.append(agent)
+        return agent

@@ -1,0 +1,135 @@
+"""A whole gateway on a private state.db: everything real but the model and the platform."""
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import (
+    GatewayStatusChanged,
+    TurnDelta,
+    TurnFinished,
+    TurnQueued,
+    TurnStarted,
+)
+from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
+from hermes_desktop.gateway.run import GatewayRunner
+from hermes_desktop.gateway.session import SessionStore
+from hermes_desktop.state import AsyncSessionDB, SessionDB
+from tests.fakes.agents import CountingFactory, ScriptedModel
+from tests.fakes.platform import FakePlatform
+
+ALLOWED = GatewayConfig(platforms={Platform.TELEGRAM: PlatformConfig(extra={"allow_from": "u1"})})
+
+E = TypeVar("E")
+
+
+@dataclass
+class RunningGateway:
+    """The parts of a gateway that tests look at."""
+
+    runner: GatewayRunner
+    desktop: DesktopAdapter
+    telegram: FakePlatform
+    db: SessionDB
+    store: SessionStore
+    model: ScriptedModel
+    factory: CountingFactory
+    events: list[Any] = field(default_factory=list)
+    _turns: int = 0
+
+    async def say(
+        self, text: str, session_id: str | None = None, *, source_tag: str = "desktop"
+    ) -> TurnFinished:
+        """Type a message into the window and wait for its end."""
+        return await self.desktop.wait(await self.submit(text, session_id, source_tag=source_tag))
+
+    async def submit(
+        self, text: str, session_id: str | None = None, *, source_tag: str = "desktop"
+    ) -> str:
+        """Type a message into the window; the turn's id."""
+        self._turns += 1
+        sent = await self.desktop.submit(
+            text=text, session_id=session_id, turn_id=f"t{self._turns}", source_tag=source_tag
+        )
+        return sent.turn_id
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one class so far."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def rows(self, session_id: str) -> list[tuple[str, str]]:
+        """The stored messages of a session."""
+        return [(row["role"], row["content"]) for row in self.db.get_messages(session_id)]
+
+
+async def until(condition: Callable[[], bool], timeout: float = 10.0) -> None:
+    """Wait until something is true."""
+    async with asyncio.timeout(timeout):
+        while not condition():  # noqa: ASYNC110 - what is waited for may be on any thread
+            await asyncio.sleep(0.002)
+
+
+@contextlib.asynccontextmanager
+async def running_gateway(
+    db_path: Path, *, config: GatewayConfig = ALLOWED, clock: Clock | None = None
+) -> AsyncIterator[RunningGateway]:
+    """Start a gateway, stop it afterwards, whatever the test did."""
+    clock = clock or SystemClock()
+    db = SessionDB(db_path, clock=clock)
+    read, write, turns = (
+        WorkerThreads("state-read"),
+        WorkerThreads("state-write"),
+        WorkerThreads("agent-turn", size=10),
+    )
+    session_db = AsyncSessionDB(db, read=read, write=write)
+    bus = EventBus()
+    store = SessionStore(db_path.parent, config, db=db, clock=clock, persist=False)
+    model = ScriptedModel()
+    factory = CountingFactory(db, model)
+    desktop = DesktopAdapter(session_store=store, session_db=session_db, bus=bus, clock=clock)
+    telegram = FakePlatform()
+    runner = GatewayRunner(
+        config,
+        session_store=store,
+        session_db=session_db,
+        agent_factory=factory,
+        bus=bus,
+        turn_workers=turns,
+        clock=clock,
+        adapters=(desktop, telegram),
+    )
+    gateway = RunningGateway(runner, desktop, telegram, db, store, model, factory)
+    for kind in (TurnQueued, TurnStarted, TurnDelta, TurnFinished, GatewayStatusChanged):
+        bus.subscribe(kind, gateway.events.append)
+    await runner.start()
+    try:
+        yield gateway
+    finally:
+        model.hold.set()
+        await runner.stop(drain_s=5.0)
+        for workers in (read, write, turns):
+            workers.close()
+        db.close()
+
+
+def in_other_process(db_path: Path, code: str) -> None:
+    """Run code on ``db`` (a SessionDB of the same file) in a process of its own."""
+    program = (
+        "import sys; from pathlib import Path; from hermes_desktop.state import SessionDB\n"
+        f"db = SessionDB(Path(sys.argv[1]))\n{code}\ndb.close()\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program, str(db_path)],
+        check=True,
+        cwd=Path(__file__).parents[2],
+        timeout=30,
+    )
