@@ -281,11 +281,23 @@ def read_layout(conn: sqlite3.Connection) -> FileLayout:
         for table in TABLES
         if objects.get(table) == "table"
     }
-    version: int | None = None
-    if "version" in columns.get("schema_version", ()):
+    return FileLayout(_stored_version(conn), columns, frozenset(objects))
+
+
+def schema_state(conn: sqlite3.Connection) -> tuple[int, int | None]:
+    """Two numbers that tell a migrated file: SQLite's count of table changes, and the version."""
+    changes = conn.execute("PRAGMA main.schema_version").fetchone()[0]
+    return int(changes), _stored_version(conn)
+
+
+def _stored_version(conn: sqlite3.Connection) -> int | None:
+    try:
         row = conn.execute("SELECT max(version) FROM main.schema_version").fetchone()
-        version = row[0] if isinstance(row[0], int) else None
-    return FileLayout(version, columns, frozenset(objects))
+    except sqlite3.OperationalError as error:
+        if "no such" in str(error):  # table or column
+            return None
+        raise
+    return row[0] if isinstance(row[0], int) else None
 
 
 def reading_views(layout: FileLayout) -> Iterator[str]:

@@ -49,6 +49,7 @@ class StoreFile:
         self.conn = opened.conn
         self.condition = opened.condition
         self._access = opened.access
+        self._schema_state = schema.schema_state(opened.conn)
         self._identity = opened.identity
         self._readers = ReaderPool(self.path, opened.access, opened.layout)
 
@@ -66,6 +67,8 @@ class StoreFile:
         """
         self._follow_file(missing_is_error=False)
         try:
+            if not self.condition.writable:
+                self._follow_migration()
             with self._readers.lend() as conn:
                 try:
                     return fn(conn)
@@ -88,23 +91,35 @@ class StoreFile:
         self._follow_file(missing_is_error=True)
         with self.lock:
             self._require_open()
-            if not self.condition.writable:
-                self._look_again()
             try:
+                self._require_writable()
                 return connection.write(self.conn, fn, self._patience)
             except sqlite3.IntegrityError:
                 raise
             except sqlite3.Error as error:
                 raise in_words(error, self.path) from error
 
-    def _look_again(self) -> None:
-        """A file of an older version may have been brought up to date meanwhile."""
-        layout = schema.read_layout(self.conn)
-        self.condition = judge(self.conn, self.path, layout, self._access)
+    def _require_writable(self) -> None:
+        if not self.condition.writable:
+            self._judge_again()
         if not self.condition.writable:
             raise StateReadOnlyError(
                 "Nothing can be saved here.", self.condition.reason, self.condition.hint
             )
+
+    def _follow_migration(self) -> None:
+        """A file of an older version may have been brought up to date meanwhile."""
+        with self.lock:
+            self._require_open()
+            self._judge_again()
+
+    def _judge_again(self) -> None:
+        now = schema.schema_state(self.conn)
+        if now == self._schema_state:
+            return
+        layout = schema.read_layout(self.conn)
+        self.condition = judge(self.conn, self.path, layout, self._access)
+        self._schema_state = now
         self._readers.close()
         self._readers = ReaderPool(self.path, self._access, layout)
 

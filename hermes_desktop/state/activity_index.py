@@ -1,0 +1,204 @@
+"""All conversations in order of their latest message, kept in memory.
+
+Reading the order from the file costs more the more conversations there are; a person who types into
+the filter wants it at once. The index is read once and then follows what the change watcher finds.
+"""
+
+import functools
+import sqlite3
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from hermes_desktop.state import lineage
+from hermes_desktop.state.chains import Chains, Segment
+from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.records import StateChanges
+from hermes_desktop.state.session_list import Line, ListFilter, Needle, haystack, load_lines
+from hermes_desktop.state.session_reads import SessionReads
+
+_ALL = ListFilter(exclude_sources=("tool",), limit=None)
+_CHUNK = 200
+_MANY = 500
+"""Above so many touched sessions reading everything is the quicker way."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPage:
+    """A part of the list.
+
+    Attributes:
+        keys: Pairs of root id and tip id, as ``SessionDB.summaries`` takes them.
+        total: How many lines there are without limit and offset.
+    """
+
+    keys: tuple[tuple[str, str], ...]
+    total: int
+
+
+class _Entry:
+    """One line and what a text is looked for in it."""
+
+    __slots__ = ("empty", "hay", "key", "members", "order", "source")
+
+    def __init__(self, line: Line) -> None:
+        self.key = (line.root.id, line.tip_id)
+        self.order = line.order
+        self.source = line.source
+        self.empty = line.root.message_count == 0
+        self.members = tuple(member.id for member in line.members)
+        self.hay = haystack(line)
+
+
+class ActivityIndex:
+    """The order of the list. Used on one thread.
+
+    Args:
+        db: Where the sessions are read from.
+    """
+
+    def __init__(self, db: SessionReads) -> None:
+        self._db = db
+        self._entries: dict[str, _Entry] = {}
+        self._root_of: dict[str, str] = {}
+        self._sorted: list[_Entry] = []
+        self._is_sorted = True
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def rebuild(self) -> None:
+        """Read everything anew.
+
+        Raises:
+            BusyError: Another program keeps the file locked; the index is as it was.
+            StateError: It cannot be read; the index is as it was.
+        """
+
+        def load(conn: sqlite3.Connection) -> list[Line]:
+            chains = Chains.load(conn)
+            return load_lines(conn, _ALL, self._db.layout, lambda _: chains)
+
+        lines = self._db.read(load)
+        self._entries = {}
+        self._root_of = {}
+        for line in lines:
+            self._put(line)
+
+    def apply(self, changes: StateChanges) -> None:
+        """Follow what changed; costs as much as was touched.
+
+        Raises:
+            BusyError: As for :meth:`rebuild`.
+            StateError: As for :meth:`rebuild`.
+        """
+        changed = changes.touched | changes.removed
+        if changes.reload_all or len(changed) > _MANY:
+            self.rebuild()
+        elif changed:
+            known = {self._root_of[name] for name in changed if name in self._root_of}
+            members = {name for root in known for name in self._entries[root].members}
+            look_at = changed | members
+            lines = self._db.read(lambda conn: self._lines_around(conn, look_at))
+            for root in known:
+                self._drop(root)
+            for line in lines:
+                self._drop(line.root.id)
+                self._put(line)
+
+    def _lines_around(self, conn: sqlite3.Connection, ids: Collection[str]) -> list[Line]:
+        """The lines that cover these sessions or what hangs below them."""
+        roots: set[str] = set()
+        for name in {*ids, *_children(conn, ids)}:
+            roots.add([name, *lineage.compression_ancestors(conn, clean_text(name))][-1])
+        found: list[Line] = []
+        wanted = list(roots)
+        for start in range(0, len(wanted), _CHUNK):
+            choice = ListFilter(
+                exclude_sources=_ALL.exclude_sources, ids=wanted[start : start + _CHUNK]
+            )
+            below = functools.partial(_chains_below, conn)
+            found += load_lines(conn, choice, self._db.layout, below)
+        return found
+
+    def _put(self, line: Line) -> None:
+        entry = _Entry(line)
+        self._entries[line.root.id] = entry
+        for name in entry.members:
+            self._root_of[name] = line.root.id
+        self._is_sorted = False
+
+    def _drop(self, root: str) -> None:
+        entry = self._entries.pop(root, None)
+        if entry is None:
+            return
+        for name in entry.members:
+            if self._root_of.get(name) == root:
+                del self._root_of[name]
+        self._is_sorted = False
+
+    def select(
+        self,
+        *,
+        text: str = "",
+        source: str | None = None,
+        empty: bool | None = False,
+        limit: int = 200,
+        offset: int = 0,
+    ) -> IndexPage:
+        """The newest lines that fit.
+
+        Args:
+            text: Part of a title or id of any segment; case and marks do not matter.
+            source: Exactly this source; None for all.
+            empty: False for lines with messages, True for those without, None for both.
+            limit: At most so many keys.
+            offset: Skip so many first.
+        """
+        if not self._is_sorted:
+            self._sorted = sorted(self._entries.values(), key=_order, reverse=True)
+            self._is_sorted = True
+        needle = Needle(text) if text.strip() else None
+        fitting = [
+            entry.key
+            for entry in self._sorted
+            if (empty is None or entry.empty is empty)
+            and (source is None or entry.source == source)
+            and (needle is None or needle.found_in(entry.hay))
+        ]
+        return IndexPage(tuple(fitting[offset : offset + limit]), len(fitting))
+
+    def sources(self, *, empty: bool | None = False) -> dict[str, int]:
+        """How many lines each source has, counted as :meth:`select` does; the largest first."""
+        counts = Counter(
+            entry.source
+            for entry in self._entries.values()
+            if empty is None or entry.empty is empty
+        )
+        return dict(counts.most_common())
+
+    def key_of(self, session_id: str) -> tuple[str, str] | None:
+        """The line that covers a session, None if none does."""
+        root = self._root_of.get(session_id)
+        return None if root is None else self._entries[root].key
+
+
+def _order(entry: _Entry) -> tuple[float, float, str]:
+    return entry.order
+
+
+def _chains_below(conn: sqlite3.Connection, root: Segment) -> Chains:
+    return Chains.load(conn, below=root.id)
+
+
+def _children(conn: sqlite3.Connection, ids: Collection[str]) -> list[str]:
+    wanted = [clean_text(name) for name in ids]
+    found: list[str] = []
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        rows = conn.execute(
+            f"SELECT id FROM sessions WHERE parent_session_id IN ({', '.join('?' * len(chunk))})",
+            chunk,
+        ).fetchall()
+        found += [row[0] for row in rows]
+    return found
