@@ -1,0 +1,74 @@
+"""Days and times as the list says them: relative up to yesterday, then by the locale."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QDate, QDateTime, QLocale
+
+DAYS_BY_NAME = 7
+"""Days back that get a heading of their own; older ones stand together by month."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayWords:
+    """Names groups and times, seen from one day.
+
+    Attributes:
+        today: The day it is now, local.
+        locale: How dates are written.
+    """
+
+    today: QDate
+    locale: QLocale
+
+    def group(self, when: float) -> str:
+        """The heading under which a moment stands.
+
+        Args:
+            when: Epoch seconds.
+        """
+        day = _local(when).date()
+        days_ago = day.daysTo(self.today)
+        if days_ago <= 0:
+            return "Today"
+        if days_ago == 1:
+            return "Yesterday"
+        if days_ago < DAYS_BY_NAME:
+            return self.locale.standaloneDayName(day.dayOfWeek())
+        month = self.locale.standaloneMonthName(day.month())
+        return month if day.year() == self.today.year() else f"{month} {day.year()}"
+
+    def brief(self, when: float) -> str:
+        """The time of a moment within the last days, its day and month before that."""
+        moment = _local(when)
+        days_ago = moment.date().daysTo(self.today)
+        if days_ago < DAYS_BY_NAME:
+            return self.locale.toString(moment.time(), QLocale.FormatType.ShortFormat)
+        return self.locale.toString(moment.date(), _day_and_month(self.locale))
+
+    def full(self, when: float) -> str:
+        """Day and time in full, for hovering and for screen readers."""
+        moment = _local(when)
+        day = self.locale.toString(moment.date(), QLocale.FormatType.LongFormat)
+        clock = self.locale.toString(moment.time(), QLocale.FormatType.ShortFormat)
+        return f"{day}, {clock}"
+
+    def spoken(self, when: float) -> str:
+        """As :meth:`full`, but "today" and "yesterday" where that is what one would say."""
+        group = self.group(when)
+        if group in {"Today", "Yesterday"}:
+            return f"{group.lower()} {self.brief(when)}"
+        return self.full(when)
+
+
+def words_for(now: float, locale: QLocale | None = None) -> DayWords:
+    """Words seen from the day on which ``now`` (epoch seconds) lies."""
+    return DayWords(_local(now).date(), locale or QLocale())
+
+
+def _local(when: float) -> QDateTime:
+    return QDateTime.fromMSecsSinceEpoch(int(when * 1000))
+
+
+def _day_and_month(locale: QLocale) -> str:
+    month_first = locale.dateFormat(QLocale.FormatType.ShortFormat).lstrip("'").startswith("M")
+    return "MMM d" if month_first else "d MMM"

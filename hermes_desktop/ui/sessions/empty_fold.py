@@ -1,0 +1,115 @@
+"""One line for all sessions in which nothing was said; it opens into a short list."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.services.live_catalog import ListQuery, SessionPage
+from hermes_desktop.ui.resource_files import icon, icon_size
+from hermes_desktop.ui.sessions.day_words import words_for
+from hermes_desktop.ui.sessions.list_feed import ListFeed
+from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT
+from hermes_desktop.ui.sessions.session_list_model import SessionListModel
+from hermes_desktop.ui.sessions.session_list_view import SessionListView
+from hermes_desktop.ui.theme import Theme
+
+_ROWS_OPEN = 4
+
+
+class EmptyFold(QWidget):
+    """The line and, when open, the list below it. Reads nothing while closed.
+
+    Args:
+        feed: Asks for sessions without messages.
+    """
+
+    rename_wanted = Signal(str, str)
+
+    def __init__(
+        self, feed: ListFeed, theme: Theme, clock: Clock, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._clock = clock
+        self._count = 0
+        self.feed = feed
+        self._model = SessionListModel(headings=False, parent=self)
+        self._view = SessionListView(self._model, theme, name=self.tr("Sessions without messages"))
+        self._line = QToolButton()
+        self._arrange()
+        self._line.toggled.connect(self._toggled)
+        feed.page_ready.connect(self._show_page)
+        self._model.more_wanted.connect(feed.more)
+        self._model.rename_wanted.connect(self.rename_wanted)
+        theme.changed.connect(self._draw)
+        self._draw()
+        self.hide()
+
+    @property
+    def view(self) -> SessionListView:
+        """The list; hidden while the fold is closed."""
+        return self._view
+
+    @property
+    def line(self) -> QToolButton:
+        """The line that opens and closes it."""
+        return self._line
+
+    def show_count(self, count: int) -> None:
+        """Say how many there are; with none the line is not there."""
+        self._count = count
+        self.setVisible(count > 0)
+        self._draw()
+
+    def ask(self, query: ListQuery, *, after_ms: int) -> None:
+        """Take over the filter of the main list."""
+        if self._line.isChecked():
+            self.feed.ask(query, after_ms=after_ms)
+        else:
+            self._later = query
+
+    def refresh(self) -> None:
+        """The data changed."""
+        if self._line.isChecked():
+            self.feed.refresh()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(QPen(self._theme.palette.separator))
+        painter.drawLine(self.rect().topLeft(), self.rect().topRight())
+
+    def _arrange(self) -> None:
+        self._later = self.feed.query
+        self._line.setCheckable(True)
+        self._line.setAutoRaise(True)
+        self._line.setIconSize(icon_size() * 0.8)
+        self._line.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._line.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._line.setMinimumHeight(32)
+        self._view.setFixedHeight(_ROWS_OPEN * ROW_HEIGHT)
+        self._view.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 1, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._line)
+        column.addWidget(self._view)
+
+    def _draw(self) -> None:
+        opened = self._line.isChecked()
+        self._line.setIcon(icon("chevron-down" if opened else "chevron-right", self._theme.palette))
+        noun = self.tr("session") if self._count == 1 else self.tr("sessions")
+        self._line.setText(f"{self._count:,} {noun} " + self.tr("without messages"))
+
+    def _toggled(self, opened: bool) -> None:  # noqa: FBT001 - a slot of Qt
+        self._view.setVisible(opened)
+        if opened:
+            self.feed.ask(self._later)
+        self._draw()
+
+    def _show_page(self, page: SessionPage) -> None:
+        self._view.show_rows(page.rows, words_for(self._clock.time()), total=page.total)
+        rows = min(_ROWS_OPEN, max(1, len(page.rows)))
+        self._view.setFixedHeight(rows * ROW_HEIGHT)

@@ -1,0 +1,204 @@
+"""The lines of the list as plain values, and how one list of them becomes another.
+
+No widgets: the model asks :func:`steps_between` for the fewest changes and carries them out, so
+that selection and scroll position survive.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.ui.sessions.day_words import DayWords
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingEntry:
+    """A day above the sessions of that day; it can be neither chosen nor focused."""
+
+    text: str
+
+    @property
+    def key(self) -> str:
+        """What stays the same while the entry changes."""
+        return f"day:{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEntry:
+    """One session; a compression chain keeps its key while its tip moves on."""
+
+    summary: SessionSummary
+
+    @property
+    def key(self) -> str:
+        """What stays the same while the entry changes."""
+        return f"session:{self.summary.root_id}"
+
+
+Entry = HeadingEntry | SessionEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Remove ``count`` lines from ``at`` on."""
+
+    at: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Put lines in front of the one at ``at``."""
+
+    at: int
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Take the line at ``source`` out and put it in so that it stands at ``target``."""
+
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Replace the content of the line at ``at``."""
+
+    at: int
+    entry: Entry
+
+
+Step = Remove | Insert | Move | Update
+
+
+def entries_of(
+    rows: Sequence[SessionSummary], words: DayWords, *, headings: bool = True
+) -> list[Entry]:
+    """Put a heading above the first session of each day.
+
+    Args:
+        rows: Newest activity first.
+        words: Names the days.
+        headings: False for the short list of empty sessions.
+    """
+    entries: list[Entry] = []
+    last = ""
+    for row in rows:
+        group = words.group(row.last_active) if headings else ""
+        if group != last:
+            entries.append(HeadingEntry(group))
+            last = group
+        entries.append(SessionEntry(row))
+    return _without_twins(entries)
+
+
+def steps_between(old: Sequence[Entry], new: Sequence[Entry]) -> list[Step]:
+    """The changes that turn one list into the other, to be carried out in order.
+
+    Lines that keep their order among each other are never moved; only content that differs is
+    updated.
+    """
+    wanted = {entry.key for entry in new}
+    steps: list[Step] = list(_removals(old, wanted))
+    kept = [entry for entry in old if entry.key in wanted]
+    steps += _placements([entry.key for entry in kept], new)
+    before = {entry.key: entry for entry in kept}
+    steps += [
+        Update(position, entry)
+        for position, entry in enumerate(new)
+        if (known := before.get(entry.key)) is not None and known is not entry and known != entry
+    ]
+    return steps
+
+
+def _removals(old: Sequence[Entry], wanted: set[str]) -> list[Remove]:
+    """Ranges to remove, the last one first, so that earlier positions stay right."""
+    ranges: list[Remove] = []
+    end = len(old)
+    while end > 0:
+        if old[end - 1].key in wanted:
+            end -= 1
+            continue
+        begin = end - 1
+        while begin > 0 and old[begin - 1].key not in wanted:
+            begin -= 1
+        ranges.append(Remove(begin, end - begin))
+        end = begin
+    return ranges
+
+
+def _placements(current: list[str], new: Sequence[Entry]) -> list[Step]:
+    """Moves and insertions; afterwards the keys stand as in ``new``."""
+    target = {entry.key: position for position, entry in enumerate(new)}
+    staying = _longest_increasing(current, target)
+    moving = {key for key in current if key not in staying}
+    steps: list[Step] = []
+    position = 0
+    while position < len(new):
+        key = new[position].key
+        if position < len(current) and current[position] == key:
+            position += 1
+        elif key in staying and position < len(current) and current[position] in moving:
+            source = position
+            sunk = _place_below(current, source, target, staying)
+            steps.append(Move(source, sunk))
+            current.insert(sunk, current.pop(source))
+        elif key in target and key in moving:
+            source = current.index(key, position)
+            steps.append(Move(source, position))
+            current.insert(position, current.pop(source))
+            position += 1
+        else:
+            run = _run_of_new(new, position, set(current))
+            steps.append(Insert(position, run))
+            current[position:position] = [entry.key for entry in run]
+            position += len(run)
+    return steps
+
+
+def _place_below(current: list[str], source: int, target: dict[str, int], staying: set[str]) -> int:
+    """Where a line that sinks belongs: in front of the first staying line that follows it."""
+    goal = target[current[source]]
+    for position in range(source + 1, len(current)):
+        if current[position] in staying and target[current[position]] > goal:
+            return position - 1
+    return len(current) - 1
+
+
+def _run_of_new(new: Sequence[Entry], begin: int, present: set[str]) -> tuple[Entry, ...]:
+    end = begin
+    while end < len(new) and new[end].key not in present:
+        end += 1
+    return tuple(new[begin:end])
+
+
+def _longest_increasing(keys: Sequence[str], target: dict[str, int]) -> set[str]:
+    """The largest set of keys that already stand in the order they should."""
+    tails: list[int] = []
+    tail_keys: list[str] = []
+    previous: dict[str, str | None] = {}
+    for key in keys:
+        place = bisect_left(tails, target[key])
+        previous[key] = tail_keys[place - 1] if place else None
+        tails[place : place + 1] = [target[key]]
+        tail_keys[place : place + 1] = [key]
+    found: set[str] = set()
+    key_or_none = tail_keys[-1] if tail_keys else None
+    while key_or_none is not None:
+        found.add(key_or_none)
+        key_or_none = previous[key_or_none]
+    return found
+
+
+def _without_twins(entries: list[Entry]) -> list[Entry]:
+    """Keep the first of equal keys: a clock that went back must not give a day two headings."""
+    seen: set[str] = set()
+    result: list[Entry] = []
+    for entry in entries:
+        if entry.key not in seen:
+            seen.add(entry.key)
+            result.append(entry)
+    return result

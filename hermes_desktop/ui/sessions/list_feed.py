@@ -1,0 +1,148 @@
+"""Keeps a list fed: asks for pages when the filter or the data change, never more than needed."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QDateTime, QObject, QTimer, Signal
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.services.live_catalog import ListQuery, SessionPage
+from hermes_desktop.ui.async_slots import AsyncSlots
+
+REFRESH_EVERY_MS = 250
+"""Changes of the data lead to at most four readings a second."""
+FILTER_PAUSE_MS = 80
+"""How long typing must pause before the filter is asked."""
+SLOW_AFTER_MS = 150
+PAGE_ROWS = 200
+
+
+class Catalog(Protocol):
+    """What the list needs of the services."""
+
+    async def page(self, query: ListQuery) -> SessionPage:
+        """Read one page; raises StateError."""
+        ...
+
+    async def rename(self, session_id: str, title: str) -> str | None:
+        """Give a session another title; raises NotFoundError or TitleError."""
+        ...
+
+
+class ListFeed(QObject):
+    """Holds the query and delivers pages for it; an answer to an older query is dropped.
+
+    Signals:
+        page_ready: A :class:`SessionPage` for the query in force.
+        became_slow: An answer has been awaited for 150 ms.
+        answered: An answer has come, or an error.
+        failed: The error; the old rows stay.
+    """
+
+    page_ready = Signal(object)
+    became_slow = Signal()
+    answered = Signal()
+    failed = Signal(object)
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        slots: AsyncSlots,
+        clock: Clock,
+        query: ListQuery,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._catalog = catalog
+        self._slots = slots
+        self._clock = clock
+        self._query = query
+        self._reading = False
+        self._again = False
+        self._held = False
+        self._closed = False
+        self._last_ms = -REFRESH_EVERY_MS
+        self._wait = self._timer(self._read)
+        self._slow_timer = self._timer(self.became_slow.emit)
+        self._midnight = self._timer(self.refresh)
+
+    @property
+    def query(self) -> ListQuery:
+        """What is asked for now."""
+        return self._query
+
+    def ask(self, query: ListQuery, *, after_ms: int = 0) -> None:
+        """Ask another question; the answer to the former one is not delivered any more."""
+        self._query = query
+        self._wait.start(after_ms)
+
+    def more(self) -> None:
+        """Ask for more rows of the same query."""
+        query = self._query
+        self._query = ListQuery(query.text, query.source, query.empty, query.limit + PAGE_ROWS)
+        self._wait.start(0)
+
+    def refresh(self) -> None:
+        """The data changed: ask again soon, at most four times a second."""
+        if self._wait.isActive() or self._closed:
+            return
+        since = int(self._clock.monotonic() * 1000) - self._last_ms
+        self._wait.start(max(0, REFRESH_EVERY_MS - since))
+
+    def hold(self) -> None:
+        """Deliver nothing until :meth:`release`: a menu stands over a row."""
+        self._held = True
+
+    def release(self) -> None:
+        """Deliver again, beginning with what was missed."""
+        if self._held:
+            self._held = False
+            self.refresh()
+
+    def close(self) -> None:
+        """Ask nothing any more."""
+        for timer in (self._wait, self._slow_timer, self._midnight):
+            timer.stop()
+        self._closed = True
+
+    def _timer(self, slot: Callable[[], object]) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.timeout.connect(slot)
+        return timer
+
+    def _read(self) -> None:
+        if self._held or self._closed:
+            return
+        if self._reading:
+            self._again = True
+            return
+        self._reading = True
+        self._slow_timer.start(SLOW_AFTER_MS)
+        self._slots.start(self._deliver(), doing="Reading the session list")
+
+    async def _deliver(self) -> None:
+        query = self._query
+        self._last_ms = int(self._clock.monotonic() * 1000)
+        try:
+            page = await self._catalog.page(query)
+        except HermesError as error:
+            self.failed.emit(error)
+            raise
+        else:
+            if not self._held and not self._closed and query == self._query:
+                self.page_ready.emit(page)
+                self._wait_for_midnight()
+        finally:
+            self._reading = False
+            self._slow_timer.stop()
+            self.answered.emit()
+            if not self._closed and (self._again or query != self._query):
+                self._again = False
+                self._wait.start(0)
+
+    def _wait_for_midnight(self) -> None:
+        now = QDateTime.currentDateTime()
+        midnight = now.date().addDays(1).startOfDay()
+        self._midnight.start(now.msecsTo(midnight) + 1000)

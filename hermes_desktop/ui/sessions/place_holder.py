@@ -1,0 +1,50 @@
+"""What stands where a list would: what this place is for, and the one next step."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QFont, QPalette
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+
+from hermes_desktop.ui.theme import SPACE_8, SPACE_24, Theme
+
+
+class PlaceHolder(QWidget):
+    """A sentence, a second one, and a button in the middle of an empty place."""
+
+    acted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._title = QLabel()
+        self._detail = QLabel()
+        self._button = QPushButton()
+        self._button.setAutoDefault(False)
+        font = QFont(self._title.font())
+        font.setWeight(QFont.Weight.DemiBold)
+        self._title.setFont(font)
+        for label in (self._title, self._detail):
+            label.setWordWrap(True)
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_24)
+        column.setSpacing(SPACE_8)
+        column.addStretch(2)
+        column.addWidget(self._title)
+        column.addWidget(self._detail)
+        column.addSpacing(SPACE_8)
+        column.addWidget(self._button, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(3)
+        self._button.clicked.connect(self.acted)
+        theme.changed.connect(self._colour)
+        self._colour()
+
+    def say(self, title: str, detail: str, action: str) -> None:
+        """Show these words."""
+        self._title.setText(title)
+        self._detail.setText(detail)
+        self._button.setText(action)
+
+    def _colour(self) -> None:
+        palette = QPalette(self._detail.palette())
+        palette.setColor(QPalette.ColorRole.WindowText, QColor(self._theme.palette.secondary_text))
+        self._detail.setPalette(palette)

@@ -1,0 +1,225 @@
+"""Draws one line of the session list: icon, title and time above, preview and dot below."""
+
+import unicodedata
+from dataclasses import dataclass
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
+from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from typing_extensions import override
+
+from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.ui.sessions.list_entries import HeadingEntry, SessionEntry
+from hermes_desktop.ui.sessions.session_list_model import (
+    ENTRY_ROLE,
+    RUNNING_ROLE,
+    TIME_ROLE,
+    line_of,
+)
+from hermes_desktop.ui.sessions.source_names import source_icon, source_name
+from hermes_desktop.ui.theme import RADIUS_BUTTON, SPACE_4, SPACE_8, SPACE_12, Palette, Theme
+
+Index = QModelIndex | QPersistentModelIndex
+ROW_HEIGHT = 56
+HEADING_HEIGHT = 32
+_ICON = 20
+_DOT = 8
+_TITLE_MAX = 200
+_UNTITLED = "Untitled session"
+
+
+@dataclass(frozen=True, slots=True)
+class RowGeometry:
+    """Where the parts of a row stand, in the coordinates of the view."""
+
+    icon: QRect
+    title: QRect
+    time: QRect
+    second: QRect
+    dot: QRect
+
+
+class SessionDelegate(QStyledItemDelegate):
+    """Paints headings and rows in the colours of the theme, and edits titles in place.
+
+    Attributes:
+        stale: Whether rows are drawn greyed, because newer ones are awaited.
+    """
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.stale = False
+
+    @override
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        heading = isinstance(index.data(ENTRY_ROLE), HeadingEntry)
+        return QSize(200, HEADING_HEIGHT if heading else ROW_HEIGHT)
+
+    @override
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        entry = index.data(ENTRY_ROLE)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if isinstance(entry, HeadingEntry):
+            self._paint_heading(painter, option, entry.text)
+        elif isinstance(entry, SessionEntry):
+            self._paint_ground(painter, option)
+            self._paint_session(painter, option, index, entry.summary)
+        painter.restore()
+
+    @override
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        editor = QLineEdit(parent)
+        editor.setMaxLength(_TITLE_MAX)
+        editor.setAccessibleName(self.tr("Title of the session"))
+        return editor
+
+    @override
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: Index
+    ) -> None:
+        rect = geometry(option.rect, option.font, "")
+        height = editor.sizeHint().height()
+        top = rect.title.center().y() - height // 2
+        editor.setGeometry(rect.title.left() - SPACE_4, top, rect.title.width() + SPACE_4, height)
+
+    def _paint_heading(self, painter: QPainter, option: QStyleOptionViewItem, text: str) -> None:
+        font = QFont(option.font)
+        font.setWeight(QFont.Weight.DemiBold)
+        font.setPointSizeF(font.pointSizeF() * 0.9)
+        painter.setFont(font)
+        painter.setPen(QColor(self._theme.palette.secondary_text))
+        rect: QRect = option.rect.adjusted(SPACE_12, 0, -SPACE_12, -SPACE_4)
+        painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom, text)
+
+    def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
+        palette = self._theme.palette
+        state: QStyle.StateFlag = option.state
+        selected = bool(state & QStyle.StateFlag.State_Selected)
+        if not selected and not state & QStyle.StateFlag.State_MouseOver:
+            return
+        rect: QRect = option.rect.adjusted(SPACE_4, 1, -SPACE_4, -1)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(palette.selection if selected else palette.hover))
+        painter.drawRoundedRect(rect, RADIUS_BUTTON, RADIUS_BUTTON)
+        if selected and state & QStyle.StateFlag.State_HasFocus:
+            painter.setBrush(QColor(palette.accent))
+            bar = QRect(rect.left(), rect.top() + SPACE_12, 3, rect.height() - 2 * SPACE_12)
+            painter.drawRoundedRect(bar, 1.5, 1.5)
+
+    def _paint_session(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: Index,
+        summary: SessionSummary,
+    ) -> None:
+        palette = self._theme.palette
+        disabled = self.stale
+        time_text = str(index.data(TIME_ROLE))
+        base_font = QFont(option.font)
+        where = geometry(option.rect, base_font, time_text)
+        ratio = painter.device().devicePixelRatio()
+        quiet = palette.disabled_text if disabled else palette.secondary_text
+        painter.drawPixmap(
+            where.icon, pixmap(source_icon(summary.source), quiet, _ICON, float(ratio))
+        )
+        painter.setFont(title_font(base_font, summary))
+        text = palette.disabled_text if disabled else palette.text
+        _draw_line(painter, where.title, title_text(summary), text)
+        painter.setFont(base_font)
+        painter.setPen(QColor(quiet))
+        painter.drawText(
+            where.time, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, time_text
+        )
+        _draw_line(painter, where.second, second_line(summary), quiet)
+        if index.data(RUNNING_ROLE):
+            _paint_dot(painter, where.dot, palette)
+
+
+def geometry(rect: QRect, font: QFont, time_text: str) -> RowGeometry:
+    """Divide a row.
+
+    Args:
+        rect: The row.
+        font: Of the text in it.
+        time_text: What stands at the right of the title; its width is taken from the title.
+    """
+    metrics = QFontMetrics(font)
+    line = metrics.height()
+    left = rect.left() + SPACE_12
+    right = rect.right() - SPACE_12
+    top = rect.top() + (rect.height() - 2 * line - 2) // 2
+    text_left = left + _ICON + SPACE_8 + 2
+    time_width = metrics.horizontalAdvance(time_text) + 2 if time_text else 0
+    title_right = right - (time_width + SPACE_8 if time_width else 0)
+    second_top = top + line + 2
+    dot_left = right - _DOT
+    return RowGeometry(
+        icon=QRect(left, top + (line - _ICON) // 2, _ICON, _ICON),
+        title=QRect(text_left, top, max(0, title_right - text_left), line),
+        time=QRect(right - time_width, top, time_width, line),
+        second=QRect(text_left, second_top, max(0, dot_left - SPACE_8 - text_left), line),
+        dot=QRect(dot_left, second_top + (line - _DOT) // 2, _DOT, _DOT),
+    )
+
+
+def title_text(summary: SessionSummary) -> str:
+    """The first line: title, else preview, else words for neither."""
+    return line_of(summary.title or summary.preview) or _UNTITLED
+
+
+def second_line(summary: SessionSummary) -> str:
+    """The line below: the preview, unless that is the title already."""
+    if summary.title and line_of(summary.preview):
+        return line_of(summary.preview)
+    place = summary.display_name or source_name(summary.source)
+    if summary.is_empty:
+        return f"{line_of(place)} · no messages"
+    count = summary.message_count
+    return f"{line_of(place)} · {'1 message' if count == 1 else f'{count} messages'}"
+
+
+def title_font(base: QFont, summary: SessionSummary) -> QFont:
+    """Semibold for a title, italics where the preview stands in for one."""
+    font = QFont(base)
+    if summary.title:
+        font.setWeight(QFont.Weight.DemiBold)
+    else:
+        font.setItalic(True)
+    return font
+
+
+def _draw_line(painter: QPainter, rect: QRect, text: str, colour: str) -> None:
+    """One elided line at the leading edge; its direction is that of its first strong letter."""
+    painter.setPen(QColor(colour))
+    rtl = not text.isascii() and _is_right_to_left(text)
+    painter.setLayoutDirection(
+        Qt.LayoutDirection.RightToLeft if rtl else Qt.LayoutDirection.LeftToRight
+    )
+    metrics = painter.fontMetrics()
+    elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
+    flags = (
+        Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter
+    )
+    painter.drawText(rect, int(flags) | int(Qt.TextFlag.TextSingleLine), elided)
+    painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+
+
+def _is_right_to_left(text: str) -> bool:
+
+    for letter in text:
+        kind = unicodedata.bidirectional(letter)
+        if kind == "L":
+            return False
+        if kind in {"R", "AL"}:
+            return True
+    return False
+
+
+def _paint_dot(painter: QPainter, rect: QRect, palette: Palette) -> None:
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(palette.accent))
+    painter.drawEllipse(rect)

@@ -1,0 +1,277 @@
+"""The list itself: fixed heights; selection and scroll stay while rows change."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import (
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QAction, QContextMenuEvent, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QFrame,
+    QHeaderView,
+    QMenu,
+    QTableView,
+    QWidget,
+)
+from typing_extensions import override
+
+from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.ui.sessions.day_words import DayWords
+from hermes_desktop.ui.sessions.session_delegate import (
+    HEADING_HEIGHT,
+    ROW_HEIGHT,
+    SessionDelegate,
+)
+from hermes_desktop.ui.sessions.session_list_model import SessionListModel
+from hermes_desktop.ui.theme import Theme
+
+_KEY_REPEAT_MS = 60
+"""While an arrow key is held, sessions are opened only where it rests so long."""
+
+
+class SessionListView(QTableView):
+    """Shows a :class:`SessionListModel`.
+
+    Signals:
+        chosen: A session was selected by a person, with its summary.
+        confirmed: Enter was pressed on it, or it was clicked twice.
+        typed: Text was typed that belongs into the filter.
+        menu_closed: The context menu is closed again; until then rows should stay.
+    """
+
+    chosen = Signal(object)
+    confirmed = Signal()
+    typed = Signal(str)
+    menu_closed = Signal()
+
+    def __init__(
+        self, model: SessionListModel, theme: Theme, *, name: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._told = ""
+        self._applying = False
+        self._menu_open = False
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.timeout.connect(self._tell_chosen)
+        self.setModel(model)
+        self._delegate = SessionDelegate(theme, self)
+        self.setItemDelegate(self._delegate)
+        self._set_up(name)
+        theme.changed.connect(self.viewport().update)
+
+    @property
+    def menu_open(self) -> bool:
+        """Whether a context menu stands over a row, which must not move then."""
+        return self._menu_open
+
+    @property
+    def selected_session(self) -> SessionSummary | None:
+        """The selected session."""
+        return self._model.summary_at(self.currentIndex())
+
+    def show_rows(self, rows: Sequence[SessionSummary], words: DayWords, *, total: int) -> None:
+        """Show other rows; selection and scroll position stay with their sessions."""
+        selected = self.selected_session
+        anchor = self._anchor()
+        self._applying = True
+        try:
+            moved = self._model.show_rows(rows, words, total=total)
+            self._fit_heights()
+            self._restore_anchor(anchor, moved)
+            self._restore_choice(selected)
+        finally:
+            self._applying = False
+
+    def select_session(self, session_id: str) -> bool:
+        """Select a session without telling anybody; False when it is not listed."""
+        row = self._model.row_of_session(session_id)
+        index = self._model.index(row, 0) if row >= 0 else QModelIndex()
+        before, self._applying = self._applying, True
+        self.selectionModel().setCurrentIndex(
+            index, QItemSelectionModel.SelectionFlag.ClearAndSelect
+        )
+        self._applying = before
+        summary = self._model.summary_at(index)
+        self._told = summary.root_id if summary is not None else ""
+        return summary is not None
+
+    def clear_choice(self) -> None:
+        """Select nothing, without telling anybody."""
+        before, self._applying = self._applying, True
+        self.selectionModel().clear()
+        self._applying = before
+        self._told = ""
+
+    def show_stale(self, *, stale: bool) -> None:
+        """Grey the rows while newer ones are awaited; everything still works."""
+        self._delegate.stale = stale
+        self.viewport().update()
+
+    def rename_selected(self) -> None:
+        """Edit the selected title in place."""
+        if self.selected_session is not None:
+            self.edit(self.currentIndex())
+
+    def focus_first(self) -> None:
+        """Take the focus; with nothing selected, select the first session."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if self.selected_session is None:
+            self._step_from(-1, 1)
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, plain = event.key(), not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.selected_session is not None:
+            self._tell_now()
+            self.confirmed.emit()
+        elif plain and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self._step_from(self.currentIndex().row(), 1 if key == Qt.Key.Key_Down else -1)
+        elif plain and key in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            at_home = key == Qt.Key.Key_Home
+            self._step_from(-1 if at_home else self._model.rowCount(), 1 if at_home else -1)
+        elif self._is_typing(event):
+            self.typed.emit(event.text())
+        else:
+            super().keyPressEvent(event)
+
+    @override
+    def currentChanged(
+        self,
+        current: QModelIndex | QPersistentModelIndex,
+        previous: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        super().currentChanged(current, previous)
+        if self._applying or self._model.summary_at(current) is None:
+            return
+        by_mouse = QApplication.mouseButtons() != Qt.MouseButton.NoButton
+        self._settle.start(0 if by_mouse else _KEY_REPEAT_MS)
+
+    @override
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        index = self.indexAt(event.pos())
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            index = self.currentIndex()
+        summary = self._model.summary_at(index)
+        if summary is None:
+            return
+        menu = QMenu(self)
+        rename = QAction(self.tr("Rename"), menu)
+        rename.setShortcut(QKeySequence(Qt.Key.Key_F2))
+        rename.triggered.connect(self.rename_selected)
+        copy = QAction(self.tr("Copy session id"), menu)
+        copy.triggered.connect(lambda: QApplication.clipboard().setText(summary.id))
+        menu.addActions([rename, copy])
+        menu.aboutToHide.connect(self._menu_gone)
+        menu.aboutToHide.connect(menu.deleteLater)
+        self._menu_open = True
+        menu.popup(self.viewport().mapToGlobal(self._menu_point(event, index)))
+
+    def _set_up(self, name: str) -> None:
+        self.setAccessibleName(name)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setMouseTracking(True)
+        self.setTabKeyNavigation(False)
+        self.setWordWrap(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verticalScrollBar().setSingleStep(ROW_HEIGHT // 2)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setMinimumSectionSize(HEADING_HEIGHT)
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(ROW_HEIGHT)
+        self.doubleClicked.connect(lambda _: self.confirmed.emit())
+
+    def _tell_now(self) -> None:
+        self._settle.stop()
+        self._tell_chosen()
+
+    def _tell_chosen(self) -> None:
+        summary = self.selected_session
+        if summary is not None and summary.root_id != self._told:
+            self._told = summary.root_id
+            self.chosen.emit(summary)
+
+    def _step_from(self, row: int, step: int) -> None:
+        """Select the next session in a direction, over headings."""
+        row += step
+        while 0 <= row < self._model.rowCount():
+            if not self._model.is_heading(row):
+                self.setCurrentIndex(self._model.index(row, 0))
+                return
+            row += step
+        if step < 0:
+            self.scrollToTop()
+
+    def _restore_choice(self, before: SessionSummary | None) -> None:
+        """Qt selects a neighbour when the selected row goes; here nothing else is selected."""
+        now = self.selected_session
+        same = before is not None and now is not None and now.root_id == before.root_id
+        if not same and (before is None or not self.select_session(before.root_id)):
+            self.clear_choice()
+
+    def _anchor(self) -> list[tuple[str, int]]:
+        """Sessions that are visible now, with their distance from the upper edge."""
+        if self.verticalScrollBar().value() == 0:
+            return []
+        found: list[tuple[str, int]] = []
+        row = self.rowAt(0)
+        while 0 <= row < self._model.rowCount():
+            top = self.rowViewportPosition(row)
+            if top > self.viewport().height():
+                break
+            if not self._model.is_heading(row):
+                found.append((self._model.key_at(row), top))
+            row += 1
+        return found
+
+    def _restore_anchor(self, anchor: list[tuple[str, int]], moved: frozenset[str]) -> None:
+        """Put the first visible session that kept its place back where it was on the screen."""
+        self.updateGeometries()
+        for key, top in anchor:
+            row = self._model.row_of_key(key) if key not in moved else -1
+            if row >= 0:
+                bar = self.verticalScrollBar()
+                bar.setValue(bar.value() + self.rowViewportPosition(row) - top)
+                return
+
+    def _fit_heights(self) -> None:
+        """Give headings their height; moved and inserted lines have come with another one."""
+        for row in range(self._model.rowCount()):
+            wanted = HEADING_HEIGHT if self._model.is_heading(row) else ROW_HEIGHT
+            if self.rowHeight(row) != wanted:
+                self.setRowHeight(row, wanted)
+
+    def _menu_gone(self) -> None:
+        self._menu_open = False
+        self.menu_closed.emit()
+
+    def _menu_point(self, event: QContextMenuEvent, index: QModelIndex) -> QPoint:
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        return self.visualRect(index).center() if by_key else event.pos()
+
+    @staticmethod
+    def _is_typing(event: QKeyEvent) -> bool:
+        text = event.text()
+        held = event.modifiers() & (
+            Qt.KeyboardModifier.ControlModifier
+            | Qt.KeyboardModifier.AltModifier
+            | Qt.KeyboardModifier.MetaModifier
+        )
+        return bool(text) and text.isprintable() and not text.isspace() and not held

@@ -1,0 +1,70 @@
+"""A session list in memory, for widgets that show one: the same questions, no database."""
+
+from dataclasses import replace
+
+from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.services.live_catalog import ListQuery, SessionPage
+from hermes_desktop.state.records import SessionSummary
+
+NOON = 1_795_867_200.0
+"""28 November 2026, 12:00 UTC."""
+
+
+def summary(number: int, **fields) -> SessionSummary:
+    """A session; higher numbers are older, one hour apart."""
+    when = NOON - number * 3600
+    defaults = {
+        "id": f"20261128_{number:06d}_abcdef",
+        "root_id": fields.get("id", f"20261128_{number:06d}_abcdef"),
+        "source": ("cli", "telegram", "desktop", "discord", "cron")[number % 5],
+        "title": f"Session {number}",
+        "preview": f"What was asked first in session {number}",
+        "started_at": when - 600,
+        "last_active": when,
+        "message_count": 2 + number % 40,
+    }
+    return SessionSummary(**(defaults | fields))
+
+
+class MemoryCatalog:
+    """Answers like ``LiveCatalog`` from a list of rows that a test may change."""
+
+    def __init__(self, rows: list[SessionSummary]) -> None:
+        self.rows = rows
+        self.queries: list[ListQuery] = []
+        self.error: Exception | None = None
+
+    async def page(self, query: ListQuery) -> SessionPage:
+        self.queries.append(query)
+        if self.error is not None:
+            raise self.error
+        fitting = [row for row in self._ordered() if self._fits(row, query)]
+        shown = [row for row in fitting if row.is_empty == query.empty]
+        empty = [row for row in fitting if row.is_empty]
+        sources: dict[str, int] = {}
+        for row in self.rows:
+            sources[row.source] = sources.get(row.source, 0) + 1
+        return SessionPage(tuple(shown[: query.limit]), len(shown), len(empty), sources)
+
+    async def summary(self, session_id: str) -> SessionSummary:
+        for row in self.rows:
+            if session_id in (row.id, row.root_id):
+                return row
+        raise NotFoundError("This session is no longer there.")
+
+    async def rename(self, session_id: str, title: str) -> str | None:
+        self.change(session_id, title=title or None)
+        return title or None
+
+    def change(self, session_id: str, **fields) -> None:
+        """Replace fields of one row, as another process would."""
+        self.rows = [replace(r, **fields) if r.id == session_id else r for r in self.rows]
+
+    def _ordered(self) -> list[SessionSummary]:
+        return sorted(self.rows, key=lambda row: -row.last_active)
+
+    @staticmethod
+    def _fits(row: SessionSummary, query: ListQuery) -> bool:
+        text = query.text.casefold()
+        named = text in (row.title or "").casefold() or text in row.id
+        return named and query.source in (None, row.source)
