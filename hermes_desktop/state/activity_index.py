@@ -4,6 +4,7 @@ Reading the order from the file costs more the more conversations there are; a p
 the filter wants it at once. The index is read once and then follows what the change watcher finds.
 """
 
+import bisect
 import functools
 import sqlite3
 from collections import Counter
@@ -61,8 +62,7 @@ class ActivityIndex:
         self._db = db
         self._entries: dict[str, _Entry] = {}
         self._root_of: dict[str, str] = {}
-        self._sorted: list[_Entry] = []
-        self._is_sorted = True
+        self._oldest_first: list[_Entry] = []
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -75,15 +75,16 @@ class ActivityIndex:
             StateError: It cannot be read; the index is as it was.
         """
 
-        def load(conn: sqlite3.Connection) -> list[Line]:
+        def load(conn: sqlite3.Connection) -> list[_Entry]:
             chains = Chains.load(conn)
-            return load_lines(conn, _ALL, self._db.layout, lambda _: chains)
+            return [
+                _Entry(line) for line in load_lines(conn, _ALL, self._db.layout, lambda _: chains)
+            ]
 
-        lines = self._db.read(load)
-        self._entries = {}
-        self._root_of = {}
-        for line in lines:
-            self._put(line)
+        entries = self._db.read(load)
+        self._oldest_first = sorted(entries, key=_order)
+        self._entries = {entry.key[0]: entry for entry in entries}
+        self._root_of = {name: entry.key[0] for entry in entries for name in entry.members}
 
     def apply(self, changes: StateChanges) -> None:
         """Follow what changed; costs as much as was touched.
@@ -104,7 +105,7 @@ class ActivityIndex:
                 self._drop(root)
             for line in lines:
                 self._drop(line.root.id)
-                self._put(line)
+                self._put(_Entry(line))
 
     def _lines_around(self, conn: sqlite3.Connection, ids: Collection[str]) -> list[Line]:
         """The lines that cover these sessions or what hangs below them."""
@@ -121,12 +122,12 @@ class ActivityIndex:
             found += load_lines(conn, choice, self._db.layout, below)
         return found
 
-    def _put(self, line: Line) -> None:
-        entry = _Entry(line)
-        self._entries[line.root.id] = entry
+    def _put(self, entry: _Entry) -> None:
+        root = entry.key[0]
+        self._entries[root] = entry
         for name in entry.members:
-            self._root_of[name] = line.root.id
-        self._is_sorted = False
+            self._root_of[name] = root
+        bisect.insort(self._oldest_first, entry, key=_order)
 
     def _drop(self, root: str) -> None:
         entry = self._entries.pop(root, None)
@@ -135,7 +136,7 @@ class ActivityIndex:
         for name in entry.members:
             if self._root_of.get(name) == root:
                 del self._root_of[name]
-        self._is_sorted = False
+        del self._oldest_first[bisect.bisect_left(self._oldest_first, entry.order, key=_order)]
 
     def select(
         self,
@@ -155,13 +156,10 @@ class ActivityIndex:
             limit: At most so many keys.
             offset: Skip so many first.
         """
-        if not self._is_sorted:
-            self._sorted = sorted(self._entries.values(), key=_order, reverse=True)
-            self._is_sorted = True
         needle = Needle(text) if text.strip() else None
         fitting = [
             entry.key
-            for entry in self._sorted
+            for entry in reversed(self._oldest_first)
             if (empty is None or entry.empty is empty)
             and (source is None or entry.source == source)
             and (needle is None or needle.found_in(entry.hay))

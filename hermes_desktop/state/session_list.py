@@ -6,7 +6,7 @@ filters look at the oldest, title, preview and counts come from the newest.
 
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -86,6 +86,11 @@ class ListFilter:
     ids: Collection[str] | None = None
     search_by_start: bool = False
 
+    @property
+    def projects(self) -> bool:
+        """Whether chains are folded; with all children listed each stands for itself."""
+        return self.project_compression_tips and not self.include_children
+
 
 def where(choice: ListFilter, layout: FileLayout) -> tuple[str, list[Any]]:
     """The condition on the row ``s``, with its values."""
@@ -161,7 +166,7 @@ def list_keys(
     ).fetchall()
     return [
         (row[0], lineage.compression_tip(conn, row[0]))
-        if choice.project_compression_tips and row[1] == "compression"
+        if choice.projects and row[1] == "compression"
         else (row[0], row[0])
         for row in rows
     ]
@@ -193,15 +198,16 @@ def load_lines(
     choice: ListFilter,
     layout: FileLayout,
     chains: Callable[[Segment], Chains],
-) -> list[Line]:
+) -> Iterator[Line]:
     """All lines that pass the filter on their root, in no order; no limit is applied."""
     condition, values = where(choice, layout)
     cursor = conn.cursor()
     cursor.row_factory = None
     rows = cursor.execute(
         f"SELECT {SEGMENT_COLUMNS}, s.source FROM sessions AS s WHERE {condition}", values
-    ).fetchall()
-    return [_line(segment(row), row[8], chains) for row in rows]
+    )
+    for row in rows:
+        yield _line(segment(row), row[8], chains)
 
 
 def _line(root: Segment, source: str, chains: Callable[[Segment], Chains]) -> Line:
@@ -224,7 +230,7 @@ def _keys_from_lines(
     lines.sort(key=lambda line: line.order if by_activity else line.order[1:], reverse=True)
     stop = None if choice.limit is None else choice.offset + choice.limit
     return [
-        (line.root.id, line.tip_id if choice.project_compression_tips else line.root.id)
+        (line.root.id, line.tip_id if choice.projects else line.root.id)
         for line in lines[choice.offset : stop]
     ]
 

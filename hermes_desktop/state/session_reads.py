@@ -139,11 +139,7 @@ class SessionReads:
         def select(conn: sqlite3.Connection) -> list[sqlite3.Row]:
             start = clean_text(session_id)
             ids = lineage.ancestry(conn, start) if include_ancestors else [start]
-            return [
-                row
-                for one in ids
-                for row in messages_table.select(conn, [one], include_inactive=include_inactive)
-            ]
+            return messages_table.select(conn, ids, include_inactive=include_inactive)
 
         return conversation.conversation(self.read(select), drop_replayed=include_ancestors)
 

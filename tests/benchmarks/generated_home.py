@@ -19,10 +19,11 @@ LONG_SESSION = "20250101_000000_fffff0"
 LONG_MESSAGES = 15_000
 NOW = 1_790_000_000.0
 _YEAR = 365 * 86_400.0
-_WORDS = (
-    "refactor backup invoice trip garden kernel release thesis kitchen weather budget router docs "
-    "résumé 旅行計画 отчёт مشروع deploy failing flaky cache retry branch merge please why explain"
-).split()
+_TEXT = """
+refactor backup invoice trip garden kernel release thesis kitchen weather budget router docs résumé
+旅行計画 отчёт مشروع deploy failing flaky cache retry branch merge please why explain
+"""
+_WORDS = _TEXT.split()
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,8 @@ def _add_messages(
             yield name, role, texts[(turn * 31 + len(name)) % 500], when
 
     conn.executemany(
-        "INSERT INTO messages (session_id, role, content, timestamp, active) VALUES (?, ?, ?, ?, 1)",
+        "INSERT INTO messages (session_id, role, content, timestamp, active) "
+        "VALUES (?, ?, ?, ?, 1)",
         rows(),
     )
     conn.executemany(
