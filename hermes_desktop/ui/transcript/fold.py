@@ -1,0 +1,215 @@
+"""One line that opens in place: tool calls and the model's thinking."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QMargins, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.theme import RADIUS_BUTTON
+from hermes_desktop.ui.transcript.fitted import Fitted, Stack
+from hermes_desktop.ui.transcript.look import Look, scaled, tint
+
+_LINE = 28
+_ARROW = 18
+_GAP = 10
+
+
+@dataclass(frozen=True, slots=True)
+class FoldWords:
+    """What stands on the line.
+
+    Attributes:
+        name: In semibold.
+        subject: In the secondary colour, cut where there is no room.
+        end: At the end, e.g. a duration.
+        ok: A tick, a cross, or nothing.
+        spoken: All of it in words, for screen readers.
+    """
+
+    name: str
+    subject: str = ""
+    end: str = ""
+    ok: bool | None = None
+    spoken: str = ""
+
+
+class FoldButton(QAbstractButton):
+    """The line itself: a toggle with an arrow."""
+
+    def __init__(self, words: FoldWords, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = words
+        self._look = look
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.toggled.connect(self._name)
+        self._name()
+
+    def _name(self) -> None:
+        state = "open" if self.isChecked() else "folded"
+        self.setAccessibleName(f"{self._words.spoken or self._words.name}, {state}")
+
+    @override
+    def sizeHint(self) -> QSize:
+        return QSize(320, _LINE)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colours = self._look.palette
+        if self.underMouse() or self.hasFocus():
+            painter.setPen(QColor(colours.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colours.hover))
+            box = self.rect().adjusted(1, 1, -1, -1)
+            painter.drawRoundedRect(box, RADIUS_BUTTON, RADIUS_BUTTON)
+        painter.setPen(QColor(colours.secondary_text))
+        right_to_left = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        arrow = "▾" if self.isChecked() else ("◂" if right_to_left else "▸")
+        x = 6
+        self._draw(painter, self.font(), colours.secondary_text, arrow, x, _ARROW)
+        x += _ARROW
+        for font, colour, text in self._pieces():
+            room = self.width() - x - 6
+            if room <= 0:
+                break
+            x += self._draw(painter, font, colour, text, x, room) + _GAP
+        painter.end()
+
+    def _pieces(self) -> list[tuple[QFont, str, str]]:
+        """Font, colour and text of each piece; the subject is cut so that the end has room."""
+        colours = self._look.palette
+        caption = self._look.caption_font
+        name = scaled(caption, 1.0, weight=QFont.Weight.DemiBold)
+        end = [(caption, colours.secondary_text, self._words.end)] if self._words.end else []
+        if self._words.ok is not None:
+            mark, colour = ("✓", colours.ok) if self._words.ok else ("✗", colours.error)
+            end.append((name, colour, mark))
+        taken = QFontMetrics(name).horizontalAdvance(self._words.name) + _ARROW + 12 + _GAP
+        for font, _, text in end:
+            taken += QFontMetrics(font).horizontalAdvance(text) + _GAP
+        metrics = QFontMetrics(caption)
+        room = max(self.width() - taken - _GAP, 0)
+        subject = metrics.elidedText(self._words.subject, Qt.TextElideMode.ElideRight, room)
+        pieces = [(name, colours.text, self._words.name)]
+        if subject:
+            pieces.append((caption, colours.secondary_text, subject))
+        return pieces + end
+
+    def _draw(
+        self, painter: QPainter, font: QFont, colour: str, text: str, x: int, room: int
+    ) -> int:
+        """Draw one piece from the leading side; its width comes back."""
+        width = min(QFontMetrics(font).horizontalAdvance(text), room)
+        left = x
+        if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+            left = self.width() - x - width
+        painter.setFont(font)
+        painter.setPen(QColor(colour))
+        area = QRect(left, 0, width + 2, self.height())
+        painter.drawText(
+            area, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), text
+        )
+        return width
+
+
+class ButtonRow(Fitted):
+    """A fold line as a row of a stack."""
+
+    def __init__(self, words: FoldWords, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.button = FoldButton(words, look, self)
+        self.setFocusProxy(self.button)
+
+    @override
+    def fit(self, width: int) -> int:
+        self.button.setGeometry(0, 0, width, _LINE)
+        return _LINE
+
+
+class Fold(Stack):
+    """A line, and below it, once opened, what a function makes for it.
+
+    Args:
+        words: The line.
+        look: Colours and fonts.
+        contents: Called at the first opening; its widgets are shown below the line.
+        parent: The parent widget.
+    """
+
+    def __init__(
+        self,
+        words: FoldWords,
+        look: Look,
+        contents: Callable[[], list[Fitted]],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._contents = contents
+        self._inside = Stack()
+        self._inside.set_margins(QMargins(_ARROW + 6, 2, 0, 6))
+        self._filled = False
+        self._line = ButtonRow(words, look)
+        self.add_row(self._line)
+        self.add_row(self._inside, gap=2)
+        self._inside.hide()
+        self._line.button.toggled.connect(self._toggle)
+
+    @property
+    def button(self) -> FoldButton:
+        """The line, for tests and for opening it by program."""
+        return self._line.button
+
+    @property
+    def inside(self) -> Stack:
+        """What the opening shows."""
+        return self._inside
+
+    def _toggle(self, opened: bool) -> None:  # noqa: FBT001 - a slot
+        if opened and not self._filled:
+            self._filled = True
+            for row in self._contents():
+                self._inside.add_row(row, gap=8)
+        self._inside.setVisible(opened)
+        self.refit()
+
+
+class LabelRow(Fitted):
+    """Plain words over the whole width."""
+
+    def __init__(self, text: str, font: QFont, colour: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.label = QLabel(text, self)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setWordWrap(True)
+        self.label.setFont(font)
+        self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        tint(self.label, colour)
+
+    @override
+    def fit(self, width: int) -> int:
+        height = max(self.label.heightForWidth(width), self.label.minimumSizeHint().height())
+        self.label.setGeometry(0, 0, width, height)
+        return height
+
+
+class ActionRow(Fitted):
+    """One push button at the leading side."""
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.button = QPushButton(text, self)
+        self.setFocusProxy(self.button)
+
+    @override
+    def fit(self, width: int) -> int:
+        size = self.button.sizeHint()
+        right_to_left = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        left = width - size.width() if right_to_left else 0
+        self.button.setGeometry(left, 0, min(size.width(), width), size.height())
+        return size.height()
