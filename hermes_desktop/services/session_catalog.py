@@ -55,16 +55,32 @@ class SessionCatalog:
         return summary
 
     def messages(self, session_id: str, *, limit: int | None = None) -> list[Message]:
-        """Read the messages a person is shown, oldest first; with a limit, the last ones."""
+        """Read the messages a person is shown, oldest first; with a limit, the last ones.
+
+        A compression chain is read as one conversation, up to and with the given part.
+        """
+        messages: list[Message] = []
+        for part in reversed(self._parts(session_id)):
+            wanted = None if limit is None else limit - len(messages)
+            if wanted == 0:
+                break
+            messages[:0] = self._of_part(part, wanted)
+        return messages
+
+    def _parts(self, session_id: str) -> list[str]:
+        parts = self._db.get_compression_lineage(session_id)
+        return parts[: parts.index(session_id) + 1] if session_id in parts else [session_id]
+
+    def _of_part(self, session_id: str, limit: int | None) -> list[Message]:
         if limit is not None:
             return self._db.read_messages(session_id, limit=limit)
-        messages: list[Message] = []
+        pages: list[list[Message]] = []
         before: int | None = None
         while True:
             page = self._db.read_messages(session_id, before_id=before, limit=PAGE)
-            messages[:0] = page
+            pages.append(page)
             if len(page) < PAGE:
-                return messages
+                return [message for page in reversed(pages) for message in page]
             before = page[0].id
 
     def close(self) -> None:
