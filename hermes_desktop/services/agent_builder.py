@@ -10,7 +10,7 @@ from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.turn import AgentRequest
+from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.state import SessionDB

@@ -123,12 +123,15 @@ def build_services(
     turns = WorkerThreads("agent-turn", size=TURN_WORKERS)
     builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock)
     config = GatewayConfig()
-    store = SessionStore(paths.sessions_dir, config, db=db, clock=clock, persist=False)
-    adapter = DesktopAdapter(db=db, readers=readers, namespace=paths.namespace, clock=clock)
+    store = SessionStore(
+        paths.sessions_dir, config, db=db, clock=clock, persist=False, namespace=paths.namespace
+    )
+    session_db = AsyncSessionDB(db, read=readers, write=writers)
+    adapter = DesktopAdapter(session_store=store, session_db=session_db, bus=bus, clock=clock)
     runner = GatewayRunner(
         config,
         session_store=store,
-        session_db=AsyncSessionDB(db, read=readers, write=writers),
+        session_db=session_db,
         agent_factory=builder.build,
         bus=bus,
         turn_workers=turns,

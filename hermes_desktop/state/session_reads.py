@@ -69,6 +69,10 @@ class SessionReads:
         """The id that is this text or, alone, begins with it; "" finds nothing."""
         return self.read(lambda conn: sessions_table.find_by_prefix(conn, session_id_or_prefix))
 
+    def ids_with_prefix(self, text: str, *, limit: int) -> list[str]:
+        """At most ``limit`` ids that begin with the text; "" finds nothing."""
+        return self.read(lambda conn: sessions_table.ids_with_prefix(conn, text, limit=limit))
+
     @staticmethod
     def sanitize_title(title: str | None) -> str | None:
         """The title as it would be stored; see :func:`titles.sanitize_title`."""

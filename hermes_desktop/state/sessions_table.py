@@ -156,8 +156,18 @@ def find_by_prefix(conn: sqlite3.Connection, text: str) -> str | None:
         return None
     if exists(conn, text):
         return text
+    found = ids_with_prefix(conn, text, limit=2)
+    return found[0] if len(found) == 1 else None
+
+
+def ids_with_prefix(conn: sqlite3.Connection, text: str, *, limit: int) -> list[str]:
+    """Ids that begin with the text, capital or not; empty text finds nothing."""
+    text = clean_text(text)
+    if not text:
+        return []
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     rows = conn.execute(
-        "SELECT id FROM sessions WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (escaped + "%",)
-    ).fetchall()
-    return str(rows[0][0]) if len(rows) == 1 else None
+        "SELECT id FROM sessions WHERE id LIKE ? ESCAPE '\\' ORDER BY id LIMIT ?",
+        (escaped + "%", limit),
+    )
+    return [str(row[0]) for row in rows]
