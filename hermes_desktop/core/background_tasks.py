@@ -74,6 +74,9 @@ class WorkerThreads:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._threads = 0
+        # Under the lock: a call that was taken and the thread that took it are still counted in
+        # both until that thread says so, so that comparing the two is always right.
+        self._backlog = 0
         self._idle = 0
         self._closed = False
 
@@ -89,8 +92,8 @@ class WorkerThreads:
             if self._closed:
                 raise RuntimeError(f"{self.name} is closed")
             self._jobs.put((future, context, lambda: call(*args, **kwargs)))
-            if self._idle == 0 and self._threads < self._size:
-                self._start_thread()
+            self._backlog += 1
+            self._start_thread_if_needed()
         return future
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -125,26 +128,30 @@ class WorkerThreads:
     def _abandon_one(self) -> None:
         with self._lock:
             self._threads -= 1
-            if not self._closed and not self._jobs.empty():
-                self._start_thread()
+            if not self._closed:
+                self._start_thread_if_needed()
 
-    def _start_thread(self) -> None:
+    def _start_thread_if_needed(self) -> None:
+        if self._backlog <= self._idle or self._threads >= self._size:
+            return
         self._threads += 1
+        self._idle += 1
         threading.Thread(
             target=self._work, name=f"{self.name}-{self._threads}", daemon=True
         ).start()
 
     def _work(self) -> None:
         while True:
-            with self._lock:
-                self._idle += 1
             job = self._jobs.get()
-            with self._lock:
-                self._idle -= 1
             if job is None:
                 return
+            with self._lock:
+                self._idle -= 1
+                self._backlog -= 1
             _run_job(job)
             del job  # else the last result lives until the next call
+            with self._lock:
+                self._idle += 1
 
 
 def _run_job(job: _Job) -> None:

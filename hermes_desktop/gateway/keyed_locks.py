@@ -19,6 +19,10 @@ class KeyedLocks:
         """Whether asking for this key now would mean waiting."""
         return key in self._wanted
 
+    def has_waiters(self, key: str) -> bool:
+        """Whether somebody waits for this key behind its holder."""
+        return self._wanted.get(key, 0) > 1
+
     @contextlib.asynccontextmanager
     async def hold(self, key: str) -> AsyncIterator[None]:
         """Wait for the key, hold it for the block, let the next one through."""

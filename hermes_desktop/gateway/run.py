@@ -49,7 +49,6 @@ __all__ = ["GatewayRunner", "_normalize_empty_agent_response"]
 
 log = logging.getLogger(__name__)
 
-INTERRUPT_GRACE_S = 5.0
 _AGENT_PENDING_SENTINEL = agent_cache.PENDING
 
 
@@ -126,7 +125,7 @@ class GatewayRunner(RunnerAgents):
         if not await self._message_tasks.wait_all(timeout=drain_s):
             for session_key in list(self._turns):
                 self.interrupt(session_key)
-            await self._message_tasks.wait_all(timeout=INTERRUPT_GRACE_S)
+            await self._message_tasks.wait_all(timeout=self.interrupt_grace_s)
         for session_key in self._turns:  # what a hung turn still brings is nobody's any more
             self._session_run_generation[session_key] += 1
         await self._message_tasks.cancel_all()
@@ -139,7 +138,9 @@ class GatewayRunner(RunnerAgents):
             entries = list(self._agent_cache.values())
             self._agent_cache.clear()
         with contextlib.suppress(TimeoutError):
-            await self.turn_workers.run_within(INTERRUPT_GRACE_S, partial(close_agents, entries))
+            await self.turn_workers.run_within(
+                self.interrupt_grace_s, partial(close_agents, entries)
+            )
         self._enter("stopped")
 
     def _enter(self, phase: Phase) -> None:
@@ -196,8 +197,9 @@ class GatewayRunner(RunnerAgents):
     @contextlib.asynccontextmanager
     async def _claim(self, session_key: str, event: MessageEvent) -> AsyncIterator[turn.TurnRecord]:
         """Have the session key, and one of the turns that may run at once, to oneself."""
-        if session_key in self._running_agents or self._turn_slots.locked():
-            session_id = self.session_store.peek_session_id(session_key) or ""
+        session_id = self.session_store.peek_session_id(session_key) or ""
+        busy = session_key in self._running_agents or self._turn_order.has_waiters(session_key)
+        if busy or self._turn_slots.locked():
             self.bus.publish(TurnQueued(event.turn_id, session_key, session_id, event.text))
         async with self._turn_order.hold(session_key), self._turn_slots:
             generation = self._session_run_generation.get(session_key, 0) + 1

@@ -27,6 +27,7 @@ class RunnerState:
     """Defaults that cannot be shared by mistake: immutable ones here, the others made on demand.
 
     Attributes:
+        interrupt_grace_s: How many seconds an interrupted turn has to end when we leave.
         _agent_cache: Kept agents by session key, the longest unused first.
         _running_agents: By session key: the agent of the running turn, or the sentinel before.
         _turns: By session key: the running turn.
@@ -37,6 +38,7 @@ class RunnerState:
     """
 
     agent_factory: AgentFactory | None = None
+    interrupt_grace_s = 5.0
     clock: Clock = SystemClock()
     _session_db: AsyncSessionDB | None = None
     _phase: Phase = "stopped"

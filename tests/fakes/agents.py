@@ -1,11 +1,13 @@
 """A model that does what a test says, under the real agent: only the world outside is a double."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.types import (
+    AgentResult,
     CancelSignal,
     ChatRequest,
     Finished,
@@ -35,6 +37,7 @@ class ScriptedModel:
     Attributes:
         pieces: What the next answers consist of, one list per answer; numbered replies when empty.
         failure: Raised instead of an answer, as long as it is set.
+        on_ask: Called on the turn's thread with each request.
         hold: Answers wait until this is set (or until they are cancelled).
         asked: Set whenever a request has come.
     """
@@ -42,6 +45,7 @@ class ScriptedModel:
     choice: ModelChoice = CHOICE
     requests: list[ChatRequest] = field(default_factory=list)
     pieces: list[list[str]] = field(default_factory=list)
+    on_ask: Callable[[ChatRequest], object] = lambda _request: None
     thoughts: list[str] = field(default_factory=list)
     failure: ProviderError | None = None
     hold: threading.Event = field(default_factory=threading.Event)
@@ -61,6 +65,7 @@ class ScriptedModel:
             words = self.pieces.pop(0) if self.pieces else ["reply ", str(number)]
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
+        self.on_ask(request)
         self.asked.set()
         try:
             while not self.hold.wait(0.005):
@@ -94,12 +99,15 @@ class CountingFactory:
         self._db = db
         self._model = model
         self.made: list[AIAgent] = []
+        self.kind: type[AIAgent] = AIAgent
+        self.on_make: Callable[[AgentRequest], object] = lambda _request: None
         self.failure: ProviderError | None = None
 
     def __call__(self, request: AgentRequest) -> AIAgent:
         if self.failure is not None:
             raise self.failure
-        agent = AIAgent(
+        self.on_make(request)
+        agent = self.kind(
             provider=self._model,
             store=self._db,
             session_id=request.session_id,
@@ -109,3 +117,26 @@ class CountingFactory:
         )
         self.made.append(agent)
         return agent
+
+
+class RotatingAgent(AIAgent):
+    """An agent whose conversation goes on under a new id after each turn."""
+
+    def run_conversation(self, *args: Any, **kwargs: Any) -> AgentResult:
+        result = super().run_conversation(*args, **kwargs)
+        old, new = self.session_id, f"{self.session_id}-next"
+        self._store.end_session(old, "compression")
+        self._store.create_session(new, source=self._source, parent_session_id=old)
+        self._store.append_message(new, role="user", content="summary of before")
+        self.bind(new, None, None)
+        return AgentResult(**{**result, "session_id": new})
+
+
+class DeafAgent(AIAgent):
+    """An agent that hangs and hears no interruption until ``wakes`` is set."""
+
+    wakes = threading.Event()
+
+    def run_conversation(self, *args: Any, **kwargs: Any) -> AgentResult:
+        self.wakes.wait(20)
+        return super().run_conversation(*args, **kwargs)
