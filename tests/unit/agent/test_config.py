@@ -1,0 +1,241 @@
+from typing import Any
+
+import pytest
+
+from hermes_desktop.agent.config import AgentConfig, resolve_model
+from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.core.errors import ConfigError, NotConfiguredError
+
+LOCAL = "http://127.0.0.1:8080/v1"
+
+
+def resolve(config: dict[str, Any], **env: str) -> ModelChoice:
+    return resolve_model(config, env.get)
+
+
+def parts(choice: ModelChoice) -> tuple[str, str, str | None, str]:
+    return choice.model, choice.base_url, choice.api_key, choice.provider
+
+
+@pytest.mark.parametrize("name", ["default", "model", "name"])
+@pytest.mark.parametrize("key", ["api_key", "api"])
+def test_a_mapping(name: str, key: str) -> None:
+    config = {"model": {name: "m", "base_url": f"{LOCAL}/", key: "${K}", "max_tokens": 9}}
+    choice = resolve(config, K="secret")
+    assert parts(choice) == ("m", LOCAL, "secret", "custom")
+    assert choice.max_tokens == 9
+    assert "secret" not in repr(choice)
+    assert "secret" not in str(choice)
+
+
+def test_a_string_and_settings_beside_it() -> None:
+    assert parts(resolve({"model": "m", "base_url": LOCAL})) == ("m", LOCAL, None, "custom")
+    openrouter = resolve({"model": "a/b", "provider": "openrouter"}, OPENROUTER_API_KEY="k")
+    assert parts(openrouter) == ("a/b", "https://openrouter.ai/api/v1", "k", "openrouter")
+
+
+def test_what_the_address_may_look_like() -> None:
+    def address(url: str) -> str:
+        return resolve({"model": {"default": "m", "base_url": url}}).base_url
+
+    assert address(f"{LOCAL}/chat/completions") == LOCAL
+    assert address("http://[::1]:80/v1") == "http://[::1]:80/v1"
+    for bad in (
+        "localhost:8080",
+        "ftp://x/v1",
+        "http://",
+        "http://x:y/",
+        "http://a b/",
+        "http://[x",
+    ):
+        with pytest.raises(ConfigError, match="http"):
+            address(bad)
+    with pytest.raises(ConfigError) as caught:
+        address("https://me:secret@host/v1")
+    assert "secret" not in str(caught.value)
+    with pytest.raises(ConfigError):
+        address("http://host/v1?key=1")
+
+
+def test_numbers_that_make_no_sense_are_passed_over() -> None:
+    section = {"default": "m", "base_url": LOCAL, "context_length": "32768", "max_tokens": True}
+    choice = resolve({"model": section})
+    assert choice.context_length == 32768
+    assert choice.max_tokens is None
+
+
+# ------------------------------------------------------------------------------ from the variables
+
+
+def test_address_from_the_environment() -> None:
+    choice = resolve({"model": "m"}, OPENAI_BASE_URL=LOCAL, OPENAI_API_KEY="k")
+    assert parts(choice) == ("m", LOCAL, "k", "custom")
+
+
+def test_whose_key_is_there_answers() -> None:
+    both = resolve({"model": "a/b"}, OPENROUTER_API_KEY="r", OPENAI_API_KEY="o")
+    assert parts(both) == ("a/b", "https://openrouter.ai/api/v1", "r", "openrouter")
+    one = resolve({"model": "gpt"}, OPENAI_API_KEY="o")
+    assert parts(one) == ("gpt", "https://api.openai.com/v1", "o", "openai")
+
+
+def test_provider_from_the_environment() -> None:
+    choice = resolve({"model": "m"}, HERMES_INFERENCE_PROVIDER="groq", GROQ_API_KEY="g")
+    assert parts(choice)[1:] == ("https://api.groq.com/openai/v1", "g", "groq")
+    assert resolve({"model": {"default": "m", "provider": "ollama"}}).api_key is None
+
+
+def test_a_provider_moved_by_its_variable() -> None:
+    choice = resolve(
+        {"model": {"default": "m", "provider": "openrouter"}},
+        OPENROUTER_BASE_URL="https://mirror.example/v1",
+        OPENROUTER_API_KEY="r",
+    )
+    assert parts(choice)[1:3] == ("https://mirror.example/v1", "r")
+
+
+# -------------------------------------------------------------------- a key stays with its address
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model": {"default": "m", "base_url": LOCAL}},
+        {"model": {"default": "m", "base_url": "https://openrouter.ai/api/v1"}},
+        {"model": {"default": "m", "base_url": "https://api.openai.com.evil.example/v1"}},
+        {"model": {"default": "m", "base_url": "http://api.openai.com/v1"}},
+        {"model": {"default": "m", "base_url": "https://api.openai.com:8443/v1"}},
+        {"model": {"default": "m", "provider": "openai", "base_url": "https://other.example/v1"}},
+        {
+            "model": {"default": "m", "provider": "mine"},
+            "custom_providers": [{"name": "mine", "base_url": "https://other.example/v1"}],
+        },
+    ],
+)
+def test_the_key_of_openai_goes_nowhere_else(config: dict[str, Any]) -> None:
+    assert resolve(config, OPENAI_API_KEY="o").api_key is None
+
+
+def test_no_key_for_a_router() -> None:
+    with pytest.raises(NotConfiguredError, match="OPENROUTER_API_KEY"):
+        resolve({"model": {"default": "m", "provider": "openrouter"}}, OPENAI_API_KEY="o")
+    with pytest.raises(NotConfiguredError):
+        resolve({"model": "vendor/model"}, OPENAI_API_KEY="o")
+
+
+def test_a_key_found_by_the_host() -> None:
+    config = {"model": {"default": "m", "base_url": "https://api.openai.com/v1"}}
+    assert resolve(config, OPENAI_API_KEY="o").api_key == "o"
+    assert resolve(config, OPENAI_API_KEY="o").provider == "openai"
+
+
+def test_the_key_of_an_entry_stays_at_its_address() -> None:
+    config = {
+        "model": {"default": "m", "provider": "mine", "base_url": "https://other.example/v1"},
+        "custom_providers": [{"name": "mine", "base_url": LOCAL, "api_key": "k"}],
+    }
+    assert resolve(config).base_url == "https://other.example/v1"
+    assert resolve(config).api_key is None
+
+
+# ---------------------------------------------------------------------------------- named entries
+
+
+def test_custom_providers() -> None:
+    config = {
+        "model": {"provider": "custom:My Box"},
+        "custom_providers": [
+            "nonsense",
+            {"name": "other", "base_url": "http://x/v1"},
+            {
+                "name": "my box",
+                "base_url": LOCAL,
+                "key_env": "BOX_KEY",
+                "api_key": "inline",
+                "models": {"m1": {"context_length": 5}, "m2": {}},
+            },
+        ],
+    }
+    assert parts(resolve(config, BOX_KEY="from-env")) == ("m1", LOCAL, "from-env", "my-box")
+    assert resolve(config).api_key == "inline"
+    assert "custom_providers[2]" in resolve(config).origin
+
+
+def test_providers_by_name() -> None:
+    entry = {"base_url": LOCAL, "api_key": "${K}", "default_model": "m"}
+    assert parts(resolve({"model": {"provider": "box"}, "providers": {"box": entry}}, K="k")) == (
+        "m",
+        LOCAL,
+        "k",
+        "box",
+    )
+    with pytest.raises(NotConfiguredError, match="switched off"):
+        resolve({"model": {"provider": "box"}, "providers": {"box": {**entry, "enabled": False}}})
+
+
+def test_an_entry_with_time_outs_only_leaves_a_known_provider_as_it_is() -> None:
+    config = {"model": {"default": "m", "provider": "ollama"}, "providers": {"ollama": {"t": 1}}}
+    assert resolve(config).base_url == "http://127.0.0.1:11434/v1"
+
+
+# ------------------------------------------------------------------------------------ what to set
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"model": None}, {"model": ""}, {"model": {}}, {"model": {"default": "  "}}]
+)
+def test_nothing_is_set(config: dict[str, Any]) -> None:
+    with pytest.raises(NotConfiguredError) as caught:
+        resolve(config)
+    assert caught.value.title == "No model is set."
+    for word in ("config.yaml", "model:", "base_url", "OPENROUTER_API_KEY"):
+        assert word in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("config", "word"),
+    [
+        ({"model": {"base_url": LOCAL}}, "model.default"),
+        ({"model": "m"}, "base_url"),
+        ({"model": {"default": "m", "provider": "nonsense"}}, "custom_providers"),
+        ({"model": {"default": "m", "provider": "custom"}}, "base_url"),
+        ({"model": {"default": "m", "provider": "anthropic"}}, "chat completions"),
+        (
+            {"model": {"default": "m", "base_url": LOCAL, "api_mode": "anthropic_messages"}},
+            "anthropic_messages",
+        ),
+        (
+            {
+                "model": {"default": "m", "provider": "x"},
+                "custom_providers": [
+                    {"name": "x", "base_url": LOCAL, "api_mode": "codex_responses"}
+                ],
+            },
+            "codex_responses",
+        ),
+    ],
+)
+def test_what_is_missing_is_named(config: dict[str, Any], word: str) -> None:
+    with pytest.raises(NotConfiguredError) as caught:
+        resolve(config)
+    assert word in str(caught.value)
+    assert caught.value.hint
+
+
+def test_settings_of_the_wrong_kind() -> None:
+    with pytest.raises(ConfigError):
+        resolve({"model": ["m"]})
+    with pytest.raises(ConfigError):
+        resolve({"model": 5})
+    with pytest.raises(ConfigError, match="NOT_SET"):
+        resolve({"model": {"default": "m", "base_url": LOCAL, "api_key": "${NOT_SET}"}})
+    assert resolve({"model": {"default": "m", "base_url": LOCAL, "other": "${NOT_SET}"}})
+
+
+def test_the_agent_s_own_settings() -> None:
+    assert AgentConfig.from_mapping({}).api_max_retries == 3
+    config = AgentConfig.from_mapping({"agent": {"api_max_retries": 0}})
+    assert config.retries().count == 0
+    for bad in (-1, True, "3", 2.5, 10**9):
+        with pytest.raises(ConfigError, match="api_max_retries"):
+            AgentConfig.from_mapping({"agent": {"api_max_retries": bad}})
