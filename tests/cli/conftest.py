@@ -1,0 +1,45 @@
+"""Homes of their own for tests of the command line."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.state import SessionDB
+from tests.fakes.program import Converse, Program
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty Hermes home."""
+    folder = tmp_path / "person" / "home"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def program(home: Path) -> Program:
+    return Program(home)
+
+
+@pytest.fixture
+def db(home: Path) -> Iterator[SessionDB]:
+    """The home's database, open in this process, too."""
+    database = SessionDB(home / "state.db")
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def converse(db: SessionDB) -> Converse:
+    """Stores a session: ``converse("id", "said", "answered", …, title=…, source=…)``."""
+
+    def store(session_id: str, *texts: str, title: str | None = None, source: str = "cli") -> str:
+        db.create_session(session_id, source, model="a-model")
+        for number, text in enumerate(texts):
+            db.append_message(session_id, "assistant" if number % 2 else "user", text)
+        if title is not None:
+            db.set_session_title(session_id, title)
+        return session_id
+
+    return store

@@ -1,0 +1,90 @@
+"""Runs the real program as a process, with an environment of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+PROGRAM = (sys.executable, "-m", "hermes_desktop")
+DEADLINE_S = 40.0
+
+Converse = Callable[..., str]
+"""The fixture that stores a session: ``converse("id", "said", "answered", …, title=…)``."""
+
+_INHERITED = ("PATH", "SYSTEMROOT", "TMPDIR", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Program:
+    """Starts ``hermes-desktop`` for one home."""
+
+    home: Path
+    environ: dict[str, str] = field(default_factory=dict)
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        own = {
+            "HOME": str(self.home.parent),
+            "HERMES_HOME": str(self.home),
+            "LC_ALL": "C.UTF-8",
+            "PYTHONPATH": str(CHECKOUT),
+            "PYTHONWARNINGS": "error",
+            "TZ": "UTC",
+        }
+        return {**kept, **own, **self.environ, **(extra or {})}
+
+    def run(
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> Outcome:
+        done = subprocess.run(
+            [*PROGRAM, *arguments],
+            input=stdin,
+            capture_output=True,
+            env=self.environment(env),
+            cwd=self.home.parent,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
+
+    def start_arguments(self, *arguments: str) -> list[str]:
+        return [*PROGRAM, *arguments]
+
+    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [*PROGRAM, *arguments],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.environment(),
+            cwd=self.home.parent,
+        )
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file below, with its bytes."""
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def names(lines: Sequence[str]) -> list[str]:
+    """The first field of each line of ``sessions list`` in a pipe."""
+    return [line.split("\t")[0] for line in lines]
