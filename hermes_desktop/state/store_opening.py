@@ -5,6 +5,7 @@ reading.
 """
 
 import sqlite3
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,12 +74,14 @@ def open_store(path: Path, *, read_only: bool, patience: Patience) -> OpenStore:
 
 def _look_at_place(path: Path, *, read_only: bool) -> None:
     try:
-        if path.is_dir():
+        if stat.S_ISDIR(path.stat().st_mode):
             raise cannot_open(path, "that is a folder, not a file")
-        if path.exists():
-            return
+    except FileNotFoundError:
+        pass
     except (OSError, ValueError) as error:
-        raise cannot_open(path, str(error)) from error
+        raise cannot_open(path, getattr(error, "strerror", None) or str(error)) from error
+    else:
+        return
     if read_only:
         raise StateUnavailableError(
             "There is no conversation store yet.",

@@ -1,0 +1,111 @@
+"""Files as other releases of Hermes left them, made from the facts in state/schema.py."""
+
+import sqlite3
+from pathlib import Path
+
+from hermes_desktop.state.schema import (
+    INDEXES,
+    TABLES,
+    Column,
+    full_text_ddl,
+    index_ddl,
+    table_ddl,
+)
+
+OLD_VERSIONS = (11, 13, 14, 16, 17, 19)
+NEW_SESSION_COLUMNS = (
+    Column("system_prompt_hash", "TEXT"),
+    Column("title_source", "TEXT"),
+    Column("last_activity_at", "REAL"),
+    Column("pinned", "INTEGER", "NOT NULL DEFAULT 0"),
+    Column("hidden", "INTEGER", "NOT NULL DEFAULT 0"),
+)
+NEW_MESSAGE_COLUMNS = (
+    Column("_compressed_summary", "INTEGER", "NOT NULL DEFAULT 0"),
+    Column("display_kind", "TEXT"),
+    Column("display_identity", "BLOB"),
+)
+
+
+def make_old_file(path: Path, version: int) -> sqlite3.Connection:
+    """A file of an older version; the caller closes the connection it returns."""
+    conn = _empty(path)
+    for table, columns in TABLES.items():
+        present = tuple(column for column in columns if column.since <= version)
+        if present:
+            conn.execute(table_ddl(table, present))
+    for name in INDEXES:
+        try:
+            conn.execute(index_ddl(name))
+        except sqlite3.OperationalError as error:
+            if "no such" not in str(error):  # an index on what this version has not
+                raise
+    for statement in full_text_ddl():
+        conn.execute(statement)
+    conn.execute("INSERT INTO schema_version VALUES (?)", (version,))
+    return conn
+
+
+def make_newer_file(path: Path, version: int = 27) -> sqlite3.Connection:
+    """A file of a later version: more columns and tables, another kind of text index."""
+    conn = _empty(path)
+    more = {"sessions": NEW_SESSION_COLUMNS, "messages": NEW_MESSAGE_COLUMNS}
+    for table, columns in TABLES.items():
+        conn.execute(table_ddl(table, (*columns, *more.get(table, ()))))
+    for name in INDEXES:
+        conn.execute(index_ddl(name))
+    conn.execute("CREATE TABLE system_prompts (hash TEXT PRIMARY KEY, prompt TEXT)")
+    conn.execute("CREATE TABLE session_turn_leases (session_id TEXT PRIMARY KEY, holder TEXT)")
+    conn.execute(
+        "CREATE VIEW messages_fts_src AS SELECT id, content, tool_name, tool_calls FROM messages"
+    )
+    conn.execute(
+        "CREATE VIRTUAL TABLE messages_fts USING fts5(content, tool_name, tool_calls, "
+        "content='messages_fts_src', content_rowid='id')"
+    )
+    conn.execute("INSERT INTO schema_version VALUES (?)", (version,))
+    return conn
+
+
+def add_session(conn: sqlite3.Connection, session_id: str, **columns: object) -> None:
+    """Insert a row with just these columns and the ones that must be there."""
+    values = {"id": session_id, "source": "cli", "started_at": 1_000.0, **columns}
+    _insert(conn, "sessions", values)
+
+
+def add_message(conn: sqlite3.Connection, session_id: str, **columns: object) -> None:
+    """Insert a message row with just these columns and the ones that must be there."""
+    values = {
+        "session_id": session_id,
+        "role": "user",
+        "content": "hello",
+        "timestamp": 1_000.0,
+        **columns,
+    }
+    _insert(conn, "messages", values)
+
+
+def dump(path: Path) -> list[tuple[object, ...]]:
+    """Every object and every row of a file, to compare with later."""
+    conn = sqlite3.connect(path)
+    try:
+        objects = conn.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")
+        found: list[tuple[object, ...]] = objects.fetchall()
+        tables = [row[1] for row in found if row[0] == "table" and "fts" not in str(row[1])]
+        for table in tables:
+            found += conn.execute(f'SELECT * FROM "{table}"').fetchall()
+    finally:
+        conn.close()
+    return found
+
+
+def _empty(path: Path) -> sqlite3.Connection:
+    conn = sqlite3.connect(path, isolation_level=None)
+    conn.execute("PRAGMA journal_mode=WAL")
+    return conn
+
+
+def _insert(conn: sqlite3.Connection, table: str, values: dict[str, object]) -> None:
+    names = ", ".join(values)
+    marks = ", ".join("?" * len(values))
+    conn.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
