@@ -34,12 +34,14 @@ class EmptyFold(QWidget):
         self._theme = theme
         self._clock = clock
         self._count = 0
+        self._open = False
         self.feed = feed
+        self._later = feed.query
         self._model = SessionListModel(headings=False, parent=self)
         self._view = SessionListView(self._model, theme, name=self.tr("Sessions without messages"))
         self._line = QToolButton()
         self._arrange()
-        self._line.toggled.connect(self._toggled)
+        self._line.clicked.connect(self.toggle)
         feed.page_ready.connect(self._show_page)
         self._model.more_wanted.connect(feed.more)
         self._model.rename_wanted.connect(self.rename_wanted)
@@ -63,16 +65,24 @@ class EmptyFold(QWidget):
         self.setVisible(count > 0)
         self._draw()
 
+    def toggle(self) -> None:
+        """Open it, or close it again."""
+        self._open = not self._open
+        self._view.setVisible(self._open)
+        if self._open:
+            self.feed.ask(self._later)
+        self._draw()
+
     def ask(self, query: ListQuery, *, after_ms: int) -> None:
         """Take over the filter of the main list."""
-        if self._line.isChecked():
+        if self._open:
             self.feed.ask(query, after_ms=after_ms)
         else:
             self._later = query
 
     def refresh(self) -> None:
         """The data changed."""
-        if self._line.isChecked():
+        if self._open:
             self.feed.refresh()
 
     @override
@@ -82,8 +92,6 @@ class EmptyFold(QWidget):
         painter.drawLine(self.rect().topLeft(), self.rect().topRight())
 
     def _arrange(self) -> None:
-        self._later = self.feed.query
-        self._line.setCheckable(True)
         self._line.setAutoRaise(True)
         self._line.setIconSize(icon_size() * 0.8)
         self._line.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -98,16 +106,13 @@ class EmptyFold(QWidget):
         column.addWidget(self._view)
 
     def _draw(self) -> None:
-        opened = self._line.isChecked()
-        self._line.setIcon(icon("chevron-down" if opened else "chevron-right", self._theme.palette))
+        self._line.setIcon(
+            icon("chevron-down" if self._open else "chevron-right", self._theme.palette)
+        )
         noun = self.tr("session") if self._count == 1 else self.tr("sessions")
+        state = self.tr("open") if self._open else self.tr("folded")
+        self._line.setAccessibleDescription(state)
         self._line.setText(f"{self._count:,} {noun} " + self.tr("without messages"))
-
-    def _toggled(self, opened: bool) -> None:  # noqa: FBT001 - a slot of Qt
-        self._view.setVisible(opened)
-        if opened:
-            self.feed.ask(self._later)
-        self._draw()
 
     def _show_page(self, page: SessionPage) -> None:
         self._view.show_rows(page.rows, words_for(self._clock.time()), total=page.total)

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
-from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QLineEdit,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
 from typing_extensions import override
 
 from hermes_desktop.state.records import SessionSummary
@@ -72,6 +79,7 @@ class SessionDelegate(QStyledItemDelegate):
     @override
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         editor = QLineEdit(parent)
+        editor.setPalette(QApplication.palette())
         editor.setMaxLength(_TITLE_MAX)
         editor.setAccessibleName(self.tr("Title of the session"))
         return editor

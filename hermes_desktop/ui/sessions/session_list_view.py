@@ -11,7 +11,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QAction, QContextMenuEvent, QKeyEvent, QKeySequence
+from PySide6.QtGui import QAction, QContextMenuEvent, QKeyEvent, QKeySequence, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.ui.scroll_bars import make_slim
 from hermes_desktop.ui.sessions.day_words import DayWords
 from hermes_desktop.ui.sessions.session_delegate import (
     HEADING_HEIGHT,
@@ -67,7 +68,9 @@ class SessionListView(QTableView):
         self._delegate = SessionDelegate(theme, self)
         self.setItemDelegate(self._delegate)
         self._set_up(name)
-        theme.changed.connect(self.viewport().update)
+        make_slim(self, theme)
+        theme.changed.connect(self._colour)
+        self._colour()
 
     @property
     def menu_open(self) -> bool:
@@ -175,6 +178,14 @@ class SessionListView(QTableView):
         menu.aboutToHide.connect(menu.deleteLater)
         self._menu_open = True
         menu.popup(self.viewport().mapToGlobal(self._menu_point(event, index)))
+
+    def _colour(self) -> None:
+        """The delegate draws the selection; the view's own bar of colour must not show."""
+        palette = QPalette(QApplication.palette())
+        for group in (QPalette.ColorGroup.Active, QPalette.ColorGroup.Inactive):
+            palette.setColor(group, QPalette.ColorRole.Highlight, palette.base().color())
+        self.setPalette(palette)
+        self.viewport().update()
 
     def _set_up(self, name: str) -> None:
         self.setAccessibleName(name)

@@ -49,7 +49,8 @@ class SessionPane(QWidget):
         session_confirmed: Enter or a double click: on to writing.
         recent_changed: The newest sessions without any filter, for the tray.
         renamed: A title was written; the database should be looked at.
-        new_chat_wanted: From the empty state.
+        new_chat_wanted: The button was pressed, or that of the empty state.
+        session_clicked: A row was clicked, be it the selected one.
     """
 
     session_chosen = Signal(object)
@@ -57,6 +58,7 @@ class SessionPane(QWidget):
     recent_changed = Signal(object)
     renamed = Signal()
     new_chat_wanted = Signal()
+    session_clicked = Signal()
 
     def __init__(
         self,
@@ -84,6 +86,7 @@ class SessionPane(QWidget):
         )
         self._filter = QLineEdit()
         self._source_button = QToolButton()
+        self._new_button = QToolButton()
         self._source_menu = QMenu(self)
         self._place_holder = PlaceHolder(theme)
         self._stack = QStackedWidget()
@@ -145,13 +148,13 @@ class SessionPane(QWidget):
         self._feed.became_slow.connect(partial(self._view.show_stale, stale=True))
         self._feed.answered.connect(partial(self._view.show_stale, stale=False))
         self._model.more_wanted.connect(self._feed.more)
-        self._source_menu.aboutToShow.connect(self._fill_source_menu)
         self._place_holder.acted.connect(self._act_on_place_holder)
         self._fold.rename_wanted.connect(self._rename)
         self._model.rename_wanted.connect(self._rename)
         for view in (self._view, self._fold.view):
             view.chosen.connect(partial(self._choose, view))
             view.confirmed.connect(self.session_confirmed)
+            view.clicked.connect(self.session_clicked)
             view.typed.connect(self._type_into_filter)
             view.menu_closed.connect(self._feed.release)
         bridge.sessions_changed.connect(self._refresh)
@@ -166,15 +169,19 @@ class SessionPane(QWidget):
         self._filter.setClearButtonEnabled(True)
         self._search_action = QAction(self)
         self._filter.addAction(self._search_action, QLineEdit.ActionPosition.LeadingPosition)
-        self._source_button.setMenu(self._source_menu)
-        self._source_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._source_button.setAutoRaise(True)
-        self._source_button.setIconSize(icon_size())
+        self._source_button.clicked.connect(self._open_source_menu)
+        self._new_button.setToolTip(self.tr("New chat (Ctrl+N)"))
+        self._new_button.setAccessibleName(self.tr("New chat"))
+        self._new_button.clicked.connect(self.new_chat_wanted)
+        for button in (self._source_button, self._new_button):
+            button.setAutoRaise(True)
+            button.setIconSize(icon_size())
         head = QHBoxLayout()
         head.setContentsMargins(SPACE_12, SPACE_12, SPACE_8, SPACE_8)
         head.setSpacing(SPACE_4)
         head.addWidget(self._filter, 1)
         head.addWidget(self._source_button)
+        head.addWidget(self._new_button)
         self._stack.addWidget(self._view)
         self._stack.addWidget(self._place_holder)
         column = QVBoxLayout(self)
@@ -188,6 +195,7 @@ class SessionPane(QWidget):
     def _colour(self) -> None:
         palette = self._theme.palette
         self._search_action.setIcon(icon("search", palette))
+        self._new_button.setIcon(icon("new-chat", palette))
         if self._source is None:
             self._source_button.setIcon(icon("filter", palette))
         else:
@@ -275,6 +283,11 @@ class SessionPane(QWidget):
     def _turn_finished(self, event: TurnFinished) -> None:
         self._running.pop(event.turn_id, None)
         self._model.show_running(frozenset(self._running.values()))
+
+    def _open_source_menu(self) -> None:
+        self._fill_source_menu()
+        button = self._source_button
+        self._source_menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
 
     def _fill_source_menu(self) -> None:
         self._source_menu.clear()

@@ -1,0 +1,35 @@
+"""The keys of the window, in one table: what the shortcuts are made from and what Help shows."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One shortcut.
+
+    Attributes:
+        sequence: As ``QKeySequence`` reads it; Ctrl is Cmd on macOS.
+        words: What it does.
+        action: Name of the action in the window; "" when a widget handles it itself.
+    """
+
+    sequence: str
+    words: str
+    action: str = ""
+
+
+KEYS = (
+    Key("Ctrl+N", "Start a new chat", "new_chat"),
+    Key("Ctrl+K", "Search sessions", "focus_filter"),
+    Key("Ctrl+L", "Go to the message field", "focus_composer"),
+    Key("Ctrl+1", "Go to the session list", "focus_list"),
+    Key("Up", "Previous session in the list"),
+    Key("Down", "Next session in the list"),
+    Key("Return", "Open the session and write"),
+    Key("F2", "Rename the session", "rename"),
+    Key("F5", "Read the history again", "refresh"),
+    Key("Esc", "Stop the reply, or close what is open", "escape"),
+    Key("Ctrl+W", "Hide the window", "hide_window"),
+    Key("Ctrl+Q", "Quit Hermes", "quit"),
+    Key("F1", "Show these keys", "show_keys"),
+)

@@ -1,0 +1,387 @@
+"""The one window: rail, list, page, strips; its keys; how it hides and how it is found again."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QKeySequence, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMessageBox, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.key_map import KEYS
+from hermes_desktop.ui.keys_dialog import KeysDialog
+from hermes_desktop.ui.notice_presenter import NoticeStrip
+from hermes_desktop.ui.rail import RAIL_WIDTH, Rail
+from hermes_desktop.ui.sessions.session_pane import PANE_WIDTH, SessionPane
+from hermes_desktop.ui.status_strip import StatusStrip
+from hermes_desktop.ui.window_memory import WindowMemory
+from hermes_desktop.ui.window_parts import DemoBanner, HairlineSplitter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hermes_desktop.core.clock import Clock
+    from hermes_desktop.core.events import TurnFinished
+    from hermes_desktop.services.assembly import DesktopServices
+    from hermes_desktop.state.records import SessionSummary
+    from hermes_desktop.ui.async_slots import AsyncSlots
+    from hermes_desktop.ui.chat.chat_page import ChatPage
+    from hermes_desktop.ui.event_bridge import EventBridge
+    from hermes_desktop.ui.theme import Theme
+
+log = logging.getLogger(__name__)
+
+FIRST_SIZE = QSize(1120, 720)
+LEAST_SIZE = QSize(720, 480)
+NARROW_BELOW = 900
+
+
+class MainWindow(QMainWindow):
+    """Shows sessions and one conversation.
+
+    Args:
+        services: What the window works with.
+        slots: Runs what keys and clicks start.
+        bridge: News.
+        theme: Colours.
+        page: The conversation; becomes a child of the window.
+        tray_available: Whether a hidden window can be brought back by the tray icon.
+        clock: For "today".
+        demo: Shows the banner.
+
+    Signals:
+        quit_wanted: A person asked to end the program.
+        recent_changed: The newest sessions, for the tray.
+        notice_closed: Key of a notice that a person closed.
+    """
+
+    quit_wanted = Signal()
+    recent_changed = Signal(object)
+    notice_closed = Signal(str)
+
+    def __init__(  # noqa: PLR0913 - the parts it is made of
+        self,
+        *,
+        services: DesktopServices,
+        slots: AsyncSlots,
+        bridge: EventBridge,
+        theme: Theme,
+        page: ChatPage,
+        tray_available: Callable[[], bool],
+        clock: Clock,
+        demo: bool = False,
+    ) -> None:
+        super().__init__()
+        self._services = services
+        self._slots = slots
+        self._page = page
+        self._tray_available = tray_available
+        self._may_run_unseen: bool | None = None
+        self._asking = False
+        self._ending = False
+        self._narrow = False
+        self._page_on_top = False
+        self._memory = WindowMemory(services.paths.window_ini)
+        self._pane = SessionPane(services.catalog, slots, bridge, theme, clock)
+        self._splitter = HairlineSplitter(theme)
+        self._rail = Rail(theme)
+        self._notices = NoticeStrip(theme)
+        self._status = StatusStrip(theme)
+        self._banner = DemoBanner(theme) if demo else None
+        self._actions = self._make_actions()
+        self._arrange()
+        self._connect(bridge)
+        self._place()
+
+    @property
+    def pane(self) -> SessionPane:
+        """The session list with its filter."""
+        return self._pane
+
+    @property
+    def page(self) -> ChatPage:
+        """The conversation."""
+        return self._page
+
+    @property
+    def notices(self) -> NoticeStrip:
+        """The strip above the page."""
+        return self._notices
+
+    @property
+    def status_strip(self) -> StatusStrip:
+        """The strip at the foot."""
+        return self._status
+
+    def begin(self) -> None:
+        """Read the list and the model's name. Call once the loop runs."""
+        self._status.show_status(self._services.gateway.status)
+        self._pane.reload()
+        self._slots.start(self._tell_model(), doing=self.tr("Reading the settings"))
+
+    def come_forward(self) -> None:
+        """Show the window above others, from the tray, minimised or from behind."""
+        if self.isMinimized():
+            self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def toggle(self) -> None:
+        """Hide the window when it is in front, else bring it there (a click on the tray icon)."""
+        if self.isVisible() and not self.isMinimized() and self.isActiveWindow():
+            self.close()
+        else:
+            self.come_forward()
+
+    def tray_changed(self, available: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        """Stay reachable: without a tray icon a hidden window becomes a minimised one."""
+        if not available and not self.isVisible() and not self._ending:
+            self.showMinimized()
+
+    def open_session(self, session_id: str) -> None:
+        """Show a session named by its id, from the tray or after a search."""
+        self._slots.start(self._open_by_id(session_id), doing=self.tr("Opening the session"))
+
+    def new_chat(self) -> None:
+        """Begin a conversation; nothing is stored before the first message."""
+        self._pane.show_as_open("")
+        self._show_page()
+        self._page.new_chat()
+        self._page.focus_composer()
+
+    def prepare_to_end(self) -> None:
+        """Remember the window's place and hide it; the next close is final."""
+        self._ending = True
+        self._memory.save(self, None if self._narrow else self._splitter)
+        self._pane.close_feeds()
+        self.hide()
+
+    @override
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if self._ending:
+            event.accept()
+            return
+        event.ignore()
+        if self._tray_available() or self._may_run_unseen:
+            self._leave_screen()
+        elif not self._asking:
+            self._slots.start(self._ask_before_closing(), doing=self.tr("Closing the window"))
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_width()
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._tell_visibility()
+
+    @override
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._tell_visibility()
+
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self._tell_visibility()
+
+    def _make_actions(self) -> dict[str, QAction]:
+        """One action per key of the map that the window handles."""
+        slots: dict[str, Callable[[], object]] = {
+            "new_chat": self.new_chat,
+            "focus_filter": self._focus_filter,
+            "focus_composer": self._focus_composer,
+            "focus_list": self._focus_list,
+            "rename": self._rename,
+            "refresh": self._refresh,
+            "escape": self._escape,
+            "hide_window": self.close,
+            "quit": self.quit_wanted.emit,
+            "show_keys": self._show_keys,
+        }
+        actions: dict[str, QAction] = {}
+        for key in KEYS:
+            if key.action:
+                action = QAction(self.tr(key.words), self)
+                action.setShortcut(QKeySequence(key.sequence))
+                action.triggered.connect(partial(_call, slots[key.action]))
+                self.addAction(action)
+                actions[key.action] = action
+        return actions
+
+    def _arrange(self) -> None:
+        self.setMinimumSize(LEAST_SIZE)
+        self.setWindowTitle(self.tr("Hermes"))
+        self._splitter.addWidget(self._pane)
+        self._splitter.addWidget(self._page)
+        self._splitter.setStretchFactor(0, 0)
+        self._splitter.setStretchFactor(1, 1)
+        self._splitter.setSizes([PANE_WIDTH, FIRST_SIZE.width() - RAIL_WIDTH - PANE_WIDTH])
+        middle = QHBoxLayout()
+        middle.setSpacing(0)
+        middle.addWidget(self._rail)
+        middle.addWidget(self._splitter, 1)
+        whole = QWidget()
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        if self._banner is not None:
+            column.addWidget(self._banner)
+        column.addWidget(self._notices)
+        column.addLayout(middle, 1)
+        column.addWidget(self._status)
+        self.setCentralWidget(whole)
+
+    def _connect(self, bridge: EventBridge) -> None:
+        pane, page = self._pane, self._page
+        pane.session_chosen.connect(self._open)
+        pane.session_clicked.connect(self._show_page)
+        pane.session_confirmed.connect(self._focus_composer)
+        pane.recent_changed.connect(self.recent_changed)
+        pane.renamed.connect(self._services.watch.look_now)
+        pane.new_chat_wanted.connect(self.new_chat)
+        page.session_opened.connect(pane.show_as_open)
+        page.rename_requested.connect(lambda _: self._rename())
+        page.back_requested.connect(self._show_list)
+        self._rail.sessions_wanted.connect(self._focus_list)
+        self._rail.help_wanted.connect(self._show_keys)
+        self._notices.closed.connect(self.notice_closed)
+        bridge.notice.connect(self._notices.show_notice)
+        bridge.notice_cleared.connect(self._notices.clear)
+        bridge.gateway_status_changed.connect(self._status.show_status)
+        bridge.turn_finished.connect(self._turn_finished)
+
+    def _place(self) -> None:
+        if not self._memory.restore(self, self._splitter):
+            self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
+
+    def _open(self, summary: SessionSummary) -> None:
+        self.setWindowTitle(summary.label[:80])
+        self._slots.start(self._page.show_session(summary), doing=self.tr("Opening the session"))
+
+    async def _open_by_id(self, session_id: str) -> None:
+        summary = await self._services.catalog.summary(session_id)
+        self._pane.show_as_open(summary.root_id)
+        self._show_page()
+        self.setWindowTitle(summary.label[:80])
+        await self._page.show_session(summary)
+
+    async def _tell_model(self) -> None:
+        self._status.show_readiness(await self._services.chat.readiness())
+
+    def _turn_finished(self, _: TurnFinished) -> None:
+        self._services.watch.look_now()
+
+    def _fit_width(self) -> None:
+        narrow = self.width() < NARROW_BELOW
+        if narrow == self._narrow:
+            return
+        self._narrow = narrow
+        if narrow:
+            self._page_on_top = self._page.current_session_id is not None
+        self._page.show_back_button(shown=narrow)
+        self._show_sides()
+
+    def _show_sides(self) -> None:
+        self._pane.setVisible(not self._narrow or not self._page_on_top)
+        self._page.setVisible(not self._narrow or self._page_on_top)
+
+    def _show_page(self) -> None:
+        self._page_on_top = True
+        self._show_sides()
+
+    def _show_list(self) -> None:
+        self._page_on_top = False
+        self._show_sides()
+        self._pane.view.focus_first()
+
+    def _focus_filter(self) -> None:
+        self._page_on_top = False
+        self._show_sides()
+        self._pane.focus_filter()
+
+    def _focus_list(self) -> None:
+        self._show_list()
+
+    def _focus_composer(self) -> None:
+        self._show_page()
+        self._page.focus_composer()
+
+    def _rename(self) -> None:
+        self._page_on_top = False
+        self._show_sides()
+        self._pane.rename_selected()
+
+    def _refresh(self) -> None:
+        self._services.watch.look_now()
+        self._pane.reload()
+        self._slots.start(self._tell_model(), doing=self.tr("Reading the settings"))
+
+    def _escape(self) -> None:
+        """The nearest thing that Esc can end: a filter, a reply, the page over the list."""
+        session_id = self._page.current_session_id
+        if self._pane.filter_field.hasFocus():
+            self._pane.clear_filter()
+            self._pane.view.focus_first()
+        elif session_id is not None and self._services.chat.is_running(session_id):
+            self._slots.start(
+                self._services.chat.stop(session_id), doing=self.tr("Stopping the reply")
+            )
+        elif self._narrow and self._page_on_top:
+            self._show_list()
+        elif self._notices.current is not None:
+            self._notices.close_current()
+
+    def _show_keys(self) -> None:
+        dialog = KeysDialog(self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    async def _ask_before_closing(self) -> None:
+        self._asking = True
+        box = QMessageBox(self)
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setText(self.tr("Keep Hermes running without its window?"))
+        box.setInformativeText(
+            self.tr(
+                "This desktop shows no tray icons. If it keeps running, it stays in the task bar,"
+                " minimised, and starting Hermes again brings it back."
+            )
+        )
+        keep = box.addButton(self.tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
+        leave = box.addButton(self.tr("Quit Hermes"), QMessageBox.ButtonRole.DestructiveRole)
+        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(keep)
+        box.setEscapeButton(cancel)
+        try:
+            await self._slots.ask(box)
+            clicked = box.clickedButton()
+        finally:
+            self._asking = False
+            box.deleteLater()
+        if clicked is keep:
+            self._may_run_unseen = True
+            self._leave_screen()
+        elif clicked is leave:
+            self.quit_wanted.emit()
+
+    def _leave_screen(self) -> None:
+        """Hide where a tray icon leads back, else minimise: never out of reach."""
+        if self._tray_available():
+            self.hide()
+        else:
+            self.showMinimized()
+
+    def _tell_visibility(self) -> None:
+        self._services.watch.set_visible(self.isVisible() and not self.isMinimized())
+
+
+def _call(slot: Callable[[], object], _checked: object = None) -> None:
+    slot()

@@ -1,0 +1,97 @@
+"""The narrow bar at the left edge: one button per page that exists, Help at its foot."""
+
+from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QButtonGroup, QLabel, QToolButton, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.ui.theme import RADIUS_BLOCK, SPACE_4, SPACE_12, Theme
+
+RAIL_WIDTH = 48
+_BUTTON = 40
+_ICON = 22
+
+
+class RailButton(QToolButton):
+    """A flat button with an icon; the one of the page that shows has a bar at its edge."""
+
+    def __init__(
+        self, icon_name: str, words: str, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._icon_name = icon_name
+        self._theme = theme
+        self.setAccessibleName(words)
+        self.setToolTip(words)
+        self.setFixedSize(QSize(_BUTTON, _BUTTON))
+        theme.changed.connect(self.update)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette = self._theme.palette
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        ground = self.rect().adjusted(2, 2, -2, -2)
+        if self.isChecked() or self.underMouse() or self.isDown():
+            painter.setBrush(QColor(palette.selection if self.isChecked() else palette.separator))
+            painter.drawRoundedRect(ground, RADIUS_BLOCK, RADIUS_BLOCK)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(palette.accent), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(ground, RADIUS_BLOCK, RADIUS_BLOCK)
+        active = self.isChecked() or self.underMouse()
+        colour = palette.text if active else palette.secondary_text
+        target = QRect(0, 0, _ICON, _ICON)
+        target.moveCenter(self.rect().center())
+        painter.drawPixmap(target, pixmap(self._icon_name, colour, _ICON, self.devicePixelRatioF()))
+
+
+class Rail(QWidget):
+    """Leads to the pages of the window.
+
+    Signals:
+        sessions_wanted: The page of sessions.
+        help_wanted: The list of keys.
+    """
+
+    sessions_wanted = Signal()
+    help_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setFixedWidth(RAIL_WIDTH)
+        self.setAccessibleName(self.tr("Pages"))
+        self._mark = QLabel()
+        self._mark.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._mark.setFixedSize(_BUTTON, _BUTTON)
+        self.sessions_button = RailButton("sessions", self.tr("Sessions (Ctrl+1)"), theme)
+        self.sessions_button.setCheckable(True)
+        self.sessions_button.setChecked(True)
+        self.help_button = RailButton("help", self.tr("Keys and help (F1)"), theme)
+        pages = QButtonGroup(self)
+        pages.addButton(self.sessions_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_12)
+        column.setSpacing(SPACE_4)
+        column.addWidget(self._mark)
+        column.addWidget(self.sessions_button)
+        column.addStretch(1)
+        column.addWidget(self.help_button)
+        self.sessions_button.clicked.connect(self.sessions_wanted)
+        self.help_button.clicked.connect(self.help_wanted)
+        theme.changed.connect(self._colour)
+        self._colour()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(QColor(self._theme.palette.separator))
+        painter.drawLine(self.rect().topRight(), self.rect().bottomRight())
+
+    def _colour(self) -> None:
+        self._mark.setPixmap(
+            pixmap("mark", self._theme.palette.accent, 26, self.devicePixelRatioF())
+        )
