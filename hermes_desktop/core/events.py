@@ -76,6 +76,7 @@ class TurnFinished:
         error_title: What went wrong, "" if nothing did. The next two belong to it.
         error_detail: Why.
         error_hint: What to do.
+        error_kind: A stable word: ``busy``, ``session_gone``, or the kind of a ProviderError.
         stored: False when the prompt could not be stored: keep what was typed.
     """
 
@@ -88,6 +89,7 @@ class TurnFinished:
     error_title: str = ""
     error_detail: str = ""
     error_hint: str = ""
+    error_kind: str = ""
     stored: bool = True
 
 

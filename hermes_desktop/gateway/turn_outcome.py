@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hermes_desktop.agent.types import AgentResult
-from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError, ProviderError
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.gateway.empty_replies import normalize_empty_agent_response
 from hermes_desktop.gateway.turn import TurnRecord
@@ -31,6 +31,7 @@ class TurnOutcome:
     error_title: str = ""
     error_detail: str = ""
     error_hint: str = ""
+    error_kind: str = ""
     stored: bool = True
 
 
@@ -59,6 +60,7 @@ def from_result(result: AgentResult, *, history_len: int, rows: Sequence[int] = 
         error_title=_title(result, error) if outcome == "failed" else "",
         error_detail=result.get("error_detail", "") if outcome == "failed" else "",
         error_hint=result.get("error_hint", "") if outcome == "failed" else "",
+        error_kind=result.get("error_kind", "") if outcome == "failed" else "",
         stored=bool(written),
     )
 
@@ -82,8 +84,17 @@ def from_error(error: Exception, *, rows: Sequence[int] = ()) -> TurnOutcome:
         error_title=title,
         error_detail=detail,
         error_hint=hint,
+        error_kind=_kind(error),
         stored=bool(rows),
     )
+
+
+def _kind(error: Exception) -> str:
+    if isinstance(error, BusyError):
+        return "busy"
+    if isinstance(error, NotFoundError):
+        return "session_gone"
+    return error.kind if isinstance(error, ProviderError) else ""
 
 
 def stopped(*, rows: Sequence[int] = ()) -> TurnOutcome:
@@ -103,5 +114,6 @@ def finished_event(record: TurnRecord, outcome: TurnOutcome) -> TurnFinished:
         error_title=outcome.error_title,
         error_detail=outcome.error_detail,
         error_hint=outcome.error_hint,
+        error_kind=outcome.error_kind,
         stored=outcome.stored,
     )

@@ -279,6 +279,8 @@ class DesktopAdapter(PlatformAdapter):
     async def _end_rows(self, session_ids: list[str]) -> None:
         for session_id in session_ids:
             row = self._opened.pop(session_id)
+            if session_id in self._unstored:
+                continue
             try:
                 await self._session_db.end_session(session_id, row.end_reason)
             except HermesError as error:
