@@ -167,12 +167,12 @@ class AIAgent:
         writer = _RowWriter(self._store, self.session_id, persisted_callback)
         try:
             prompt, history = self._prepare(system_message)
-            writer.write("user", text)
+            writer.write("user", text, **_sent_as_typed(text))
         except NotFoundError:
             return failed_result(
                 self.session_id, gone_error(self.session_id), "session_gone", self._history or []
             )
-        history.append({"role": "user", "content": without_memory(text)})
+        history.append({"role": "user", "content": without_memory(text), **_sent_as_typed(text)})
         request = ChatRequest(
             self.model, wire_messages(prompt, history), self._provider.choice.max_tokens
         )
@@ -251,6 +251,11 @@ class AIAgent:
         except HermesError as error:
             # The reply is stored; a missing figure must not make it look lost.
             log.warning("Token counts of %s were not stored: %s", self.session_id, error.title)
+
+
+def _sent_as_typed(text: str) -> dict[str, str]:
+    """The column that keeps a typed mark of remembered text; reading rows cuts it out."""
+    return {} if without_memory(text) == text.strip() else {"api_content": text}
 
 
 class _RowWriter:

@@ -57,9 +57,10 @@ def endpoint_at(base_url: str) -> KnownEndpoint | None:
     """The provider we know at an address; None for any other host, and for one in plain text."""
     try:
         parts = urlsplit(base_url)
+        private = parts.scheme == "https" and parts.port in {None, 443}
     except ValueError:
         return None
-    if parts.scheme != "https" or parts.port not in {None, 443}:
+    if not private:
         return None
     return next(
         (each for each in _ENDPOINTS if each.key_variable and each.host == parts.hostname), None

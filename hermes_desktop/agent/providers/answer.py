@@ -44,6 +44,7 @@ class Answer:
         self._cancel = cancel
         self._reader = CompletionReader()
         self._begun = False
+        self._spoke = False
         self.ended = False
 
     def events(self) -> Iterator[StreamEvent]:
@@ -111,7 +112,9 @@ class Answer:
     ) -> Iterator[TextDelta | ReasoningDelta]:
         try:
             for data in parser.end() if piece is None else parser.feed(piece):
-                yield from self._reader.take(data)
+                for event in self._reader.take(data):
+                    self._spoke = True
+                    yield event
                 if self._reader.done:
                     return
         except EndpointError as error:
@@ -129,7 +132,10 @@ class Answer:
     def _following(self) -> bytes | None:
         """The next piece of a stream; None at its end, when cancelled, or when all is said."""
         complete = self._reader.complete
-        seconds = self._timeouts.after_end if complete else self._timeouts.between
+        # A head or a comment may come long before the model has read the conversation.
+        seconds = self._timeouts.between if self._spoke else self._timeouts.first_byte
+        if complete:
+            seconds = self._timeouts.after_end
         try:
             piece = self._next(time.monotonic() + seconds)
         except CallFailedError:

@@ -260,6 +260,14 @@ def test_a_given_history_replaces_the_one_in_memory(db: SessionDB, model: Script
     assert model.texts() == ["user: other\n\ntwo"]
 
 
+def test_a_typed_mark_of_remembered_text_is_sent(db: SessionDB, model: ScriptedModel) -> None:
+    text = "what is <memory-context>this</memory-context>?"
+    agent_on(db, model).run_conversation(text)
+    agent_on(db, model).run_conversation("b")
+    assert [request.messages[1]["content"] for request in model.requests] == [text, text]
+    assert told(db)[0] == ("user", "what is ?")
+
+
 def test_half_a_character(db: SessionDB, model: ScriptedModel) -> None:
     result = agent_on(db, model).run_conversation("a\ud83d b\ud83d\ude42")
     assert rows(db)[0][1] == "a\ufffd b🙂"

@@ -50,6 +50,8 @@ def test_what_the_address_may_look_like() -> None:
     ):
         with pytest.raises(ConfigError, match="http"):
             address(bad)
+        with pytest.raises(ConfigError, match="http"):
+            resolve({"model": {"default": "m", "provider": "openai", "base_url": bad}})
     with pytest.raises(ConfigError) as caught:
         address("https://me:secret@host/v1")
     assert "secret" not in str(caught.value)
