@@ -184,35 +184,39 @@ class GatewayRunner(RunnerAgents):
             log.warning("A message was refused: its sender may not write")
             return None
         session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
-        async with self._claim(session_key, event) as record:
-            if self._draining:
-                outcome = turn_outcome.from_error(closing())
-            else:
+        record = turn.TurnRecord(event.turn_id, session_key, event.text)
+        try:
+            async with self._claim(record):
                 outcome = await self._outcome(event, source, adapter, record)
-            await delivery.send(adapter, source.chat_id, outcome.delivery)
-            self._release_running_agent_state(session_key, record.generation)
+                await delivery.send(adapter, source.chat_id, outcome.delivery)
+        except asyncio.CancelledError:  # we leave; whoever waits for this turn must know
+            outcome = turn_outcome.stopped(rows=record.rows)
             self.bus.publish(turn_outcome.finished_event(record, outcome))
+            raise
+        self.bus.publish(turn_outcome.finished_event(record, outcome))
         return outcome.delivery
 
     @contextlib.asynccontextmanager
-    async def _claim(self, session_key: str, event: MessageEvent) -> AsyncIterator[turn.TurnRecord]:
+    async def _claim(self, record: turn.TurnRecord) -> AsyncIterator[None]:
         """Have the session key, and one of the turns that may run at once, to oneself."""
-        session_id = self.session_store.peek_session_id(session_key) or ""
+        session_key = record.session_key
+        record.session_id = self.session_store.peek_session_id(session_key) or ""
         busy = session_key in self._running_agents or self._turn_order.has_waiters(session_key)
         if busy or self._turn_slots.locked():
-            self.bus.publish(TurnQueued(event.turn_id, session_key, session_id, event.text))
+            self.bus.publish(
+                TurnQueued(record.turn_id, session_key, record.session_id, record.prompt)
+            )
         async with self._turn_order.hold(session_key), self._turn_slots:
-            generation = self._session_run_generation.get(session_key, 0) + 1
-            self._session_run_generation[session_key] = generation
-            session_id = self.session_store.peek_session_id(session_key) or ""
-            record = turn.TurnRecord(event.turn_id, session_key, event.text, generation, session_id)
+            record.generation = self._session_run_generation.get(session_key, 0) + 1
+            self._session_run_generation[session_key] = record.generation
+            record.session_id = self.session_store.peek_session_id(session_key) or ""
             self._turns[session_key] = record
             self._running_agents[session_key] = _AGENT_PENDING_SENTINEL
             self._announce()
             try:
-                yield record
+                yield
             finally:
-                self._release_running_agent_state(session_key, generation)
+                self._release_running_agent_state(session_key, record.generation)
 
     def _release_running_agent_state(self, session_key: str, generation: int) -> None:
         record = self._turns.get(session_key)
@@ -233,12 +237,10 @@ class GatewayRunner(RunnerAgents):
         record: turn.TurnRecord,
     ) -> turn_outcome.TurnOutcome:
         """Run the turn and say how it ended, whatever happens."""
+        if self._draining:
+            return turn_outcome.from_error(closing())
         try:
             return await self._run_turn(event, source, adapter, record)
-        except asyncio.CancelledError:
-            stopped = turn_outcome.stopped(rows=record.rows)
-            self.bus.publish(turn_outcome.finished_event(record, stopped))
-            raise
         except HermesError as error:
             log.warning("A turn failed: %s", error)
             return turn_outcome.from_error(error, rows=record.rows)

@@ -111,7 +111,7 @@ class TurnRecord:
     """What is known of a turn outside its thread.
 
     Attributes:
-        generation: Which claim of its session key it belongs to.
+        generation: Which claim of its session key it belongs to, 0 while it waits for it.
         session_id: The conversation it runs in, "" until that is known.
         rows: Ids of the rows stored so far; the first is the prompt's.
         stop_requested: Somebody wants it to end; it may not have begun yet.
@@ -120,7 +120,7 @@ class TurnRecord:
     turn_id: str
     session_key: str
     prompt: str
-    generation: int
+    generation: int = 0
     session_id: str = ""
     rows: list[int] = field(default_factory=list)
     stop_requested: bool = False

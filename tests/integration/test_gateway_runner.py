@@ -388,9 +388,11 @@ async def test_a_turn_that_hears_nothing_is_left_behind(tmp_path: Path) -> None:
         turn_id = await gateway.submit("hello")
         await until(lambda: bool(gateway.factory.made))
         await until(lambda: bool(gateway.of(TurnStarted)))
+        behind = await gateway.submit("waits", gateway.of(TurnStarted)[0].session_id)
         await gateway.runner.stop(drain_s=0)
-        finished = await gateway.desktop.wait(turn_id)
-        assert (finished.outcome, finished.stored) == ("stopped", False)
+        for turn in (turn_id, behind):
+            finished = await gateway.desktop.wait(turn)
+            assert (finished.outcome, finished.stored) == ("stopped", False)
         assert gateway.of(GatewayStatusChanged)[-1].state == "stopped"
         DeafAgent.wakes.set()
 
