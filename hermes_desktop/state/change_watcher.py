@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from hermes_desktop.core.errors import BusyError
-from hermes_desktop.state.connection import FileIdentity, Patience, identify
+from hermes_desktop.state.connection import FileIdentity, Patience, abandon, identify
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.records import StateChanges
 from hermes_desktop.state.schema import read_layout
@@ -129,13 +129,21 @@ class ChangeWatcher:
         return True
 
     def _open_again(self) -> StateChanges:
-        self.close()
-        if identify(self._path) is not None:
+        now = identify(self._path)
+        self._let_go(now)
+        if now is not None:
             opened = open_store(self._path, read_only=True, patience=_NOW)
             self._conn, self._identity = opened.conn, opened.identity
             self._learn()
         first, self._started = not self._started, True
         return _NOTHING if first else StateChanges(reload_all=True, file_replaced=True)
+
+    def _let_go(self, now: FileIdentity | None) -> None:
+        conn, before = self._conn, self._identity
+        if conn is not None and before is not None and (now is None or not before.same_main(now)):
+            abandon(conn)
+            self._conn = None
+        self.close()
 
     def _learn(self) -> None:
         conn = self._require()

@@ -45,11 +45,26 @@ class FileIdentity:
     inode: int
     wal_inode: int | None
 
-    def same_file(self, other: "FileIdentity | None") -> bool:
+    def same_main(self, other: "FileIdentity") -> bool:
+        """Whether the database itself is one file, whatever became of its log."""
+        return (self.device, self.inode) == (other.device, other.inode)
+
+    def same_file(self, other: "FileIdentity") -> bool:
         """Whether both are one file; a log that was not there yet may have come since."""
-        if other is None or (self.device, self.inode) != (other.device, other.inode):
-            return False
-        return self.wal_inode is None or self.wal_inode == other.wal_inode
+        return self.same_main(other) and self.wal_inode in {None, other.wal_inode}
+
+
+_abandoned: list[sqlite3.Connection] = []
+
+
+def abandon(conn: sqlite3.Connection) -> None:
+    """Never use and never close a connection whose file was replaced under its name.
+
+    The new file shares the name of the log's index with the old one. Closing the old connection
+    would drop the locks that the new connections of this process hold on it. A file is replaced
+    once in a blue moon, so that a few descriptors stay open until the end.
+    """
+    _abandoned.append(conn)
 
 
 def identify(path: Path) -> FileIdentity | None:

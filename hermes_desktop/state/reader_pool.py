@@ -3,13 +3,17 @@
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hermes_desktop.state.connection import Access, open_reader
 from hermes_desktop.state.schema import FileLayout
 
 _KEPT = 4
+
+
+def _close(conn: sqlite3.Connection) -> None:
+    conn.close()
 
 
 class ReaderPool:
@@ -27,7 +31,7 @@ class ReaderPool:
         self.layout = layout
         self._idle: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
-        self._closed = False
+        self._let_go: Callable[[sqlite3.Connection], None] | None = None
 
     @contextlib.contextmanager
     def lend(self) -> Iterator[sqlite3.Connection]:
@@ -50,15 +54,20 @@ class ReaderPool:
             with contextlib.suppress(sqlite3.Error):
                 conn.execute("ROLLBACK")
         with self._lock:
-            if not self._closed and len(self._idle) < _KEPT:
+            let_go = self._let_go
+            if let_go is None and len(self._idle) < _KEPT:
                 self._idle.append(conn)
                 return
-        conn.close()
+        (let_go or _close)(conn)
 
-    def close(self) -> None:
-        """Close what is idle now, and what is lent when it comes back."""
+    def close(self, *, let_go: Callable[[sqlite3.Connection], None] = _close) -> None:
+        """Close what is idle now, and what is lent when it comes back.
+
+        Args:
+            let_go: What to do with a connection instead of closing it.
+        """
         with self._lock:
-            self._closed = True
+            self._let_go = let_go
             idle, self._idle = self._idle, []
         for conn in idle:
-            conn.close()
+            let_go(conn)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from hermes_desktop.core.errors import StateReadOnlyError, StateUnavailableError
 from hermes_desktop.state import connection, schema
-from hermes_desktop.state.connection import Patience, identify
+from hermes_desktop.state.connection import FileIdentity, Patience, abandon, identify
 from hermes_desktop.state.reader_pool import ReaderPool
 from hermes_desktop.state.schema import FileLayout
 from hermes_desktop.state.sqlite_errors import in_words, is_bad_text
@@ -143,19 +143,21 @@ class StoreFile:
             if self._identity is not None and self._identity.same_file(now):
                 self._identity = now
                 return
-            self._reopen()
+            self._let_go(now)
+            self._take(open_store(self.path, read_only=self._read_only, patience=self._patience))
         self._on_replaced()
 
-    def _reopen(self) -> None:
-        """Open the new file first, so that a failure leaves the old state; then let the old go.
-
-        SQLite sees that the old file has moved and neither checkpoints nor removes its log.
-        """
-        opened = open_store(self.path, read_only=self._read_only, patience=self._patience)
-        old_conn, old_readers = self.conn, self._readers
-        self._take(opened)
-        old_readers.close()
-        old_conn.close()
+    def _let_go(self, now: FileIdentity) -> None:
+        """Give up the connections to what was here; if opening fails, the next call tries again."""
+        before, self._identity = self._identity, None
+        if before is None:
+            return
+        if before.same_main(now):
+            self._readers.close()
+            self.conn.close()
+        else:
+            self._readers.close(let_go=abandon)
+            abandon(self.conn)
 
     def close(self) -> None:
         """Close all connections; calling it again is harmless."""
