@@ -144,7 +144,19 @@ class MainWindow(QMainWindow):
 
     def open_session(self, session_id: str) -> None:
         """Show a session named by its id, from the tray or after a search."""
-        self._slots.start(self._open_by_id(session_id), doing=self.tr("Opening the session"))
+        self._slots.start(self.show_session(session_id), doing=self.tr("Opening the session"))
+
+    async def show_session(self, session_id: str) -> None:
+        """Select a session, show it, and wait until it stands there.
+
+        Raises:
+            NotFoundError: It is gone.
+        """
+        summary = await self._services.catalog.summary(session_id)
+        self._pane.show_as_open(summary.root_id)
+        self._show_page()
+        self.setWindowTitle(summary.label[:80])
+        await self._page.show_session(summary)
 
     def new_chat(self) -> None:
         """Begin a conversation; nothing is stored before the first message."""
@@ -265,13 +277,6 @@ class MainWindow(QMainWindow):
     def _open(self, summary: SessionSummary) -> None:
         self.setWindowTitle(summary.label[:80])
         self._slots.start(self._page.show_session(summary), doing=self.tr("Opening the session"))
-
-    async def _open_by_id(self, session_id: str) -> None:
-        summary = await self._services.catalog.summary(session_id)
-        self._pane.show_as_open(summary.root_id)
-        self._show_page()
-        self.setWindowTitle(summary.label[:80])
-        await self._page.show_session(summary)
 
     async def _tell_model(self) -> None:
         self._status.show_readiness(await self._services.chat.readiness())

@@ -1,33 +1,19 @@
 """Files that ship with the program, and icons drawn in the colours of the palette."""
 
 from functools import lru_cache
-from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
+from hermes_desktop.core.shipped_files import shipped_path as resource_path
 from hermes_desktop.ui.theme import Palette
 
 ICON_SIZE = 20
 """Edge of an icon in a button, in device-independent pixels."""
 
-_PACKAGE = Path(__file__).resolve().parents[1]
 _SIZES = (16, 20, 24)
 _RATIOS = (1.0, 2.0, 3.0)
-
-
-def resource_path(*parts: str) -> Path:
-    """Find a shipped file, in an installed package as well as in a checkout.
-
-    Raises:
-        FileNotFoundError: The program is not completely installed.
-    """
-    for root in (_PACKAGE / "_resources", _PACKAGE.parent / "resources"):
-        candidate = root.joinpath(*parts)
-        if candidate.exists():
-            return candidate
-    raise FileNotFoundError(f"The installation lacks {'/'.join(parts)}")
 
 
 def icon(name: str, palette: Palette) -> QIcon:

@@ -1,0 +1,122 @@
+"""Starts the desktop program, or says why it cannot start. Importing this loads no Qt."""
+
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from hermes_desktop import __version__
+from hermes_desktop.core.errors import UsageError
+from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
+from hermes_desktop.core.paths import HermesPaths
+
+if TYPE_CHECKING:
+    from hermes_desktop.ui.theme import ColorScheme
+
+
+@dataclass(frozen=True, slots=True)
+class DesktopOptions:
+    """What was asked for on the command line.
+
+    Attributes:
+        paths: The home; None with ``demo``, which makes its own.
+        hidden: Start without showing the window.
+        demo: Show a made-up history in a temporary home.
+        screenshot: With ``demo``: save a picture of the window there and end.
+        color_scheme: ``system``, ``light`` or ``dark``.
+    """
+
+    paths: HermesPaths | None = None
+    hidden: bool = False
+    demo: bool = False
+    screenshot: Path | None = None
+    color_scheme: str = "system"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry of ``hermes-desktop-gui``: the same program, without a console on Windows."""
+    from hermes_desktop.cli.main import main as console_main
+
+    return console_main(arguments)
+
+
+def run_desktop(options: DesktopOptions) -> int:
+    """Run the desktop program until it is asked to quit.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        NoDisplayError: There is no display, or a system library is missing (exit code 3).
+        HermesError: Something else a person can act on.
+    """
+    if options.screenshot is not None:
+        _use_no_screen()
+    _check_qt()
+    if options.demo:
+        return _run_demo(options)
+    if options.paths is None:
+        raise UsageError("No home was given.")
+    return _run(options, options.paths, SecretRedactor())
+
+
+def run_self_test() -> int:
+    """Load Qt, open a temporary history, and say which versions did it.
+
+    Returns:
+        0; whatever fails is raised.
+    """
+    _use_no_screen()
+    _check_qt()
+    from hermes_desktop.ui.self_test import run_parts
+
+    with tempfile.TemporaryDirectory(prefix="hermes-self-test-") as folder:
+        versions = run_parts(Path(folder))
+    ours = [f"Hermes Desktop {__version__}", f"Python {platform.python_version()}"]
+    sys.stdout.write(f"self-test passed: {', '.join(ours + versions)}\n")
+    return 0
+
+
+def _run_demo(options: DesktopOptions) -> int:
+    from hermes_desktop.services.demo_home import create_demo_home
+
+    with tempfile.TemporaryDirectory(prefix="hermes-demo-", ignore_cleanup_errors=True) as folder:
+        paths = create_demo_home(Path(folder), now=time.time())
+        return _run(options, paths, SecretRedactor())
+
+
+def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) -> int:
+    set_up_logging(redactor, log_file=paths.log_file)
+    from hermes_desktop.ui.desktop_program import ProgramSetup, run_program
+
+    return run_program(
+        ProgramSetup(
+            paths=paths,
+            redactor=redactor,
+            hidden=options.hidden,
+            demo=options.demo,
+            screenshot=options.screenshot,
+            color_scheme=cast("ColorScheme", options.color_scheme),
+        )
+    )
+
+
+def _use_no_screen() -> None:
+    """Let Qt draw into memory, unless another platform was asked for."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+
+def _check_qt() -> None:
+    """Find out whether a window is possible before Qt aborts the process over it."""
+    from hermes_desktop.ui.display_check import check_display, missing_library
+
+    check_display(os.environ)
+    try:
+        from PySide6 import QtWidgets  # noqa: F401
+    except ImportError as error:
+        raise missing_library(error) from error

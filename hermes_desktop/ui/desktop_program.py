@@ -1,0 +1,294 @@
+"""The desktop program: services, window and tray on one loop, closed in reverse order."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon
+
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.errors import BusyError
+from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths, runtime_dir
+from hermes_desktop.services.assembly import DesktopServices, build_services
+from hermes_desktop.ui.application import (
+    DesktopLoop,
+    LoopWatchdog,
+    QuitFilter,
+    create_application,
+    install_exception_hooks,
+    install_message_handler,
+    run_on_loop,
+)
+from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.chat.chat_page import ChatPage
+from hermes_desktop.ui.demo_picture import take_demo_picture
+from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.ui.exit_deadline import ExitDeadline
+from hermes_desktop.ui.main_window import MainWindow
+from hermes_desktop.ui.single_instance import SingleInstance, ask_first_instance, instance_name
+from hermes_desktop.ui.start_up import open_or_explain
+from hermes_desktop.ui.theme import ColorScheme, Theme
+from hermes_desktop.ui.tray import Tray
+
+log = logging.getLogger(__name__)
+
+DRAIN_S = 15.0
+"""How long running replies may take when the program is asked to quit."""
+EXIT_SLACK_S = 10.0
+_CLOSE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSetup:
+    """What the program starts with.
+
+    Attributes:
+        paths: The home.
+        hidden: Do not show the window where a tray icon leads to it.
+        demo: The home is the demonstration's: nothing outside it is touched or read.
+        screenshot: Save a picture there and end.
+        color_scheme: ``system`` follows the desktop.
+        redactor: Knows the secrets that no log may show.
+    """
+
+    paths: HermesPaths
+    redactor: SecretRedactor
+    hidden: bool = False
+    demo: bool = False
+    screenshot: Path | None = None
+    color_scheme: ColorScheme = "system"
+
+
+def run_program(setup: ProgramSetup) -> int:
+    """Run until a person quits, or show the window of the program that runs already.
+
+    Returns:
+        The exit code: 0 when it was asked to end, 1 when the history could not be opened.
+
+    Raises:
+        BusyError: Another process holds the lock and does not answer.
+        HermesError: The picture of the demonstration could not be made.
+    """
+    folder = setup.paths.home if setup.demo else runtime_dir()
+    name = instance_name(setup.paths.home, folder, demo=setup.demo)
+    instance = SingleInstance(name)
+    if not instance.acquire():
+        if ask_first_instance(name, token=_activation_token(os.environ)) == "shown":
+            return 0
+        raise BusyError(
+            "Hermes Desktop runs already and does not answer.",
+            f"Another process holds {name.lock_file}.",
+            "Wait a moment and try again, or end that process.",
+        )
+    try:
+        return _run_first(setup, instance)
+    finally:
+        instance.close()
+
+
+def _run_first(setup: ProgramSetup, instance: SingleInstance) -> int:
+    install_message_handler()
+    install_exception_hooks()
+    app = create_application(sys.argv[:1])
+    watchdog = LoopWatchdog()
+    loop = DesktopLoop(app, watchdog)
+    loop.set_exception_handler(_log_loop_error)
+    try:
+        program = DesktopProgram(setup, app, instance)
+        return int(run_on_loop(program.run, loop))
+    finally:
+        watchdog.close()
+
+
+class DesktopProgram:
+    """One run of the program. Main thread only.
+
+    Args:
+        setup: What was asked for.
+        app: The Qt application.
+        instance: Holds the lock; listens once the window stands.
+    """
+
+    def __init__(self, setup: ProgramSetup, app: QApplication, instance: SingleInstance) -> None:
+        self._setup = setup
+        self._app = app
+        self._instance = instance
+        self._theme = Theme(app, setup.color_scheme)
+        self._clock = SystemClock()
+        self._quit_asked = 0
+        self._changed = asyncio.Event()
+        self._quit_filter = QuitFilter(app)
+        self._quit_filter.quit_requested.connect(self.ask_to_quit)
+
+    async def run(self) -> int:
+        """Build everything, run, close everything."""
+        with self._signals():
+            services = await open_or_explain(self._build)
+            if services is None:
+                return 1
+            slots = AsyncSlots(services.tasks, services.bus)
+            bridge = EventBridge(services.bus)
+            tray = Tray(tray_available=QSystemTrayIcon.isSystemTrayAvailable)
+            window = self._make_window(services, slots, bridge, tray)
+            self._connect(window, tray, bridge)
+            try:
+                await self._run_open(services, window, tray)
+            finally:
+                await self._close(services, window, tray)
+                bridge.close()
+        return 0
+
+    def ask_to_quit(self) -> None:
+        """End soon; asked again, do not wait for running replies."""
+        self._quit_asked += 1
+        self._changed.set()
+
+    def _build(self) -> DesktopServices:
+        setup = self._setup
+        environ: Mapping[str, str] | None = {} if setup.demo else None
+        return build_services(
+            setup.paths, redactor=setup.redactor, offline=setup.demo, environ=environ
+        )
+
+    def _make_window(
+        self, services: DesktopServices, slots: AsyncSlots, bridge: EventBridge, tray: Tray
+    ) -> MainWindow:
+        page = ChatPage(services=services, slots=slots, bridge=bridge, theme=self._theme)
+        return MainWindow(
+            services=services,
+            slots=slots,
+            bridge=bridge,
+            theme=self._theme,
+            page=page,
+            tray_available=lambda: tray.available,
+            clock=self._clock,
+            demo=self._setup.demo,
+        )
+
+    def _connect(self, window: MainWindow, tray: Tray, bridge: EventBridge) -> None:
+        tray.show_requested.connect(window.come_forward)
+        tray.toggle_requested.connect(window.toggle)
+        tray.new_chat_requested.connect(window.come_forward)
+        tray.new_chat_requested.connect(window.new_chat)
+        tray.session_requested.connect(window.come_forward)
+        tray.session_requested.connect(window.open_session)
+        tray.quit_requested.connect(self.ask_to_quit)
+        tray.available_changed.connect(window.tray_changed)
+        window.quit_wanted.connect(self.ask_to_quit)
+        window.recent_changed.connect(tray.show_recent)
+        window.notice_closed.connect(lambda key: tray.note_settled(NoticeCleared(key)))
+        bridge.gateway_status_changed.connect(tray.show_status)
+        bridge.gateway_status_changed.connect(lambda _: self._changed.set())
+        bridge.notice.connect(tray.note_problem)
+        bridge.notice_cleared.connect(tray.note_settled)
+        self._instance.show_requested.connect(lambda token: _come_forward(window, token))
+
+    async def _run_open(self, services: DesktopServices, window: MainWindow, tray: Tray) -> None:
+        self._instance.listen()
+        self._first_show(window, tray)
+        await services.start()
+        window.begin()
+        tray.show_status(services.gateway.status)
+        _tell_condition(services)
+        if self._setup.screenshot is not None:
+            await take_demo_picture(services, window, self._setup.screenshot)
+            return
+        while not self._quit_asked:
+            await self._next_change()
+
+    def _first_show(self, window: MainWindow, tray: Tray) -> None:
+        """``--hidden`` without a tray shows the window minimised, never nowhere."""
+        if not self._setup.hidden:
+            window.show()
+        elif not tray.available:
+            window.showMinimized()
+
+    async def _close(self, services: DesktopServices, window: MainWindow, tray: Tray) -> None:
+        deadline = ExitDeadline(DRAIN_S + EXIT_SLACK_S)
+        deadline.arm()
+        tray.close()
+        await self._let_replies_end(services, window)
+        window.prepare_to_end()
+        await services.close(drain_s=_CLOSE_S)
+        window.close()
+        window.deleteLater()
+        deadline.disarm()
+
+    async def _let_replies_end(self, services: DesktopServices, window: MainWindow) -> None:
+        """Wait for running replies, in sight of the person, who may ask again and end it."""
+        running = services.gateway.status.running_turns
+        if not running or self._setup.screenshot is not None:
+            return
+        noun = "reply" if running == 1 else "replies"
+        window.notices.show_notice(
+            Notice(
+                "warning",
+                f"Waiting for {running} {noun} to end, then Hermes closes.",
+                f"After {DRAIN_S:.0f} seconds they are interrupted.",
+                "Quit again to interrupt them now; what was written so far is kept.",
+                key="closing",
+            )
+        )
+        first = self._quit_asked
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                while services.gateway.status.running_turns and self._quit_asked == first:
+                    await self._next_change()
+
+    async def _next_change(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """SIGINT and SIGTERM ask to quit; Windows has no handlers on a loop."""
+        loop = asyncio.get_running_loop()
+        handled: list[signal.Signals] = []
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+                loop.add_signal_handler(number, self.ask_to_quit)
+                handled.append(number)
+        try:
+            yield
+        finally:
+            for number in handled:
+                loop.remove_signal_handler(number)
+
+
+def _tell_condition(services: DesktopServices) -> None:
+    condition = services.db.condition
+    if not condition.writable:
+        services.bus.publish(
+            Notice(
+                "warning",
+                "This history may only be looked at.",
+                condition.reason,
+                condition.hint,
+                key="read-only",
+            )
+        )
+
+
+def _come_forward(window: MainWindow, token: str) -> None:
+    if token:
+        # Qt takes the token from there when the window asks Wayland for the focus.
+        os.environ["XDG_ACTIVATION_TOKEN"] = token
+    window.come_forward()
+
+
+def _activation_token(environ: Mapping[str, str]) -> str:
+    return environ.get("XDG_ACTIVATION_TOKEN", "") or environ.get("DESKTOP_STARTUP_ID", "")
+
+
+def _log_loop_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    error = context.get("exception")
+    log.error("On the loop: %s", context.get("message", ""), exc_info=error)

@@ -1,0 +1,52 @@
+"""Opens the history, and says in a window why it cannot be opened."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QMessageBox
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.ui.async_slots import AsyncSlots
+
+T = TypeVar("T")
+
+
+async def open_or_explain(build: Callable[[], T]) -> T | None:
+    """Run a blocking builder on a thread; on failure ask whether to try again.
+
+    Args:
+        build: Raises :class:`HermesError` when it cannot.
+
+    Returns:
+        What was built, None when the person chose to quit.
+    """
+    worker = WorkerThreads("start-up")
+    try:
+        while True:
+            try:
+                return await worker.run(build)
+            except HermesError as error:
+                box = failure_box(error)
+                retry = box.button(QMessageBox.StandardButton.Retry)
+                await AsyncSlots.ask(box)
+                again = box.clickedButton() is retry
+                box.deleteLater()
+                if not again:
+                    return None
+    finally:
+        worker.close()
+
+
+def failure_box(error: HermesError) -> QMessageBox:
+    """A window with title, detail and hint of an error, and two ways on."""
+    box = QMessageBox()
+    box.setWindowTitle(QObject.tr(box, "Hermes"))
+    box.setIcon(QMessageBox.Icon.Warning)
+    box.setText(error.title)
+    box.setInformativeText("\n\n".join(part for part in (error.detail, error.hint) if part))
+    again = box.addButton(QMessageBox.StandardButton.Retry)
+    box.addButton(QObject.tr(box, "Quit Hermes"), QMessageBox.ButtonRole.RejectRole)
+    box.setDefaultButton(again)
+    return box
