@@ -74,7 +74,7 @@ class RunningGateway:
 async def until(condition: Callable[[], bool], timeout: float = 10.0) -> None:
     """Wait until something is true."""
     async with asyncio.timeout(timeout):
-        while not condition():  # noqa: ASYNC110 - what is waited for may be on any thread
+        while not condition():
             await asyncio.sleep(0.002)
 
 
