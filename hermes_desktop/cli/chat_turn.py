@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.cli import output
-from hermes_desktop.core.errors import CancelledError, HermesError, NotFoundError
+from hermes_desktop.core.errors import BusyError, CancelledError, HermesError, NotFoundError
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.agent_builder import read_model_choice
 from hermes_desktop.services.assembly import DesktopServices, build_services
 from hermes_desktop.services.session_catalog import find_latest_session_id, find_session_id
 from hermes_desktop.state.records import SessionSummary
@@ -23,7 +24,10 @@ from hermes_desktop.state.records import SessionSummary
 SOURCE = "cli"
 DRAIN_S = 5.0
 STOP_S = 10.0
-WATCHDOG_S = DRAIN_S + 10.0
+WATCHDOG_S = DRAIN_S + 30.0
+"""Longer than everything that closing may rightly wait for: a locked database takes 20 s."""
+
+_ERRORS: dict[str, type[HermesError]] = {"busy": BusyError, "session_gone": NotFoundError}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
 
 async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
     redactor = SecretRedactor()
+    # Before anything is made in the home: without a model there is nothing to do in it.
+    read_model_choice(paths, os.environ, redactor)
     set_up_logging(redactor, log_file=paths.log_file if paths.home.is_dir() else None)
     services = build_services(paths, redactor=redactor)
     try:
@@ -67,6 +73,9 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
             finished = await _ask(services, text, session)
             _tell_outcome(finished, is_new=session is None)
             return 0
+    except HermesError as error:
+        output.show_error(error)  # now: closing may take a while
+        return error.exit_code
     finally:
         # A hung call must not keep the program: stacks go to standard error, then it ends.
         if sys.stderr is not None:
@@ -128,10 +137,11 @@ async def _ask(
             await _stop(services, submitted.session_id, finished)
             raise BrokenPipeError
     except asyncio.CancelledError:
-        output.say("\nStopping …")
-        await _stop(services, submitted.session_id, finished)
         reply.end()
-        raise _stopped(submitted.session_id) from None
+        output.say("Stopping …")
+        await _stop(services, submitted.session_id, finished)
+        kept = not finished.done() or finished.result().stored
+        raise _stopped(submitted.session_id, kept=kept) from None
     finally:
         reader_left.cancel()
     outcome = finished.result()
@@ -149,7 +159,7 @@ async def _stop(
 def _tell_outcome(finished: TurnFinished, *, is_new: bool) -> None:
     """Raise what went wrong; after a good reply, name a new session to a person."""
     if finished.outcome == "stopped":
-        raise _stopped(finished.session_id)
+        raise _stopped(finished.session_id, kept=finished.stored)
     again = f"hermes-desktop chat --resume {shlex.quote(finished.session_id)} -q …"
     if finished.outcome == "failed":
         kept = (
@@ -157,15 +167,20 @@ def _tell_outcome(finished: TurnFinished, *, is_new: bool) -> None:
             if finished.stored
             else "Your message was not stored."
         )
-        hint = f"{finished.error_hint}\n{kept}" if finished.error_hint else kept
-        title = finished.error_title or "The model did not answer."
-        raise HermesError(title, finished.error_detail, hint)
+        raise _ERRORS.get(finished.error_kind, HermesError)(
+            finished.error_title or "The model did not answer.",
+            finished.error_detail,
+            "\n".join(part for part in (finished.error_hint, kept) if part),
+        )
     if is_new and output.is_error_terminal():
         output.say(f"Session {finished.session_id} · continue with `{again}`")
 
 
-def _stopped(session_id: str) -> CancelledError:
-    return CancelledError("Stopped.", f"What was said so far is kept in session {session_id}.", "")
+def _stopped(session_id: str, *, kept: bool) -> CancelledError:
+    return CancelledError(
+        "Stopped.",
+        f"What was said so far is kept in session {session_id}." if kept else "Nothing was stored.",
+    )
 
 
 class ReplyPrinter:

@@ -52,10 +52,7 @@ class AgentBuilder:
             from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE
 
             return OFFLINE_CHOICE
-        document = read_config(self._paths.config_yaml)
-        choice = resolve_model(document.data, self._lookup())
-        self._redactor.learn(choice.api_key)
-        return choice
+        return read_model_choice(self._paths, self._environ, self._redactor)
 
     def build(self, request: AgentRequest) -> AIAgent:
         """Make the agent for one conversation.
@@ -87,15 +84,35 @@ class AgentBuilder:
 
         return OpenAICompatibleProvider(choice)
 
-    def _lookup(self) -> Callable[[str], str | None]:
-        """Ask the process environment, then ``.env`` (the first that is not blank)."""
-        layer = read_env_file(self._paths.env_file)
 
-        def lookup(name: str) -> str | None:
-            for place in (self._environ, layer):
-                value = place.get(name, "").strip()
-                if value:
-                    return value
-            return None
+def read_model_choice(
+    paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor
+) -> ModelChoice:
+    """Read from the settings which model answers. Blocking; creates nothing.
 
-        return lookup
+    Args:
+        paths: The home.
+        environ: The process environment.
+        redactor: Learns the key.
+
+    Raises:
+        NotConfiguredError: No model is set; the hint says what to set.
+        ConfigError: config.yaml cannot be understood.
+    """
+    document = read_config(paths.config_yaml)
+    choice = resolve_model(document.data, _lookup(environ, read_env_file(paths.env_file)))
+    redactor.learn(choice.api_key)
+    return choice
+
+
+def _lookup(*places: Mapping[str, str]) -> Callable[[str], str | None]:
+    """Ask the process environment, then ``.env`` (the first that is not blank)."""
+
+    def lookup(name: str) -> str | None:
+        for place in places:
+            value = place.get(name, "").strip()
+            if value:
+                return value
+        return None
+
+    return lookup
