@@ -1,0 +1,154 @@
+"""The column of messages: positions, centring, and the place on screen that must not move."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QWidget
+
+from hermes_desktop.ui.transcript.fitted import Fitted
+
+MAX_WIDTH = 760
+SIDE = 24
+GAP = 16
+CLOSE_GAP = 8
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One widget of the column.
+
+    Attributes:
+        key: Unique in the column.
+        entry: What the widget shows; compared to find out whether it must change.
+        gap: Pixels to the one above.
+    """
+
+    key: str
+    entry: object
+    widget: Fitted
+    gap: int = GAP
+    y: int = 0
+    height: int = 0
+    fitted_width: int = 0
+
+    @property
+    def bottom(self) -> int:
+        """First pixel below it."""
+        return self.y + self.height
+
+
+class Column(QWidget):
+    """Places its items itself, at once, and says before and after anything moves.
+
+    Signals:
+        about_to_move: Heights or positions are going to change.
+        moved: They have; the height of the column is the new one.
+    """
+
+    about_to_move = Signal()
+    moved = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.items: list[Item] = []
+        self._by_key: dict[str, Item] = {}
+        self._stale = QTimer(self, interval=0)
+        self._stale.timeout.connect(self._fit_some)
+        self._nearest: Callable[[], int] = lambda: 0
+
+    def item(self, key: str) -> Item | None:
+        """The item of a key."""
+        return self._by_key.get(key)
+
+    def set_nearest(self, nearest: Callable[[], int]) -> None:
+        """Where the person looks: items near that y are laid out first after a change of width."""
+        self._nearest = nearest
+
+    @property
+    def column_width(self) -> int:
+        """Width in pixels of each message."""
+        return max(min(self.width() - 2 * SIDE, MAX_WIDTH), 120)
+
+    def replace(self, items: list[Item]) -> None:
+        """Show exactly these items, in this order; widgets that are no longer among them go."""
+        self.about_to_move.emit()
+        kept = {id(item.widget) for item in items}
+        for item in self.items:
+            if id(item.widget) not in kept:
+                item.widget.height_changed.disconnect(self._grown)
+                item.widget.hide()
+                item.widget.deleteLater()
+        known = {id(item.widget) for item in self.items}
+        self.items = items
+        self._by_key = {item.key: item for item in items}
+        for item in items:
+            if id(item.widget) not in known:
+                item.widget.setParent(self)
+                item.widget.height_changed.connect(self._grown)
+            if item.fitted_width == 0:
+                self._fit(item)
+        self._place()
+        for item in items:
+            if id(item.widget) not in known:
+                item.widget.show()
+        self.moved.emit()
+
+    def set_width(self, width: int) -> None:
+        """Take the width of the viewport; what is in sight is laid out now, the rest when idle."""
+        if width == self.width():
+            return
+        self.about_to_move.emit()
+        self.resize(width, self.height())
+        target = self.column_width
+        near = self._nearest()
+        for item in self.items:
+            if item.fitted_width != target and -1200 < item.y - near < 2400:  # noqa: PLR2004
+                self._fit(item)
+        self._place()
+        self._stale.start()
+        self.moved.emit()
+
+    def refit(self, widget: Fitted) -> None:
+        """Lay one item out again after its content changed."""
+        item = next((item for item in self.items if item.widget is widget), None)
+        if item is None:
+            return
+        self.about_to_move.emit()
+        self._fit(item)
+        self._place(self.items.index(item))
+        self.moved.emit()
+
+    def _grown(self) -> None:
+        widget = self.sender()
+        if isinstance(widget, Fitted):
+            self.refit(widget)
+
+    def _fit(self, item: Item) -> None:
+        item.fitted_width = self.column_width
+        item.height = item.widget.fit(item.fitted_width)
+
+    def _fit_some(self) -> None:
+        target = self.column_width
+        near = self._nearest()
+        stale = [item for item in self.items if item.fitted_width != target]
+        if not stale:
+            self._stale.stop()
+            return
+        self.about_to_move.emit()
+        for item in sorted(stale, key=lambda entry: abs(entry.y - near))[:6]:
+            self._fit(item)
+        self._place()
+        self.moved.emit()
+
+    def _place(self, start: int = 0) -> None:
+        """Set positions from one item on; heights are known."""
+        y = self.items[start - 1].bottom if start else SIDE // 2
+        for position in range(start, len(self.items)):
+            item = self.items[position]
+            y += item.gap if position else 0
+            item.y = y
+            width = item.fitted_width
+            item.widget.setGeometry((self.width() - width) // 2, y, width, item.height)
+            y += item.height
+        self.resize(self.width(), y + SIDE)

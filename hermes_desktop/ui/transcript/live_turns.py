@@ -1,0 +1,199 @@
+"""Replies that are being written: their widgets, and how stored rows take them over."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hermes_desktop.core.events import TurnFinished
+from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
+from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
+from hermes_desktop.ui.transcript.fitted import Fitted
+from hermes_desktop.ui.transcript.fold import LabelRow
+from hermes_desktop.ui.transcript.live_reply import LiveReply
+from hermes_desktop.ui.transcript.look import Look
+from hermes_desktop.ui.transcript.message_widget import MessageWidget
+from hermes_desktop.ui.transcript.separators import FailureBlock
+
+_CLOCK_SLACK_S = 5.0
+
+
+@dataclass(slots=True, eq=False)
+class LiveTurn:
+    """One turn on screen.
+
+    Attributes:
+        floor_id: Its rows have greater ids than this; 0 when it is not known.
+        started_at: Epoch seconds.
+    """
+
+    turn_id: str
+    prompt: str
+    floor_id: int
+    started_at: float
+    prompt_widget: MessageWidget | None
+    reply: LiveReply | None = None
+    waiting: LabelRow | None = None
+    failure: FailureBlock | None = None
+    finished: TurnFinished | None = None
+    prompt_row: int | None = None
+    reply_row: int | None = None
+
+
+@dataclass(slots=True)
+class LiveTurns:
+    """The turns of the shown session, in their order.
+
+    Attributes:
+        made: Told of each new message widget, to connect its signals.
+        retry: Called with a turn when the person wants it sent again.
+    """
+
+    look: Look
+    made: Callable[[MessageWidget], None]
+    retry: Callable[[LiveTurn], None]
+    turns: list[LiveTurn] = field(default_factory=list)
+
+    def find(self, turn_id: str) -> LiveTurn | None:
+        """The turn of an id."""
+        return next((turn for turn in self.turns if turn.turn_id == turn_id), None)
+
+    def queue(self, turn_id: str, prompt: str, *, floor_id: int, now: float) -> LiveTurn:
+        """Show a prompt that waits for its turn."""
+        turn = self._add(turn_id, prompt, floor_id, now)
+        colours = self.look.palette
+        turn.waiting = LabelRow(
+            "Waits for the reply before it.", self.look.caption_font, colours.secondary_text
+        )
+        return turn
+
+    def begin(self, turn_id: str, prompt: str, *, floor_id: int, now: float) -> LiveTurn:
+        """Show the prompt and an open reply."""
+        turn = self.find(turn_id) or self._add(turn_id, prompt, floor_id, now)
+        turn.floor_id = floor_id
+        turn.waiting = None
+        if turn.reply is None:
+            turn.reply = LiveReply(self.look)
+            turn.reply.set_moment(datetime.fromtimestamp(now).astimezone())
+            self.made(turn.reply)
+        return turn
+
+    def finish(self, event: TurnFinished) -> LiveTurn | None:
+        """Close a turn; a failed one gets a block that says why."""
+        turn = self.find(event.turn_id)
+        if turn is None:
+            return None
+        turn.finished = event
+        turn.waiting = None
+        if turn.reply is not None and turn.reply_row is None:
+            turn.reply.close_stream(event)
+            if not turn.reply.text.strip() and event.outcome != "done":
+                turn.reply = None
+        if event.outcome == "failed":
+            turn.failure = FailureBlock(event, self.look)
+            turn.failure.again.connect(lambda: self.retry(turn))
+            if not event.stored:
+                turn.prompt_widget = None
+        return turn
+
+    def drop_failures(self) -> None:
+        """Forget the blocks of earlier failures: something new was begun."""
+        for turn in self.turns:
+            turn.failure = None
+        self.turns = [turn for turn in self.turns if not self._settled(turn)]
+
+    def clear(self) -> None:
+        """Forget all turns; their widgets go with the column's items."""
+        self.turns = []
+
+    def items(self) -> list[Item]:
+        """What stands below the stored messages."""
+        items: list[Item] = []
+        for turn in self.turns:
+            parts: list[tuple[str, Fitted | None, int]] = [
+                ("prompt", turn.prompt_widget if turn.prompt_row is None else None, GAP),
+                ("waiting", turn.waiting, CLOSE_GAP),
+                ("reply", turn.reply if turn.reply_row is None else None, GAP),
+                ("failure", turn.failure, GAP),
+            ]
+            for name, widget, gap in parts:
+                if widget is not None:
+                    items.append(Item(f"{name} {turn.turn_id}", turn, widget, gap))
+        return items
+
+    def adopt(self, entries: Sequence[Entry], supply: Callable[[Entry, Fitted], None]) -> None:
+        """Let stored rows take over the widgets that already show their text.
+
+        Args:
+            entries: All loaded entries.
+            supply: Gets an entry together with the widget that shows it.
+        """
+        rows = [entry for entry in entries if isinstance(entry, MessageEntry)]
+        for turn in self.turns:
+            self._adopt_prompt(turn, rows, supply)
+            self._adopt_reply(turn, rows, supply)
+        self.turns = [turn for turn in self.turns if not self._settled(turn)]
+
+    def _adopt_prompt(
+        self, turn: LiveTurn, rows: list[MessageEntry], supply: Callable[[Entry, Fitted], None]
+    ) -> None:
+        if turn.prompt_row is not None or turn.prompt_widget is None:
+            return
+        taken = {other.prompt_row for other in self.turns}
+        for entry in reversed(rows):
+            message = entry.message
+            if message.role != "user" or message.id in taken or not _is_ours(turn, entry):
+                continue
+            if message.content.strip() == turn.prompt.strip():
+                turn.prompt_row = message.id
+                _run(turn.prompt_widget.adopt(entry))
+                supply(entry, turn.prompt_widget)
+                return
+
+    def _adopt_reply(
+        self, turn: LiveTurn, rows: list[MessageEntry], supply: Callable[[Entry, Fitted], None]
+    ) -> None:
+        if turn.reply is None or turn.reply_row is not None:
+            return
+        last = turn.finished.last_message_id if turn.finished is not None else None
+        text = turn.reply.text.strip()
+        for entry in reversed(rows):
+            message = entry.message
+            if message.role != "assistant" or not _is_ours(turn, entry):
+                continue
+            if text and message.content.strip() == text:
+                turn.reply_row = message.id
+                turn.reply.end_stream()
+                _run(turn.reply.adopt(entry))
+                supply(entry, turn.reply)
+                return
+            if last is not None and message.id == last:
+                turn.reply_row = message.id  # other text was stored than streamed: build it anew
+                return
+
+    def _add(self, turn_id: str, prompt: str, floor_id: int, now: float) -> LiveTurn:
+        self.drop_failures()
+        widget = MessageWidget(self.look, "user")
+        self.made(widget)
+        widget.set_plain(prompt, datetime.fromtimestamp(now).astimezone())
+        turn = LiveTurn(turn_id, prompt, floor_id, now, widget)
+        self.turns.append(turn)
+        return turn
+
+    def _settled(self, turn: LiveTurn) -> bool:
+        """Whether nothing of a turn is left to show here."""
+        shows_prompt = turn.prompt_widget is not None and turn.prompt_row is None
+        shows_reply = turn.reply is not None and turn.reply_row is None
+        over = turn.finished is not None
+        return over and not shows_prompt and not shows_reply and turn.failure is None
+
+
+def _is_ours(turn: LiveTurn, entry: MessageEntry) -> bool:
+    """Whether a row can be one that this turn wrote."""
+    if turn.floor_id:
+        return entry.message.id > turn.floor_id
+    return entry.message.timestamp >= turn.started_at - _CLOCK_SLACK_S
+
+
+def _run(steps: Iterator[None]) -> None:
+    for _ in steps:
+        pass

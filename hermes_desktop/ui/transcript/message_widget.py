@@ -1,0 +1,341 @@
+"""One message: who and when, thinking, text, pictures named, tool calls."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from PySide6.QtCore import QMargins, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.theme import RADIUS_BLOCK
+from hermes_desktop.ui.transcript.blocks import Block, plain_text
+from hermes_desktop.ui.transcript.body import Body, Segment
+from hermes_desktop.ui.transcript.code_block import CodeSegment
+from hermes_desktop.ui.transcript.entries import MessageEntry, local_time
+from hermes_desktop.ui.transcript.fitted import Fitted, Stack
+from hermes_desktop.ui.transcript.fold import ActionRow, Fold, FoldWords, LabelRow
+from hermes_desktop.ui.transcript.look import Look, scaled, tint
+from hermes_desktop.ui.transcript.markdown_blocks import parse_plain
+from hermes_desktop.ui.transcript.markdown_stream import StreamUpdate
+from hermes_desktop.ui.transcript.time_text import clock_time, full_time
+from hermes_desktop.ui.transcript.tool_fold import size_text, tool_fold
+
+Speaker = Literal["user", "assistant", "system"]
+_NAMES: dict[Speaker, str] = {"user": "You", "assistant": "Hermes", "system": "System"}
+_HEADER = 22
+_GAP = 8
+_BLOCKS_PER_SLICE = 4
+
+
+def speaker_of(role: str) -> Speaker:
+    """Who is shown as the author of a role; roles we do not know are shown as the system's."""
+    if role == "user":
+        return "user"
+    return "assistant" if role in {"assistant", "tool"} else "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A message understood, made on a worker thread.
+
+    Attributes:
+        blocks: Of the shown part of the content.
+        reasoning: Of the thinking, parsed like the content.
+        shown: How many characters of the content ``blocks`` stand for.
+    """
+
+    blocks: tuple[Block, ...]
+    reasoning: tuple[Block, ...]
+    shown: int
+
+
+class HeaderRow(Fitted):
+    """``Hermes · 14:02``."""
+
+    def __init__(self, name: str, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(QMargins())
+        row.setSpacing(5)
+        self.name = QLabel(name, self)
+        self.time = QLabel(self)
+        for label in (self.name, self.time):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            row.addWidget(label)
+        row.addStretch(1)
+        self.restyle(look)
+
+    def restyle(self, look: Look) -> None:
+        """Take other colours."""
+        self.name.setFont(scaled(look.caption_font, 1.0, weight=QFont.Weight.DemiBold))
+        self.time.setFont(look.caption_font)
+        tint(self.name, look.palette.text)
+        tint(self.time, look.palette.secondary_text)
+
+    def set_moment(self, moment: datetime | None) -> None:
+        """Say when."""
+        time = clock_time(moment)
+        self.time.setText(f"· {time}" if time else "")
+        self.setToolTip(full_time(moment))
+
+    @override
+    def fit(self, width: int) -> int:
+        return _HEADER
+
+
+class Tinted(Stack):
+    """Rows on a rounded block of colour."""
+
+    def __init__(self, colour: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.colour = colour
+        self.set_margins(QMargins(12, 9, 12, 9))
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self.colour))
+        painter.drawRoundedRect(self.rect(), RADIUS_BLOCK, RADIUS_BLOCK)
+        painter.end()
+
+
+class MessageWidget(Stack):
+    """Shows one message of any author.
+
+    Args:
+        look: Colours and fonts.
+        speaker: Whose message it is.
+        dim: Drawn in the secondary colour (summarised away, or the system's).
+
+    Signals:
+        menu_wanted: Context menu at a global point, asked for on a widget.
+        link_wanted: A link was clicked.
+        code_shown: A segment with code is complete and may be coloured.
+        more_wanted: The rest of a very long message is asked for.
+    """
+
+    menu_wanted = Signal(QPoint, QWidget)
+    link_wanted = Signal(str)
+    code_shown = Signal(object)
+    more_wanted = Signal()
+
+    def __init__(
+        self, look: Look, speaker: Speaker, *, dim: bool = False, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.look = look
+        self.speaker = speaker
+        self._dim = dim or speaker == "system"
+        self._moment: datetime | None = None
+        self.source = ""
+        self.entry: MessageEntry | None = None
+        self._shown = 0
+        self._folds: list[Fold] = []
+        self._thinking: Body | None = None
+        self._thinking_fold: Fold | None = None
+        self._more: ActionRow | None = None
+        self._header = HeaderRow(_NAMES[speaker], look)
+        self.add_row(self._header)
+        self.body = Body(look, self._colour(), self._segment_made)
+        self._block: Tinted | None = None
+        if speaker == "user":
+            self._block = Tinted(look.palette.user_block)
+            self._block.add_row(self.body)
+        self._main: Stack = self._block or self.body
+        self.add_row(self._main, gap=4)
+        self._main.hide()
+
+    # --------------------------------------------------------------------------- filling
+    def fill(self, entry: MessageEntry, parsed: Parsed) -> Iterator[None]:
+        """Build everything for a stored message, in steps of a few milliseconds."""
+        self._take(entry)
+        self._shown = parsed.shown
+        if parsed.reasoning:
+            self._show_thinking()
+            for block in parsed.reasoning:
+                self._thinking_body().append(block)
+            yield
+        for block in parsed.blocks:
+            self.body.append(block)
+            yield
+        self._main.setVisible(bool(parsed.blocks))
+        if entry.images:
+            words = "1 picture" if entry.images == 1 else f"{entry.images} pictures"
+            colour = self.look.palette.secondary_text
+            self.add_row(LabelRow(f"[{words}]", self.look.caption_font, colour), gap=_GAP)
+        self._offer_more()
+        yield from self._add_folds(entry)
+
+    def adopt(self, entry: MessageEntry) -> Iterator[None]:
+        """Become the widget of a stored message whose text is already shown."""
+        self._take(entry)
+        self._shown = len(entry.message.content)
+        yield from self._add_folds(entry)
+
+    @property
+    def shown_characters(self) -> int:
+        """How many characters of a very long message are shown."""
+        return self._shown
+
+    def show_more(self, blocks: Sequence[Block], shown: int) -> None:
+        """Show more of a very long message, in slices.
+
+        Args:
+            blocks: The next part.
+            shown: How many characters are shown with it.
+        """
+        self._shown = shown
+        waiting = iter(blocks)
+        timer = QTimer(self, interval=0)
+
+        def some() -> None:
+            part = tuple(itertools.islice(waiting, _BLOCKS_PER_SLICE))
+            for block in part:
+                self.body.append(block)
+            if not part:
+                timer.stop()
+                self._offer_more()
+            self.refit()
+
+        timer.timeout.connect(some)
+        timer.start()
+
+    def set_plain(self, text: str, moment: datetime | None) -> None:
+        """Show what was typed, before its row is stored."""
+        self.source = text
+        for block in parse_plain(text):
+            self.body.append(block)
+        self._main.show()
+        self.set_moment(moment)
+
+    def set_moment(self, moment: datetime | None) -> None:
+        """Say when it was written."""
+        self._moment = moment
+        self._header.set_moment(moment)
+        self._name_segments()
+
+    def set_header(self, shown: bool) -> None:  # noqa: FBT001 - a state of one meaning
+        """Show or hide name and time (hidden where the same author goes on)."""
+        self._header.setVisible(shown)
+
+    def _take(self, entry: MessageEntry) -> None:
+        self.entry = entry
+        self.source = entry.message.content
+        self.set_header(entry.header)
+        self.set_moment(local_time(entry.message.timestamp))
+
+    def _add_folds(self, entry: MessageEntry) -> Iterator[None]:
+        for call in entry.calls:
+            fold = tool_fold(call, self.look)
+            self._folds.append(fold)
+            self.add_row(fold, gap=_GAP if len(self._folds) == 1 else 2)
+            yield
+
+    def _offer_more(self) -> None:
+        if self._more is not None:
+            self.remove_row(self._more)
+            self._more = None
+        rest = len(self.source) - self._shown
+        if rest > 0:
+            self._more = ActionRow(f"Show more ({size_text(rest)} left)")
+            self._more.button.clicked.connect(self.more_wanted)
+            self.add_row(self._more, gap=_GAP)
+
+    # -------------------------------------------------------------------------- streaming
+    def stream_text(self, update: StreamUpdate) -> None:
+        """Take the next state of the reply's text."""
+        self.body.update_stream(update)
+        self._main.setVisible(bool(self.body.blocks))
+
+    def stream_thinking(self, update: StreamUpdate) -> None:
+        """Take the next state of the model's thinking, which is shown folded."""
+        self._show_thinking()
+        self._thinking_body().update_stream(update)
+
+    # ------------------------------------------------------------------------------- words
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """Every widget with text, thinking only when it is open."""
+        thinking: tuple[Segment, ...] = ()
+        if self._thinking is not None and self._thinking.isVisible():
+            thinking = self._thinking.segments
+        folded = tuple(
+            row
+            for fold in self._folds
+            if fold.button.isChecked()
+            for row in fold.inside.rows
+            if isinstance(row, CodeSegment)
+        )
+        return thinking + self.body.segments + folded
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """The lines of the tool calls."""
+        return tuple(self._folds)
+
+    def plain(self) -> str:
+        """The text without marks."""
+        return plain_text(self.body.blocks)
+
+    # ------------------------------------------------------------------------------ colours
+    def restyle(self, look: Look) -> None:
+        """Draw everything with other colours."""
+        self.look = look
+        self._header.restyle(look)
+        self.body.restyle(look, self._colour())
+        if self._block is not None:
+            self._block.colour = look.palette.user_block
+        if self._thinking is not None:
+            self._thinking.restyle(look, look.palette.secondary_text)
+        if self.entry is not None:
+            for fold in self._folds:
+                self.remove_row(fold)
+            self._folds = []
+            for _ in self._add_folds(self.entry):
+                pass
+        self.refit()
+
+    def _colour(self) -> str:
+        colours = self.look.palette
+        return colours.secondary_text if self._dim else colours.text
+
+    # ----------------------------------------------------------------------------- segments
+    def _segment_made(self, segment: Segment) -> None:
+        text = segment.text
+        if isinstance(segment, CodeSegment):
+            if segment.block.closed:
+                self.code_shown.emit(segment)
+        else:
+            segment.text.link_wanted.connect(self.link_wanted)
+        text.menu_wanted.connect(lambda point: self.menu_wanted.emit(point, text))
+        self._name_segment(segment)
+
+    def _name_segments(self) -> None:
+        for segment in self.body.segments:
+            self._name_segment(segment)
+
+    def _name_segment(self, segment: Segment) -> None:
+        name = _NAMES[self.speaker]
+        time = clock_time(self._moment)
+        segment.text.setAccessibleDescription(full_time(self._moment))
+        if not isinstance(segment, CodeSegment):
+            segment.text.setAccessibleName(f"{name}, {time}" if time else name)
+
+    def _thinking_body(self) -> Body:
+        assert self._thinking is not None  # noqa: S101 - made by _show_thinking
+        return self._thinking
+
+    def _show_thinking(self) -> None:
+        if self._thinking is not None:
+            return
+        body = Body(self.look, self.look.palette.secondary_text, self._segment_made)
+        self._thinking = body
+        words = FoldWords("Thinking", spoken="The model's thinking")
+        self._thinking_fold = Fold(words, self.look, lambda: [body])
+        self.add_row(self._thinking_fold, gap=4, at=1)

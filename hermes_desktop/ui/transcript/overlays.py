@@ -1,0 +1,73 @@
+"""What lies over the transcript: the way back to the newest message, and the veil while loading."""
+
+from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
+from typing_extensions import override
+
+_MARGIN = 16
+_LINE = 3
+
+
+class JumpButton(QPushButton):
+    """Shown while the newest message is out of sight."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("↓  Jump to latest", parent)
+        self.setAccessibleName("Jump to the latest message")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.hide()
+
+    def place(self, area: QRect, *, shown: bool) -> None:
+        """Stand at the foot of an area of the parent, in the middle."""
+        size = self.sizeHint()
+        left = area.center().x() - size.width() // 2
+        self.setGeometry(left, area.bottom() - size.height() - _MARGIN, size.width(), size.height())
+        self.setVisible(shown)
+        self.raise_()
+
+
+class Veil(QWidget):
+    """Greys what is below it, lets nothing through, and shows a progress line at the top."""
+
+    def __init__(self, over: QWidget) -> None:
+        super().__init__(over)
+        self._colour = QColor()
+        self._greyed = False
+        self.line = QProgressBar(self)
+        self.line.setRange(0, 0)
+        self.line.setTextVisible(False)
+        self.line.setAccessibleName("Loading the session")
+        self.line.hide()
+        self.hide()
+        over.installEventFilter(self)
+
+    def set_state(self, *, greyed: bool, busy: bool, colour: str) -> None:
+        """Take a state; both off hides it."""
+        self._colour = QColor(colour)
+        self._colour.setAlphaF(0.55)
+        self._greyed = greyed
+        self.line.setVisible(busy)
+        self.setVisible(greyed or busy)
+        self._cover()
+        self.raise_()
+        self.update()
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize and self.isVisible():
+            self._cover()
+        return False
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._greyed:
+            painter = QPainter(self)
+            painter.fillRect(self.rect(), self._colour)
+            painter.end()
+
+    def _cover(self) -> None:
+        parent = self.parentWidget()
+        if parent is not None:
+            self.setGeometry(parent.rect())
+            self.line.setGeometry(0, 0, self.width(), _LINE)

@@ -1,0 +1,111 @@
+"""Understanding messages and colouring code on a worker thread, results back on the main thread."""
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+import shiboken6
+from PySide6.QtCore import QObject, Qt, Signal
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.ui.transcript.blocks import Block
+from hermes_desktop.ui.transcript.code_block import CodeSegment
+from hermes_desktop.ui.transcript.entries import MessageEntry
+from hermes_desktop.ui.transcript.highlight import MAX_HIGHLIGHTED, colour_lines
+from hermes_desktop.ui.transcript.markdown_blocks import parse_markdown, parse_plain
+from hermes_desktop.ui.transcript.message_widget import Parsed, speaker_of
+
+log = logging.getLogger(__name__)
+
+SHOWN_AT_FIRST = 100_000
+"""Characters of one message that are shown before the person asks for more."""
+
+
+def parse_entry(entry: MessageEntry) -> Parsed:
+    """Understand one message. Runs on any thread."""
+    message = entry.message
+    if message.role == "tool":
+        return Parsed((), (), len(message.content))
+    shown = cut_at_line(message.content, 0, SHOWN_AT_FIRST)
+    reasoning = (message.reasoning or "")[:SHOWN_AT_FIRST]
+    return Parsed(
+        parse_part(message.role, message.content[:shown]),
+        parse_markdown(reasoning) if reasoning.strip() else (),
+        shown,
+    )
+
+
+def parse_part(role: str, text: str) -> tuple[Block, ...]:
+    """Markdown for the assistant's text; everybody else's is shown as it was typed."""
+    if speaker_of(role) == "assistant":
+        return parse_markdown(text)
+    return parse_plain(text)
+
+
+def cut_at_line(text: str, start: int, length: int) -> int:
+    """Where to stop so that at most ``length`` characters are taken, at a line end if possible."""
+    end = start + length
+    if end >= len(text):
+        return len(text)
+    line = text.rfind("\n", start + length // 2, end)
+    return line + 1 if line > 0 else end
+
+
+class BackgroundCalls(QObject):
+    """Runs calls on a worker and hands their results to functions on the main thread."""
+
+    _done = Signal(object)
+
+    def __init__(self, workers: WorkerThreads, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workers = workers
+        self._done.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    def run(self, call: Callable[[], Any], then: Callable[[Any], None]) -> None:
+        """Start ``call`` on the worker; ``then`` gets its result here, unless this is deleted."""
+        try:
+            future = self._workers.submit(call)
+        except RuntimeError:  # the page is closing
+            return
+
+        def finished(done: "Future[Any]") -> None:
+            if shiboken6.isValid(self):
+                self._done.emit((done, then))
+
+        future.add_done_callback(finished)
+
+    def _deliver(self, payload: tuple["Future[Any]", Callable[[Any], None]]) -> None:
+        future, then = payload
+        try:
+            result = future.result()
+        except CancelledError:
+            return
+        except Exception:  # the message stays unparsed; the log has the reason
+            log.exception("A message could not be understood")
+            return
+        then(result)
+
+
+class Colouring:
+    """Colours code segments when they are complete."""
+
+    def __init__(self, calls: BackgroundCalls) -> None:
+        self._calls = calls
+
+    def colour(self, segment: CodeSegment) -> None:
+        """Find the colours of a segment on the worker, then paint them in idle slices."""
+        text, language = segment.displayed, segment.block.language
+        if not language or len(text) > MAX_HIGHLIGHTED:
+            return
+
+        def paint(lines: Any) -> None:
+            if lines and shiboken6.isValid(segment) and segment.displayed == text:
+                segment.set_colours(lines)
+
+        self._calls.run(lambda: colour_lines(language, text), paint)
+
+
+def parse_batch(entries: Sequence[MessageEntry]) -> list[tuple[MessageEntry, Parsed]]:
+    """Understand several messages in one hop. Runs on the worker."""
+    return [(entry, parse_entry(entry)) for entry in entries]

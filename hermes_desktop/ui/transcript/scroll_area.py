@@ -1,0 +1,139 @@
+"""The scrolled column: keeps what is read in its place whatever changes around it."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.transcript.column import Column
+
+NEAR_END = 4
+_NEAR_EDGE = 900
+
+
+class TranscriptScroll(QScrollArea):
+    """Scrolls a :class:`Column`; sticks to the end while the end is in view.
+
+    Signals:
+        near_top: The beginning of the shown part comes into reach.
+        near_bottom: So does the end of the shown part.
+        place_changed: The person, or a change of content, moved what is in view.
+    """
+
+    near_top = Signal()
+    near_bottom = Signal()
+    place_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Transcript")
+        self.column = Column()
+        self.column.setBackgroundRole(QPalette.ColorRole.Base)
+        self.viewport().setBackgroundRole(QPalette.ColorRole.Base)
+        self.setWidget(self.column)
+        self.stick = True
+        self._places: list[tuple[int, int]] = []
+        self._moving = False
+        self.column.set_nearest(lambda: self.verticalScrollBar().value())
+        self.column.about_to_move.connect(self._remember)
+        self.column.moved.connect(self._restore)
+        bar = self.verticalScrollBar()
+        bar.setSingleStep(24)
+        bar.valueChanged.connect(self._scrolled)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the end of the shown part is in view."""
+        bar = self.verticalScrollBar()
+        return bar.value() >= bar.maximum() - NEAR_END
+
+    def to_end(self) -> None:
+        """Go to the end and stay there while it grows."""
+        self.stick = True
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+    def bring_into_view(self, widget: QWidget, y: int, height: int) -> None:
+        """Scroll so that a part of a widget of the column is in view."""
+        top = widget.mapTo(self.column, widget.rect().topLeft()).y() + y
+        bar = self.verticalScrollBar()
+        page = self.viewport().height()
+        if top < bar.value() + 24 or top + height > bar.value() + page - 24:
+            self.stick = False
+            bar.setValue(top - page // 3)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.column.set_width(self.viewport().width())
+        self._after_geometry()
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._after_geometry()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar = self.verticalScrollBar()
+        page = max(self.viewport().height() - 48, 24)
+        keys = {
+            Qt.Key.Key_Home: -bar.maximum(),
+            Qt.Key.Key_End: bar.maximum(),
+            Qt.Key.Key_PageUp: -page,
+            Qt.Key.Key_PageDown: page,
+            Qt.Key.Key_Space: page,
+            Qt.Key.Key_Up: -bar.singleStep() * 2,
+            Qt.Key.Key_Down: bar.singleStep() * 2,
+        }
+        step = keys.get(Qt.Key(event.key()))
+        if step is None:
+            event.ignore()
+        else:
+            bar.setValue(bar.value() + step)
+
+    @override
+    def ensureVisible(self, x: int, y: int, xmargin: int = 50, ymargin: int = 50) -> None:
+        """Nothing: a text that takes the focus must not move the transcript."""
+
+    # ------------------------------------------------------------------------------ anchor
+    def _remember(self) -> None:
+        """Note where the items in view, and those below, stand on screen."""
+        top = self.verticalScrollBar().value()
+        items = self.column.items
+        self._moving = True
+        self._places = [(id(item.widget), item.y - top) for item in items if item.bottom > top]
+
+    def _restore(self) -> None:
+        """Put the first item that is still there back to its place on screen."""
+        bar = self.verticalScrollBar()
+        if self.stick:
+            bar.setValue(bar.maximum())
+        else:
+            positions = {id(item.widget): item.y for item in self.column.items}
+            for key, offset in self._places:
+                if key in positions:
+                    bar.setValue(positions[key] - offset)
+                    break
+        self._moving = False
+        self._check_edges()
+
+    def _after_geometry(self) -> None:
+        if self.stick:
+            self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+        self._check_edges()
+
+    def _scrolled(self) -> None:
+        if not self._moving:
+            self.stick = self.at_end
+            self._check_edges()
+
+    def _check_edges(self) -> None:
+        bar = self.verticalScrollBar()
+        if bar.value() < _NEAR_EDGE:
+            self.near_top.emit()
+        if bar.maximum() - bar.value() < _NEAR_EDGE:
+            self.near_bottom.emit()
+        self.place_changed.emit()

@@ -1,0 +1,123 @@
+"""Lines with words between messages, and the block that says why there is no reply."""
+
+from datetime import date
+
+from PySide6.QtCore import QMargins, QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+from typing_extensions import override
+
+from hermes_desktop.core.events import TurnFinished
+from hermes_desktop.ui.theme import RADIUS_BLOCK
+from hermes_desktop.ui.transcript.entries import Separator
+from hermes_desktop.ui.transcript.fitted import Fitted, Stack
+from hermes_desktop.ui.transcript.fold import ActionRow, LabelRow
+from hermes_desktop.ui.transcript.look import Look, scaled
+from hermes_desktop.ui.transcript.time_text import day_text
+
+_HEIGHT = 28
+_WORDS = {
+    "part": "Continued after the context was compressed",
+    "summarised": "Summarised earlier",
+}
+
+
+def separator_words(separator: Separator, today: date) -> str:
+    """What stands on the line."""
+    if separator.day is not None:
+        return day_text(separator.day, today)
+    return _WORDS.get(separator.kind, "")
+
+
+class SeparatorWidget(Fitted):
+    """Words in the middle of a thin line."""
+
+    def __init__(self, words: str, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.words = words
+        self.look = look
+        self.setAccessibleName(words)
+
+    def restyle(self, look: Look) -> None:
+        """Take other colours."""
+        self.look = look
+        self.update()
+
+    @override
+    def fit(self, width: int) -> int:
+        return _HEIGHT
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        colours = self.look.palette
+        width = QFontMetrics(self.look.caption_font).horizontalAdvance(self.words)
+        middle = self.height() / 2
+        left = (self.width() - width) / 2
+        painter.setPen(QColor(colours.separator))
+        painter.drawLine(QPointF(0, middle), QPointF(left - 12, middle))
+        painter.drawLine(QPointF(left + width + 12, middle), QPointF(self.width(), middle))
+        painter.setFont(self.look.caption_font)
+        painter.setPen(QColor(colours.secondary_text))
+        painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), self.words)
+        painter.end()
+
+
+class FailureBlock(Stack):
+    """Title, detail and hint of a turn that failed.
+
+    Signals:
+        again: The person wants the same message sent once more.
+    """
+
+    again = Signal()
+
+    def __init__(self, event: TurnFinished, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.event_shown = event
+        self.look = look
+        self.set_margins(QMargins(16, 10, 12, 10))
+        self._words: list[Fitted] = []
+        self._fill()
+        self.retry = ActionRow("Try again")
+        self.retry.button.clicked.connect(self.again)
+        self.add_row(self.retry, gap=10)
+
+    def restyle(self, look: Look) -> None:
+        """Take other colours."""
+        self.look = look
+        for row in self._words:
+            self.remove_row(row)
+        self._fill()
+        self.refit()
+
+    def _fill(self) -> None:
+        colours = self.look.palette
+        event = self.event_shown
+        title = event.error_title or "The reply failed."
+        semibold = scaled(self.look.text_font, 1.0, weight=QFont.Weight.DemiBold)
+        self._words = [LabelRow(title, semibold, colours.error)]
+        if event.error_detail:
+            self._words.append(
+                LabelRow(event.error_detail, self.look.text_font, colours.secondary_text)
+            )
+        if event.error_hint:
+            self._words.append(LabelRow(event.error_hint, self.look.text_font, colours.text))
+        for position, row in enumerate(self._words):
+            self.add_row(row, gap=4, at=position)
+        self.setAccessibleName(
+            " ".join(part for part in (title, event.error_detail, event.error_hint) if part)
+        )
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self.look.palette.code_background))
+        painter.drawRoundedRect(self.rect(), RADIUS_BLOCK, RADIUS_BLOCK)
+        painter.setBrush(QColor(self.look.palette.error))
+        bar = self.rect().adjusted(0, 8, 0, -8)
+        bar.setWidth(3)
+        painter.drawRoundedRect(bar, 1.5, 1.5)
+        painter.end()

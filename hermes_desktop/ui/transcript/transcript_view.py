@@ -1,0 +1,408 @@
+"""The transcript of one session: stored messages, open replies, and finding one's way in them."""
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+from PySide6.QtCore import QMargins, QPoint, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.events import TurnFinished
+from hermes_desktop.services.transcript import TranscriptPage
+from hermes_desktop.state.records import Message
+from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.transcript.builder import Builder
+from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
+from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
+from hermes_desktop.ui.transcript.entry_window import EntryWindow
+from hermes_desktop.ui.transcript.find_bar import FindBar, TextWidget
+from hermes_desktop.ui.transcript.fitted import Fitted
+from hermes_desktop.ui.transcript.live_turns import LiveTurn, LiveTurns
+from hermes_desktop.ui.transcript.look import Look
+from hermes_desktop.ui.transcript.message_widget import MessageWidget
+from hermes_desktop.ui.transcript.overlays import JumpButton, Veil
+from hermes_desktop.ui.transcript.parsing import (
+    SHOWN_AT_FIRST,
+    BackgroundCalls,
+    Colouring,
+    cut_at_line,
+    parse_part,
+)
+from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
+from hermes_desktop.ui.transcript.separators import FailureBlock, SeparatorWidget
+
+REPAINT_MS = 50
+"""Between two repaints of a reply that streams."""
+_COMMIT_STEP = 10
+
+
+class TranscriptView(QWidget):
+    """Shows one conversation. Main thread only.
+
+    Args:
+        theme: Its palette is followed while the program runs.
+        workers: Where messages are parsed and code is coloured.
+        parent: The parent widget.
+
+    Signals:
+        older_wanted: Messages before the given one are wanted; answer with :meth:`prepend` or
+            :meth:`older_failed`.
+        link_wanted: A link was clicked; holds its address. Nothing was opened.
+        retry_wanted: A failed turn is to be tried again; holds its id and its prompt.
+        first_painted: The end of a conversation given to :meth:`set_page` is on screen.
+    """
+
+    older_wanted = Signal(object)
+    link_wanted = Signal(str)
+    retry_wanted = Signal(str, str)
+    first_painted = Signal()
+
+    def __init__(self, theme: Theme, workers: WorkerThreads, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        look = Look.of(theme.palette)
+        self.window_of_entries = EntryWindow()
+        self._loading_older = False
+        self._fresh = False
+        calls = BackgroundCalls(workers, self)
+        self._calls = calls
+        self._colouring = Colouring(calls)
+        self._builder = Builder(calls, look, self)
+        self.live = LiveTurns(look, self._message_made, self._retry)
+        self.area = TranscriptScroll(self)
+        self.find_bar = FindBar(self._text_widgets, self)
+        self.find_bar.hide()
+        self.jump = JumpButton(self)
+        self.veil = Veil(self.area)
+        self._flush_timer = QTimer(self, singleShot=True, interval=REPAINT_MS)
+        self._restyle_timer = QTimer(self, interval=0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(QMargins())
+        column.setSpacing(0)
+        column.addWidget(self.find_bar)
+        column.addWidget(self.area, 1)
+        self.setFocusProxy(self.area)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._builder.progress.connect(self._settle)
+        self._builder.made.connect(self._message_made)
+        self.area.near_top.connect(self._grow_up)
+        self.area.near_bottom.connect(self._grow_down)
+        self.area.place_changed.connect(self._place_jump)
+        self.jump.clicked.connect(self.to_end)
+        self.find_bar.hit.connect(self._show_hit)
+        self.find_bar.closed.connect(self.area.setFocus)
+        self._flush_timer.timeout.connect(self._flush)
+        self._restyle_timer.timeout.connect(self._restyle_some)
+        self._theme.changed.connect(self._restyle)
+
+    # --------------------------------------------------------------------------- contents
+    def set_page(self, page: TranscriptPage) -> None:
+        """Show another conversation from its end; what was shown goes once there is something."""
+        self._loading_older = False
+        self._fresh = True
+        self.live.clear()
+        self._builder.clear()
+        self.window_of_entries = EntryWindow()
+        self.window_of_entries.set(page.messages, has_older=page.has_older)
+        self.area.stick = True
+        self._retarget()
+
+    def prepend(self, page: TranscriptPage) -> None:
+        """Put older messages in front; what is read stays where it is on screen."""
+        self._loading_older = False
+        self.window_of_entries.prepend(page.messages, has_older=page.has_older)
+        self._retarget()
+
+    def older_failed(self) -> None:
+        """Older messages could not be read; scrolling up asks again."""
+        self._loading_older = False
+
+    def refresh_from(self) -> Message | None:
+        """From which message on the conversation must be read for :meth:`apply_refresh`."""
+        return self.window_of_entries.refresh_from()
+
+    def apply_refresh(self, page: TranscriptPage) -> None:
+        """Take in what another look at the conversation found; unchanged widgets stay untouched."""
+        self.window_of_entries.refresh(
+            page.messages, has_older=page.has_older, follow=self.area.stick
+        )
+        self._retarget()
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.live.clear()
+        self._builder.clear()
+        self.window_of_entries = EntryWindow()
+        self._fresh = False
+        self.area.column.replace([])
+        self._place_jump()
+
+    # ------------------------------------------------------------------------------- turns
+    def queue_turn(self, turn_id: str, prompt: str, *, started_at: float | None = None) -> None:
+        """Show a prompt that waits."""
+        now = time.time() if started_at is None else started_at
+        self.live.queue(turn_id, prompt, floor_id=self.window_of_entries.newest_id, now=now)
+        self._retarget()
+
+    def begin_turn(
+        self,
+        turn_id: str,
+        prompt: str,
+        *,
+        started_at: float | None = None,
+        floor_id: int | None = None,
+    ) -> None:
+        """Show the prompt and an open reply.
+
+        Args:
+            turn_id: Names the turn in later calls.
+            prompt: What the person wrote.
+            started_at: Epoch seconds, None for now.
+            floor_id: Rows of the turn have greater ids; None for "than those loaded now", 0 when
+                it is not known because the turn began while something else was shown.
+        """
+        now = time.time() if started_at is None else started_at
+        floor = self.window_of_entries.newest_id if floor_id is None else floor_id
+        self.live.begin(turn_id, prompt, floor_id=floor, now=now)
+        self._retarget()
+
+    def add_delta(self, turn_id: str, text: str, kind: str = "text") -> None:
+        """Add a piece of a reply; shown with the next repaint."""
+        turn = self.live.find(turn_id)
+        if turn is not None and turn.reply is not None:
+            turn.reply.add(text, kind)
+            if not self._flush_timer.isActive():
+                self._flush_timer.start()
+
+    def finish_turn(self, event: TurnFinished) -> None:
+        """Close a reply; stored rows take its place with a later refresh."""
+        turn = self.live.finish(event)
+        if turn is not None:
+            if turn.reply is not None:
+                self.area.column.refit(turn.reply)
+            self._retarget()
+
+    # ------------------------------------------------------------------------------- moving
+    def to_end(self) -> None:
+        """Go to the newest message and follow from there."""
+        if self.window_of_entries.to_end():
+            self._fresh = True
+            self.area.stick = True
+            self._retarget()
+        else:
+            self.area.to_end()
+
+    def open_find(self) -> None:
+        """Show the find bar."""
+        self.find_bar.open_bar()
+
+    def set_loading(self, *, greyed: bool, busy: bool) -> None:
+        """Grey what is shown while something else is read; after a while, show a line as well."""
+        self.veil.set_state(greyed=greyed, busy=busy, colour=self._theme.palette.base)
+
+    # -------------------------------------------------------------------------------- copy
+    def copy_last_reply(self) -> bool:
+        """Put the newest reply on the clipboard as Markdown; False when there is none."""
+        for item in reversed(self.area.column.items):
+            widget = item.widget
+            if (
+                isinstance(widget, MessageWidget)
+                and widget.speaker == "assistant"
+                and widget.source
+            ):
+                QGuiApplication.clipboard().setText(widget.source)
+                return True
+        return False
+
+    @property
+    def messages(self) -> Iterator[MessageWidget]:
+        """The message widgets, from top to bottom."""
+        return (
+            item.widget for item in self.area.column.items if isinstance(item.widget, MessageWidget)
+        )
+
+    # ------------------------------------------------------------------------ entries → items
+    def _retarget(self) -> None:
+        """Find out which entries need a widget, and show what can be shown already."""
+        window = self.window_of_entries
+        self.live.adopt(window.entries, self._builder.supply)
+        self._builder.width = self.area.column.column_width
+        self._builder.want([entry for entry in window.shown if self._kept(entry) is None])
+        self._settle()
+
+    def _kept(self, entry: Entry) -> Item | None:
+        item = self.area.column.item(entry.key)
+        return item if item is not None and item.entry == entry else None
+
+    def _settle(self) -> None:
+        """Show the longest run of entries up to the newest that is ready."""
+        shown = self.window_of_entries.shown
+        missing = [
+            position
+            for position, entry in enumerate(shown)
+            if self._kept(entry) is None and not self._builder.ready(entry)
+        ]
+        start = missing[-1] + 1 if missing else 0
+        if missing and not self._worth_showing(shown, start):
+            return
+        was_fresh, self._fresh = self._fresh, False
+        items = [self._item(entry) for entry in shown[start:]]
+        if self.window_of_entries.at_end:
+            items += [self._live_item(item) for item in self.live.items()]
+        for before, item in zip([None, *items], items, strict=False):
+            item.gap = _gap(before, item)
+        if was_fresh:
+            self.area.stick = True
+        self.area.column.replace(items)
+        if was_fresh:
+            self.first_painted.emit()
+
+    def _worth_showing(self, shown: tuple[Entry, ...], start: int) -> bool:
+        """Whether a part may be shown before all of it is ready."""
+        ready = shown[start:]
+        column = self.area.column.items
+        if self._fresh:
+            needed = self.area.viewport().height() + 200
+            return bool(ready) and self._builder.height_ready(ready) > needed
+        keys = {entry.key for entry in ready}
+        stored = [item for item in column if isinstance(item.entry, MessageEntry)]
+        if not stored or any(item.key not in keys for item in stored):
+            return False
+        return len(ready) - sum(item.key in keys for item in column) >= _COMMIT_STEP
+
+    def _item(self, entry: Entry) -> Item:
+        kept = self._kept(entry)
+        if kept is not None:
+            return kept
+        built = self._builder.take(entry)
+        widget = built.widget
+        if (
+            isinstance(widget, MessageWidget | SeparatorWidget)
+            and widget.look != self._builder.look
+        ):
+            widget.restyle(self._builder.look)
+        return Item(entry.key, entry, widget, height=built.height, fitted_width=built.width)
+
+    def _live_item(self, item: Item) -> Item:
+        known = self.area.column.item(item.key)
+        return known if known is not None and known.widget is item.widget else item
+
+    def _grow_up(self) -> None:
+        window = self.window_of_entries
+        if self._fresh or not self.area.column.items or self._loading_older:
+            return
+        if self.area.column.items[0].key != window.shown[0].key if window.shown else True:
+            return  # the upper part of the window is still being built
+        if window.grow_up():
+            self._retarget()
+        elif window.has_older and window.messages:
+            self._loading_older = True
+            self.older_wanted.emit(window.messages[0])
+
+    def _grow_down(self) -> None:
+        if not self._fresh and self.area.column.items and self.window_of_entries.grow_down():
+            self.area.stick = False
+            self._retarget()
+
+    # ---------------------------------------------------------------------------- streaming
+    def _flush(self) -> None:
+        for turn in self.live.turns:
+            if turn.reply is not None and turn.reply.flush():
+                self.area.column.refit(turn.reply)
+
+    def _retry(self, turn: LiveTurn) -> None:
+        self.retry_wanted.emit(turn.turn_id, turn.prompt)
+
+    # ------------------------------------------------------------------------------ signals
+    def _message_made(self, widget: MessageWidget) -> None:
+        widget.link_wanted.connect(self.link_wanted)
+        widget.code_shown.connect(self._colouring.colour)
+        widget.menu_wanted.connect(partial(self._open_menu, widget))
+        widget.more_wanted.connect(partial(self._show_more, widget))
+
+    def _show_more(self, widget: MessageWidget) -> None:
+        start, source, entry = widget.shown_characters, widget.source, widget.entry
+        if entry is None:
+            return
+        end = cut_at_line(source, start, SHOWN_AT_FIRST)
+        role = entry.message.role
+        self._calls.run(
+            lambda: parse_part(role, source[start:end]),
+            lambda blocks: widget.show_more(blocks, end),
+        )
+
+    def _open_menu(self, widget: MessageWidget, point: QPoint, text: QWidget) -> None:
+        menu = QMenu(self)
+        selected = isinstance(text, QTextEdit | QPlainTextEdit) and text.textCursor().hasSelection()
+        copy = menu.addAction("Copy")
+        copy.setEnabled(selected)
+        if isinstance(text, QTextEdit | QPlainTextEdit):
+            copy.triggered.connect(text.copy)
+        clipboard = QGuiApplication.clipboard()
+        menu.addAction("Copy message", lambda: clipboard.setText(widget.plain()))
+        menu.addAction("Copy as Markdown", lambda: clipboard.setText(widget.source))
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(point)
+
+    def _text_widgets(self) -> list[TextWidget]:
+        return [
+            segment.text
+            for item in self.area.column.items
+            if isinstance(item.widget, MessageWidget)
+            for segment in item.widget.segments
+        ]
+
+    def _show_hit(self, text: TextWidget) -> None:
+        place = text.cursorRect()
+        self.area.bring_into_view(text, place.top(), place.height())
+
+    # -------------------------------------------------------------------------------- look
+    def _restyle(self) -> None:
+        look = Look.of(self._theme.palette)
+        self.live.look = look
+        self._builder.set_look(look)
+        self._restyle_timer.start()
+        self._restyle_some()
+        self._retarget()
+
+    def _restyle_some(self) -> None:
+        """Redraw what is in sight at once, the rest in slices."""
+        look = self._builder.look
+        top = self.area.verticalScrollBar().value()
+        stale = [item for item in self.area.column.items if _look_of(item.widget) != look]
+        stale.sort(key=lambda item: abs(item.y - top))
+        for item in stale[:6]:
+            if isinstance(item.widget, MessageWidget | SeparatorWidget | FailureBlock):
+                item.widget.restyle(look)
+        if not stale:
+            self._restyle_timer.stop()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._builder.width = self.area.column.column_width
+        self._place_jump()
+
+    def _place_jump(self) -> None:
+        away = not self.area.at_end or not self.window_of_entries.at_end
+        self.jump.place(self.area.geometry(), shown=away and bool(self.area.column.items))
+
+
+def _look_of(widget: Fitted) -> Look | None:
+    if isinstance(widget, MessageWidget | SeparatorWidget | FailureBlock):
+        return widget.look
+    return None
+
+
+def _gap(before: Item | None, item: Item) -> int:
+    """Less distance where the same author goes on without a new header."""
+    if isinstance(item.entry, MessageEntry) and not item.entry.header:
+        return CLOSE_GAP
+    if before is not None and isinstance(item.widget, FailureBlock):
+        return CLOSE_GAP
+    return GAP
