@@ -16,7 +16,7 @@ from hermes_desktop.core.errors import BusyError, CancelledError, HermesError, N
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.agent_builder import read_model_choice
+from hermes_desktop.services.agent_builder import read_agent_settings
 from hermes_desktop.services.assembly import DesktopServices, build_services
 from hermes_desktop.services.session_catalog import find_latest_session_id, find_session_id
 from hermes_desktop.state.records import SessionSummary
@@ -62,7 +62,7 @@ def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
 async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
     redactor = SecretRedactor()
     # Before anything is made in the home: without a model there is nothing to do in it.
-    read_model_choice(paths, os.environ, redactor)
+    read_agent_settings(paths, os.environ, redactor)
     set_up_logging(redactor, log_file=paths.log_file if paths.home.is_dir() else None)
     services = build_services(paths, redactor=redactor)
     try:

@@ -46,7 +46,7 @@ def signature_of(request: AgentRequest) -> str:
 
     Not the conversation and not the sender: an agent serves all that a chat moves to.
     """
-    parts = json.dumps([request.source, request.session_key])
+    parts = json.dumps([request.source, request.session_key, request.settings])
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

@@ -52,12 +52,15 @@ class AgentRequest:
         source: ``sessions.source`` of a conversation that it begins.
         session_key: The chat.
         session_fields: Further columns of the row of a conversation that it begins.
+        settings: What the settings say of agents, in a few characters without a secret; an agent
+            made under others is not used again.
     """
 
     session_id: str
     source: str
     session_key: str
     session_fields: Mapping[str, Any] = field(default_factory=dict)
+    settings: str = ""
 
 
 AgentFactory = Callable[[AgentRequest], TurnAgent]

@@ -8,7 +8,7 @@ baseline → words for an empty reply → delivery → the news that it is over.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 
 from hermes_desktop.agent.types import AgentResult
@@ -60,6 +60,8 @@ class GatewayRunner(RunnerAgents):
         session_store: The chats; a memory-only one when None.
         session_db: The conversations; without one every message is refused.
         agent_factory: Makes agents, on a worker thread.
+        agent_settings: Says, on a worker thread, what agents would be made from now; see
+            :attr:`AgentRequest.settings`. May raise :class:`HermesError`.
         bus: Gets the news of turns and of the gateway's state.
         turn_workers: Threads for everything that blocks; at least :data:`MAX_TURNS` of them.
         adapters: The platforms.
@@ -72,6 +74,7 @@ class GatewayRunner(RunnerAgents):
         session_store: SessionStore | None = None,
         session_db: AsyncSessionDB | None = None,
         agent_factory: AgentFactory | None = None,
+        agent_settings: Callable[[], str] | None = None,
         bus: EventBus | None = None,
         turn_workers: WorkerThreads | None = None,
         clock: Clock | None = None,
@@ -87,6 +90,7 @@ class GatewayRunner(RunnerAgents):
             self.turn_workers = turn_workers
         self.clock = clock or SystemClock()
         self.agent_factory = agent_factory
+        self.agent_settings = agent_settings
         self._session_db = session_db
         self.adapters = {adapter.platform: adapter for adapter in adapters}
 
@@ -335,6 +339,7 @@ class GatewayRunner(RunnerAgents):
                 source=event.source_tag or adapter.platform.value,
                 session_key=session_key,
                 session_fields=adapter.session_fields(session_entry, event),
+                settings=self.agent_settings() if self.agent_settings is not None else "",
             )
             prepared = prepare_agent(cached, request, db, self.agent_factory)
         except NotFoundError:

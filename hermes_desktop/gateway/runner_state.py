@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +39,7 @@ class RunnerState:
     """
 
     agent_factory: AgentFactory | None = None
+    agent_settings: Callable[[], str] | None = None
     interrupt_grace_s = 5.0
     clock: Clock = SystemClock()
     _session_db: AsyncSessionDB | None = None

@@ -1,11 +1,14 @@
 """Makes the agent of a session: which model, which provider, which fields its row begins with."""
 
-import logging
+import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, field
 
 from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.config import resolve_model
+from hermes_desktop.agent.config import AgentConfig, resolve_model
 from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
+from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -15,7 +18,18 @@ from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.state import SessionDB
 
-log = logging.getLogger(__name__)
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """What the settings say about answering: by which model, and how patiently."""
+
+    choice: ModelChoice
+    config: AgentConfig = field(default_factory=AgentConfig)
+
+    def fingerprint(self) -> str:
+        """A few characters that change with any of it, the key included, and show none of it."""
+        parts = (*astuple(self.choice), *astuple(self.config))
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 class AgentBuilder:
@@ -24,7 +38,7 @@ class AgentBuilder:
     All methods block (files are read) and run on worker threads.
     """
 
-    def __init__(  # noqa: PLR0913 - the one place where an agent's parts meet
+    def __init__(
         self,
         paths: HermesPaths,
         db: SessionDB,
@@ -48,11 +62,16 @@ class AgentBuilder:
             NotConfiguredError: No model is set; the hint says what to set.
             ConfigError: config.yaml cannot be understood.
         """
-        if self._offline:
-            from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE
+        return self._settings().choice
 
-            return OFFLINE_CHOICE
-        return read_model_choice(self._paths, self._environ, self._redactor)
+    def fingerprint(self) -> str:
+        """What an agent would be made from now; another one means that a kept agent is too old.
+
+        Raises:
+            NotConfiguredError: No model is set.
+            ConfigError: config.yaml cannot be understood.
+        """
+        return self._settings().fingerprint()
 
     def build(self, request: AgentRequest) -> AIAgent:
         """Make the agent for one conversation.
@@ -61,9 +80,8 @@ class AgentBuilder:
             ProviderError: No model is set, or its settings make no sense.
             ConfigError: config.yaml cannot be understood.
         """
-        choice = self.choose_model()
         return AIAgent(
-            provider=self._provider(choice),
+            provider=self._provider(self._settings()),
             store=self._db,
             session_id=request.session_id,
             source=request.source,
@@ -75,20 +93,23 @@ class AgentBuilder:
             },
         )
 
-    def _provider(self, choice: ModelChoice) -> ChatProvider:
-        if choice.kind == "offline":
-            from hermes_desktop.agent.providers.offline import OfflineProvider
+    def _settings(self) -> AgentSettings:
+        if self._offline:
+            return AgentSettings(OFFLINE_CHOICE)
+        return read_agent_settings(self._paths, self._environ, self._redactor)
 
-            return OfflineProvider(choice)
-        from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
+    def _provider(self, settings: AgentSettings) -> ChatProvider:
+        if self._offline:
+            return OfflineProvider(settings.choice)
+        return OpenAICompatibleProvider(
+            settings.choice, retries=settings.config.retries(), redactor=self._redactor
+        )
 
-        return OpenAICompatibleProvider(choice)
 
-
-def read_model_choice(
+def read_agent_settings(
     paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor
-) -> ModelChoice:
-    """Read from the settings which model answers. Blocking; creates nothing.
+) -> AgentSettings:
+    """Read which model answers, and how patiently. Blocking; creates nothing.
 
     Args:
         paths: The home.
@@ -102,7 +123,7 @@ def read_model_choice(
     document = read_config(paths.config_yaml)
     choice = resolve_model(document.data, _lookup(environ, read_env_file(paths.env_file)))
     redactor.learn(choice.api_key)
-    return choice
+    return AgentSettings(choice, AgentConfig.from_mapping(document.data))
 
 
 def _lookup(*places: Mapping[str, str]) -> Callable[[str], str | None]:

@@ -133,6 +133,7 @@ def build_services(
         session_store=store,
         session_db=session_db,
         agent_factory=builder.build,
+        agent_settings=builder.fingerprint,
         bus=bus,
         turn_workers=turns,
         clock=clock,

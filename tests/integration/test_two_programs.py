@@ -146,3 +146,32 @@ async def test_the_command_line_lists_what_the_window_wrote(tmp_path: Path) -> N
         listed = await command_line(home, "sessions", "list", "--json")
         assert turn.session_id in listed
         assert '"source": "desktop"' in listed
+
+
+@pytest.mark.asyncio
+async def test_another_model_in_the_settings_answers_the_next_turn(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with window_on(home) as window:
+        first = await window.say("Hello.")
+        settings = home / "config.yaml"
+        settings.write_text(
+            settings.read_text(encoding="utf-8").replace("fake-model", "other-model"),
+            encoding="utf-8",
+        )
+        await window.say("And now?", first.session_id)
+        asked = [request.json["model"] for request in window.server.requests]
+        assert asked == ["fake-model", "other-model"]
+        assert window.told()[:2] == ["user: Hello.", "assistant: You said: Hello."]
+
+
+@pytest.mark.asyncio
+async def test_settings_that_break_stop_the_turn_and_keep_the_text(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    async with window_on(home) as window:
+        first = await window.say("Hello.")
+        (home / "config.yaml").write_text("model: [unclosed\n", encoding="utf-8")
+        turn = await window.say("And now?", first.session_id)
+        assert turn.outcome == "failed"
+        assert not turn.stored
+        assert "line" in turn.error_detail
+        assert len(window.server.requests) == 1
