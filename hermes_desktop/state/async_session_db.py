@@ -6,7 +6,7 @@ from typing import Any
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.state.session_db import SessionDB
 
-_WRITES = frozenset(
+WRITES = frozenset(
     {
         "append_message",
         "archive_and_compact",
@@ -18,6 +18,7 @@ _WRITES = frozenset(
         "replace_messages",
         "restore_rewound",
         "rewind_to_message",
+        "set_session_archived",
         "set_session_title",
         "update_session_model",
         "update_system_prompt",
@@ -46,12 +47,18 @@ class AsyncSessionDB:
         self._db = db
         self._read = read or WorkerThreads("state-read")
         self._write = write or WorkerThreads("state-write")
+        self._own = [own for own, given in ((self._read, read), (self._write, write)) if not given]
+
+    def close_workers(self) -> None:
+        """End the worker threads this object made; those it was given, and the store, stay."""
+        for workers in self._own:
+            workers.close()
 
     def __getattr__(self, name: str) -> Any:
         target = getattr(self._db, name)
         if not callable(target):
             return target
-        workers = self._write if name in _WRITES else self._read
+        workers = self._write if name in WRITES else self._read
 
         @functools.wraps(target)
         async def call(*args: Any, **kwargs: Any) -> Any:

@@ -99,6 +99,7 @@ class ChangeWatcher:
         try:
             if self._file_is_another():
                 return self._open_again()
+            self._started = True
             return self._look()
         except BusyError:
             return _NOTHING
@@ -180,7 +181,8 @@ class ChangeWatcher:
                 changes = self._after_commit(conn)
             else:
                 self._compare_active(conn)
-                changes = StateChanges(touched=frozenset(self._sweep()))
+                touched = self._sweep()
+                changes = StateChanges(frozenset(touched), frozenset(self._gone(conn)))
         finally:
             conn.execute("COMMIT")
         self._data_version = version
@@ -193,12 +195,13 @@ class ChangeWatcher:
         newest = _number(conn, "SELECT max(id) FROM messages")
         touched = self._sessions_of_new_messages(conn)
         came, gone = self._came_and_gone(conn)
-        touched |= came
+        touched |= came  # their marks are learnt by the comparison
         touched |= self._compare(self._likely(conn, touched)) | self._compare_active(conn)
         self._sweep_left = len(self._marks)
         explained = bool(touched or gone)
         if not explained or self._sweep_left <= _SLICE:
             touched |= self._sweep()
+        gone |= self._gone(conn)
         self._newest_message = max(newest, self._newest_message)
         self._remember(touched)
         return StateChanges(touched=frozenset(touched - gone), removed=frozenset(gone))
@@ -225,12 +228,21 @@ class ChangeWatcher:
             return set(), set()
         self._greatest_row = greatest
         present = {row[0] for row in conn.execute("SELECT id FROM sessions").fetchall()}
+        return present - self._marks.keys(), self._forget_absent(present)
+
+    def _forget_absent(self, present: set[str]) -> set[str]:
         gone = self._marks.keys() - present
-        came = present - self._marks.keys()
         for name in gone:
             del self._marks[name]
             self._lately.pop(name, None)
-        return came, gone
+        return gone
+
+    def _gone(self, conn: sqlite3.Connection) -> set[str]:
+        """Sessions whose row number another one has now: more marks than rows tell of them."""
+        if len(self._marks) <= _number(conn, "SELECT count(*) FROM sessions"):
+            return set()
+        present = {row[0] for row in conn.execute("SELECT id FROM sessions").fetchall()}
+        return self._forget_absent(present)
 
     def _likely(self, conn: sqlite3.Connection, touched: Iterable[str]) -> set[str]:
         newest = conn.execute(

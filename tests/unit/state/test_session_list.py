@@ -208,3 +208,16 @@ def test_summary_of_nobody(db: SessionDB) -> None:
         assert db.summary("nobody") is None
         assert db.summaries([]) == {}
         assert db.session_mark("nobody") is None
+
+
+def test_archiving_covers_the_whole_chain(db: SessionDB, make: Make) -> None:
+    make("a")
+    db.end_session("a", "compression")
+    make("b", "cli", parent_session_id="a")
+    make("c")
+    assert db.set_session_archived("b", archived=True)
+    assert ids(db.list_sessions_rich()) == ["c"]
+    assert all((db.get_session(name) or {})["archived"] for name in "ab")
+    assert db.set_session_archived("a", archived=False)
+    assert ids(db.list_sessions_rich()) == ["c", "b"]
+    assert not db.set_session_archived("nobody", archived=True)
