@@ -1,0 +1,74 @@
+"""The real hermes-agent, in an environment of its own, working on the same home as we do."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_ROOT = Path(__file__).parents[2]
+_SCRIPTS = Path(__file__).parent / "scripts"
+
+
+@dataclass(frozen=True)
+class RealHermes:
+    """The interpreter that has hermes-agent, and the home it works on."""
+
+    python: Path
+    home: Path
+
+    @property
+    def state_db(self) -> Path:
+        return self.home / "state.db"
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        return {**kept, "HOME": str(self.home.parent), "HERMES_HOME": str(self.home)}
+
+    def command(self, *words: str) -> str:
+        """Run ``hermes …`` and return what it printed."""
+        return self._run([str(self.python.parent / "hermes"), *words])
+
+    def script(self, name: str, *words: str) -> Any:
+        """Run one of our scripts with its interpreter; the script prints JSON."""
+        return json.loads(self._run(self.script_command(name, *words)))
+
+    def script_command(self, name: str, *words: str) -> list[str]:
+        return [str(self.python), str(_SCRIPTS / name), *words]
+
+    def _run(self, command: list[str]) -> str:
+        done = subprocess.run(
+            command,
+            env=self.environment(),
+            cwd=self.home.parent,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="session")
+def hermes_python() -> Path:
+    """The interpreter named by HERMES_AGENT_PYTHON, else that of .venv-hermes in the checkout."""
+    named = os.environ.get("HERMES_AGENT_PYTHON")
+    python = Path(named) if named else _ROOT / ".venv-hermes" / "bin" / "python"
+    if not named and not python.exists():
+        pytest.skip(
+            "hermes-agent is not installed: set HERMES_AGENT_PYTHON, or make .venv-hermes with "
+            "`pip install hermes-agent==0.19.0`"
+        )
+    return python
+
+
+@pytest.fixture
+def hermes(hermes_python: Path, tmp_path: Path) -> RealHermes:
+    """The real program on an empty home."""
+    home = tmp_path / "user" / ".hermes"
+    home.mkdir(parents=True, mode=0o700)
+    return RealHermes(hermes_python, home)
