@@ -260,7 +260,6 @@ class MainWindow(QMainWindow):
         pane.renamed.connect(self._services.watch.look_now)
         pane.new_chat_wanted.connect(self.new_chat)
         page.session_opened.connect(pane.show_as_open)
-        page.rename_requested.connect(lambda _: self._rename())
         page.back_requested.connect(self._show_list)
         self._rail.sessions_wanted.connect(self._focus_list)
         self._rail.help_wanted.connect(self._show_keys)

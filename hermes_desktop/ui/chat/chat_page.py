@@ -1,0 +1,463 @@
+"""The page of one conversation: head, transcript, composer, and what goes on between them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+from PySide6.QtCore import QMargins, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.errors import HermesError, NotFoundError
+from hermes_desktop.ui.chat.chat_header import ChatHeader, ChatState
+from hermes_desktop.ui.chat.composer import Composer
+from hermes_desktop.ui.chat.empty_page import EmptyPage
+from hermes_desktop.ui.chat.loading_signs import LoadingSigns
+from hermes_desktop.ui.chat.questions import LinkQuestion, ResumeQuestion
+from hermes_desktop.ui.chat.session_words import facts_of, is_live, title_of
+from hermes_desktop.ui.chat.shown_session import ShownSession
+from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
+from hermes_desktop.ui.transcript.markdown_blocks import safe_link
+from hermes_desktop.ui.transcript.transcript_view import TranscriptView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hermes_desktop.core.events import (
+        SessionsChanged,
+        TurnDelta,
+        TurnFinished,
+        TurnQueued,
+        TurnStarted,
+    )
+    from hermes_desktop.services.assembly import DesktopServices
+    from hermes_desktop.services.desktop_chat import ChatReadiness
+    from hermes_desktop.state.records import Message, SessionSummary
+    from hermes_desktop.ui.async_slots import AsyncSlots
+    from hermes_desktop.ui.event_bridge import EventBridge
+    from hermes_desktop.ui.theme import Theme
+
+
+class ChatPage(QWidget):
+    """Shows a session; what is typed goes on with it, or begins a new one.
+
+    Args:
+        services: What the page works with.
+        slots: Runs what keys and clicks start.
+        bridge: News.
+        theme: Colours.
+        clock: For times of running turns.
+        open_address: Opens a link that the person agreed to.
+
+    Signals:
+        session_opened: A new chat got its id.
+        back_requested: The way back to the list, in a narrow window.
+    """
+
+    session_opened = Signal(str)
+    back_requested = Signal()
+
+    def __init__(
+        self,
+        *,
+        services: DesktopServices,
+        slots: AsyncSlots,
+        bridge: EventBridge,
+        theme: Theme,
+        clock: Clock | None = None,
+        open_address: Callable[[str], object] | None = None,
+    ) -> None:
+        super().__init__()
+        self._services = services
+        self._slots = slots
+        self._clock: Clock = clock or SystemClock()
+        self._open_address = open_address or (lambda url: QDesktopServices.openUrl(QUrl(url)))
+        workers = WorkerThreads("ui-parse")
+        self._workers = workers
+        self.destroyed.connect(lambda _=None: workers.close())
+        self._shown = ShownSession(nothing=True)
+        self._ledger = TurnLedger()
+        self._drafts: dict[str, str] = {}
+        self._model = ""
+        self.header = ChatHeader(theme, self)
+        self.view = TranscriptView(theme, workers, self)
+        self.empty = EmptyPage(theme, self)
+        self.composer = Composer(theme, self)
+        self._signs = LoadingSigns(self.view)
+        self._stack = QStackedWidget(self)
+        self._arrange()
+        self._connect(bridge)
+        self._show_nothing()
+
+    # ------------------------------------------------------------------------------- public
+    @property
+    def current_session_id(self) -> str | None:
+        """The session that is shown, None for a new chat or nothing."""
+        return self._shown.id
+
+    async def show_session(self, summary: SessionSummary) -> None:
+        """Show a session. Looking changes nothing.
+
+        A call that comes while another one is still reading wins; the other shows nothing.
+
+        Raises:
+            NotFoundError: The session is gone.
+            StateError: It cannot be read.
+        """
+        if self._shown.id is not None and summary.id in self._shown.ids and not self._shown.nothing:
+            self._shown.take(summary)
+            self._tell()
+            await self._refresh(self._shown)
+            return
+        shown = self._switch(ShownSession.of(summary))
+        self._signs.begin()
+        try:
+            page = await self._services.transcript.open(summary.id)
+        except HermesError:
+            if shown is self._shown:
+                self._signs.end()
+                self._show_nothing()
+            raise
+        if shown is not self._shown:
+            return
+        shown.take(page.session)
+        self._stack.setCurrentWidget(self.view)
+        self.view.set_page(page)
+        self._replay(shown)
+        self._tell()
+        await self._look_at_settings()
+
+    def new_chat(self) -> None:
+        """Offer an empty conversation; nothing is stored before the first message."""
+        self._switch(ShownSession())
+        self._signs.end()
+        self.view.clear()
+        self._stack.setCurrentWidget(self.empty)
+        self._tell()
+        self._slots.start(self._look_at_settings(), doing=self.tr("Reading the settings"))
+
+    def focus_composer(self) -> None:
+        """Put the cursor where a message is written."""
+        self.composer.field.setFocus()
+
+    def show_back_button(self, *, shown: bool) -> None:
+        """Offer the way back to the list, in a window that shows only one of the two."""
+        self.header.back.setVisible(shown)
+
+    def close_workers(self) -> None:
+        """End the page's thread; also happens when the page is deleted."""
+        self._workers.close()
+
+    # ---------------------------------------------------------------------------- switching
+    def _switch(self, shown: ShownSession) -> ShownSession:
+        self._drafts[self._shown.draft_key] = self.composer.text
+        self._shown = shown
+        self.header.end_rename()
+        self.view.find_bar.hide()
+        self.composer.set_text(self._drafts.pop(shown.draft_key, ""))
+        self.composer.set_note(self._services.chat.note_for(shown.summary))
+        self._tell()
+        return shown
+
+    def _show_nothing(self) -> None:
+        self._shown = ShownSession(nothing=True)
+        self.view.clear()
+        self.empty.say(
+            self.tr("No session is open"),
+            self.tr("Choose one on the left to read it, or write below to start a new one."),
+        )
+        self._stack.setCurrentWidget(self.empty)
+        self._tell()
+
+    def _replay(self, shown: ShownSession) -> None:
+        """Show what is going on in a session that was not in view."""
+        for turn in self._ledger.of(shown.ids):
+            if turn.state == "queued":
+                self.view.queue_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
+                continue
+            floor = turn.floor_id or 0
+            self.view.begin_turn(
+                turn.turn_id, turn.prompt, started_at=turn.started_at, floor_id=floor
+            )
+            for piece in turn.pieces:
+                self.view.add_delta(piece.turn_id, piece.text, piece.kind)
+            if turn.finished is not None:
+                self.view.finish_turn(turn.finished)
+
+    def _tell(self) -> None:
+        """Bring the head and the buttons up to date."""
+        shown = self._shown
+        busy = self._ledger.busy(shown.ids)
+        summary = shown.summary
+        self.composer.set_running(busy == "running")
+        if summary is not None:
+            self.header.set_words(
+                title_of(summary),
+                facts_of(summary),
+                renameable=True,
+                italic=not summary.title,
+            )
+        elif shown.nothing:
+            self.header.set_words("", "", renameable=False)
+        else:
+            self.header.set_words(self.tr("New chat"), self._model, renameable=False)
+        self.header.setVisible(not shown.nothing)
+        state: ChatState = ""
+        if busy:
+            state = "working" if busy == "running" else "queued"
+        elif summary is not None and is_live(summary, self._clock.time()):
+            state = "live"
+        self.header.set_state(state)
+
+    async def _look_at_settings(self) -> None:
+        readiness = await self._services.chat.readiness()
+        self._take_readiness(readiness)
+
+    def _take_readiness(self, readiness: ChatReadiness) -> None:
+        self._model = readiness.model
+        writable = self._services.db.condition.writable
+        self.composer.set_readiness(readiness, about_model=writable)
+        if self._shown.id is None and not self._shown.nothing:
+            caption = self.tr("{model} answers.").format(model=self._model) if self._model else ""
+            self.empty.say(
+                self.tr("Start a session"),
+                self.tr("Ask something, or hand over a task. The session is kept in your history."),
+                caption,
+            )
+            self._tell()
+
+    # ------------------------------------------------------------------------------ sending
+    def _send(self, text: str) -> None:
+        self.composer.set_locked(True)
+        self._slots.start(self._submit(text, self._shown), doing=self.tr("Sending the message"))
+
+    async def _submit(self, text: str, shown: ShownSession) -> None:
+        """Hand a message over; it leaves the field only once somebody has taken it."""
+        try:
+            if not await self._may_continue(shown):
+                return
+            submitted = await self._services.chat.send(text, session_id=shown.id)
+        finally:
+            self.composer.set_locked(False)
+        begun = shown.id is None
+        if begun:
+            shown.id = submitted.session_id
+            shown.ids.add(submitted.session_id)
+            shown.nothing = False
+        if shown is not self._shown:
+            self._drafts.pop("" if begun else shown.draft_key, None)
+            return
+        if self.composer.text == text:
+            self.composer.clear()
+        if begun:
+            self._stack.setCurrentWidget(self.view)
+            self._replay(shown)
+            self.session_opened.emit(submitted.session_id)
+        self.view.to_end()
+        self._tell()
+
+    async def _may_continue(self, shown: ShownSession) -> bool:
+        if shown.summary is None:
+            return True
+        check = await self._services.chat.check_resume(shown.summary)
+        if not check.question:
+            return True
+        dialog = ResumeQuestion(check.question, check.detail, self)
+        try:
+            await self._slots.ask(dialog)
+            agreed = dialog.agreed
+        finally:
+            dialog.deleteLater()
+        if agreed:
+            self._services.chat.confirm_resume(shown.summary)
+        return agreed
+
+    def _stop(self) -> None:
+        if self._shown.id is not None:
+            self._slots.start(
+                self._services.chat.stop(self._shown.id), doing=self.tr("Stopping the reply")
+            )
+
+    def _retry(self, turn_id: str, prompt: str) -> None:
+        self._ledger.forget(turn_id)
+        if self.composer.text.strip() == prompt.strip():
+            self.composer.clear()
+        self._send(prompt)
+
+    # ------------------------------------------------------------------------------- events
+    def _turn_queued(self, event: TurnQueued) -> None:
+        turn = self._ledger.queued(event, self._clock.time())
+        if self._is_shown(turn):
+            self.view.queue_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
+            self._tell()
+
+    def _turn_started(self, event: TurnStarted) -> None:
+        turn = self._ledger.started(event, self._clock.time())
+        if self._is_shown(turn):
+            turn.floor_id = self.view.window_of_entries.newest_id
+            self.view.begin_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
+            self._tell()
+
+    def _turn_delta(self, event: TurnDelta) -> None:
+        turn = self._ledger.delta(event)
+        if turn is not None and self._is_shown(turn):
+            self.view.add_delta(event.turn_id, event.text, event.kind)
+
+    def _turn_finished(self, event: TurnFinished) -> None:
+        turn = self._ledger.finished(event)
+        if turn is None:
+            return
+        here = self.view.live.find(event.turn_id) is not None
+        if here:
+            self._shown.ids.add(event.session_id)  # it differs after a rotation
+            self.view.finish_turn(event)
+            self._tell()
+        if event.outcome == "failed" and not event.stored:
+            self._keep_typed(turn, here=here)
+        if here and event.last_message_id is not None:
+            self._refresh_soon()
+
+    def _keep_typed(self, turn: LedgerTurn, *, here: bool) -> None:
+        """A prompt that could not be stored goes back to where it was typed."""
+        if here:
+            self.composer.give_back(turn.prompt)
+        else:
+            self._drafts.setdefault(turn.session_id, turn.prompt)
+
+    def _is_shown(self, turn: LedgerTurn) -> bool:
+        return turn.session_id in self._shown.ids and self._stack.currentWidget() is self.view
+
+    def _sessions_changed(self, event: SessionsChanged) -> None:
+        ids = self._shown.ids
+        if ids and (event.reload_all or ids & (event.session_ids | event.removed_ids)):
+            self._refresh_soon()
+
+    # ------------------------------------------------------------------------------ reading
+    def _refresh_soon(self) -> None:
+        self._slots.start(self._refresh(self._shown), doing=self.tr("Reading the session"))
+
+    async def _refresh(self, shown: ShownSession) -> None:
+        """Read again what is shown; calls that come meanwhile are answered by one more look."""
+        if shown.id is None:
+            return
+        if shown.refreshing:
+            shown.again = True
+            return
+        shown.refreshing = True
+        try:
+            await self._refresh_once(shown)
+            while shown.again and shown is self._shown:
+                shown.again = False
+                await self._refresh_once(shown)
+        finally:
+            shown.refreshing = False
+
+    async def _refresh_once(self, shown: ShownSession) -> None:
+        first = self.view.refresh_from()
+        try:
+            page = await self._services.transcript.refresh(cast(str, shown.id), first)
+        except NotFoundError:
+            if shown is self._shown and shown.summary is not None:
+                self._session_gone()
+            return
+        if shown is self._shown:
+            shown.take(page.session)
+            self.view.apply_refresh(page)
+            self.composer.set_note(self._services.chat.note_for(page.session))
+            self._tell()
+
+    def _session_gone(self) -> None:
+        """Another program deleted it: keep what was typed, and offer to begin anew."""
+        self._shown = ShownSession()
+        self._signs.end()
+        self.view.clear()
+        self.empty.say(
+            self.tr("This session is gone"),
+            self.tr("Another program deleted it. What you typed is kept; sending it begins anew."),
+        )
+        self._stack.setCurrentWidget(self.empty)
+        self.composer.set_note("")
+        self._tell()
+
+    def _older(self, first: Message) -> None:
+        self._slots.start(
+            self._read_older(self._shown, first), doing=self.tr("Reading older messages")
+        )
+
+    async def _read_older(self, shown: ShownSession, first: Message) -> None:
+        try:
+            page = await self._services.transcript.older(cast(str, shown.id), first)
+        except HermesError:
+            self.view.older_failed()
+            raise
+        if shown is self._shown:
+            self.view.prepend(page)
+
+    # ------------------------------------------------------------------------------ actions
+    def _rename(self, title: str) -> None:
+        if self._shown.id is not None:
+            self._slots.start(
+                self._store_title(self._shown, title), doing=self.tr("Renaming the session")
+            )
+
+    async def _store_title(self, shown: ShownSession, title: str) -> None:
+        await self._services.catalog.rename(cast(str, shown.id), title)
+        self._services.watch.look_now()
+        with suppress(NotFoundError):
+            await self._refresh(shown)
+
+    def _link(self, address: str) -> None:
+        if safe_link(address):
+            self._slots.start(self._ask_to_open(address), doing=self.tr("Opening the link"))
+
+    async def _ask_to_open(self, address: str) -> None:
+        dialog = LinkQuestion(address, self)
+        try:
+            await self._slots.ask(dialog)
+            chosen = dialog.chosen()
+        finally:
+            dialog.deleteLater()
+        if chosen is dialog.open_button:
+            self._open_address(address)
+        elif chosen is dialog.copy_button:
+            QGuiApplication.clipboard().setText(address)
+
+    def _check_settings(self) -> None:
+        self._slots.start(self._look_at_settings(), doing=self.tr("Reading the settings"))
+
+    # -------------------------------------------------------------------------------- build
+    def _arrange(self) -> None:
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.view)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(QMargins())
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self._stack, 1)
+        column.addWidget(self.composer)
+        self.setMinimumWidth(360)
+
+    def _connect(self, bridge: EventBridge) -> None:
+        bridge.turn_queued.connect(self._turn_queued)
+        bridge.turn_started.connect(self._turn_started)
+        bridge.turn_delta.connect(self._turn_delta)
+        bridge.turn_finished.connect(self._turn_finished)
+        bridge.sessions_changed.connect(self._sessions_changed)
+        self.header.renamed.connect(self._rename)
+        self.header.back_wanted.connect(self.back_requested)
+        self.view.older_wanted.connect(self._older)
+        self.view.link_wanted.connect(self._link)
+        self.view.retry_wanted.connect(self._retry)
+        self.view.first_painted.connect(self._signs.end)
+        self.composer.submitted.connect(self._send)
+        self.composer.stop_wanted.connect(self._stop)
+        self.composer.check_wanted.connect(self._check_settings)
+        for keys, action in (
+            (QKeySequence(QKeySequence.StandardKey.Find), self.view.open_find),
+            (QKeySequence("Ctrl+Shift+C"), self.view.copy_last_reply),
+        ):
+            shortcut = QShortcut(keys, self)
+            shortcut.activated.connect(action)

@@ -1,0 +1,258 @@
+"""Where messages are written: the field, Send and Stop, and what must be said beside them."""
+
+from PySide6.QtCore import QEvent, QMargins, QObject, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from hermes_desktop.services.desktop_chat import ChatReadiness
+from hermes_desktop.ui.chat.message_input import MessageInput
+from hermes_desktop.ui.resource_files import icon_size, tinted_icon
+from hermes_desktop.ui.theme import RADIUS_BLOCK, Theme
+from hermes_desktop.ui.transcript.column import MAX_WIDTH, SIDE
+
+_MODEL_HELP = (
+    "Hermes reads the same config.yaml as the hermes command. Run “hermes model” in a terminal and"
+    " choose a provider and a model, or set model.default, model.base_url and the provider's key"
+    " yourself. Then choose “Check again”."
+)
+
+
+class _Frame(QWidget):
+    """The rounded border around the field and its buttons."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.focused = False
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colours = self._theme.palette
+        edge = colours.accent if self.focused else colours.separator
+        painter.setPen(QPen(QColor(edge), 1.5 if self.focused else 1.0))
+        painter.setBrush(QColor(colours.raised if self.isEnabled() else colours.window))
+        painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), RADIUS_BLOCK, RADIUS_BLOCK)
+        painter.end()
+
+
+class ReasonBox(QWidget):
+    """Why no message can be sent, and what to do about it.
+
+    Signals:
+        check_wanted: The person changed something and wants it looked at.
+    """
+
+    check_wanted = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.title = QLabel(self)
+        self.words = QLabel(self)
+        self.help = QLabel(self.tr(_MODEL_HELP), self)
+        self.help_button = QPushButton(self.tr("How to set a model"), self)
+        self.check_button = QPushButton(self.tr("Check again"), self)
+        font = self.title.font()
+        font.setBold(True)
+        self.title.setFont(font)
+        self.help_button.setCheckable(True)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.check_button)
+        buttons.addWidget(self.help_button)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(QMargins(2, 4, 2, 8))
+        for label in (self.title, self.words, self.help):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            column.addWidget(label)
+        column.addLayout(buttons)
+        self.help.hide()
+        self.help_button.toggled.connect(self.help.setVisible)
+        self.check_button.clicked.connect(self.check_wanted)
+
+    def show_reason(self, readiness: ChatReadiness, *, about_model: bool) -> None:
+        """Say it."""
+        self.title.setText(readiness.title)
+        self.words.setText(" ".join(part for part in (readiness.detail, readiness.hint) if part))
+        self.words.setVisible(bool(self.words.text()))
+        self.help_button.setVisible(about_model)
+        if not about_model:
+            self.help_button.setChecked(False)
+
+
+class Composer(QWidget):
+    """The lower part of the page.
+
+    Signals:
+        submitted: A message that is not blank was sent off. The field still holds it; call
+            :meth:`clear` once somebody has taken it.
+        stop_wanted: The running reply is to be stopped.
+        check_wanted: Look at the settings again.
+    """
+
+    submitted = Signal(str)
+    stop_wanted = Signal()
+    check_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._ready = True
+        self._running = False
+        self._locked = False
+        self.note = QLabel(self)
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
+        self.note.setWordWrap(True)
+        self.note.hide()
+        self.reason = ReasonBox(self)
+        self.reason.hide()
+        self._frame = _Frame(theme, self)
+        self.field = MessageInput(self._frame)
+        self.send_button = self._button(self.tr("Send the message (Enter)"), self.tr("Send"))
+        self.stop_button = self._button(self.tr("Stop the reply (Esc)"), self.tr("Stop the reply"))
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._arrange()
+        self._connect()
+        self._dress()
+        self._update()
+
+    # ------------------------------------------------------------------------------ content
+    @property
+    def text(self) -> str:
+        """What is typed."""
+        return self.field.toPlainText()
+
+    def set_text(self, text: str) -> None:
+        """Put text into the field, the cursor behind it."""
+        self.field.setPlainText(text)
+        cursor = self.field.textCursor()
+        cursor.movePosition(cursor.MoveOperation.End)
+        self.field.setTextCursor(cursor)
+
+    def give_back(self, text: str) -> None:
+        """Return a message that was not taken; what was typed since stays below it."""
+        typed = self.text
+        self.set_text(f"{text}\n{typed}" if typed.strip() else text)
+
+    def clear(self) -> None:
+        """Empty the field."""
+        self.field.clear()
+
+    # -------------------------------------------------------------------------------- state
+    def set_note(self, note: str) -> None:
+        """Say where an answer goes, "" for nothing."""
+        self.note.setText(note)
+        self.note.setVisible(bool(note))
+
+    def set_readiness(self, readiness: ChatReadiness, *, about_model: bool = True) -> None:
+        """Allow sending, or say what is missing."""
+        self._ready = readiness.ready
+        if not readiness.ready:
+            self.reason.show_reason(readiness, about_model=about_model)
+        self.reason.setVisible(not readiness.ready)
+        self._update()
+
+    def set_running(self, running: bool) -> None:  # noqa: FBT001 - a state of one meaning
+        """Offer Stop while a reply is written."""
+        self._running = running
+        self._update()
+
+    def set_locked(self, locked: bool) -> None:  # noqa: FBT001 - a state of one meaning
+        """Take no second message while the first is being handed over."""
+        self._locked = locked
+        self._update()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self._running:
+            self.stop_wanted.emit()
+        else:
+            super().keyPressEvent(event)
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in {QEvent.Type.FocusIn, QEvent.Type.FocusOut}:
+            self._frame.focused = event.type() == QEvent.Type.FocusIn
+            self._frame.update()
+        return False
+
+    def _submit(self) -> None:
+        if self._ready and not self._locked and self.text.strip():
+            self.submitted.emit(self.text)
+
+    def _update(self) -> None:
+        usable = self._ready
+        self.field.setEnabled(usable)
+        self._frame.setEnabled(usable)
+        self.send_button.setEnabled(usable and not self._locked and bool(self.text.strip()))
+        self.stop_button.setVisible(self._running)
+        words = self.tr("Write a message…")
+        if not usable:
+            words = self.reason.title.text()
+        elif self._running:
+            words = self.tr("Write the next message; it waits for the reply…")
+        self.field.setPlaceholderText(words)
+        self.field.setAccessibleDescription("" if usable else words)
+
+    def _arrange(self) -> None:
+        row = QHBoxLayout(self._frame)
+        row.setContentsMargins(QMargins(8, 4, 6, 4))
+        row.setSpacing(4)
+        row.addWidget(self.field, 1)
+        for button in (self.stop_button, self.send_button):
+            row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
+        inner = QVBoxLayout()
+        inner.setSpacing(6)
+        for widget in (self.reason, self.note, self._frame):
+            inner.addWidget(widget)
+        holder = QWidget(self)
+        holder.setLayout(inner)
+        inner.setContentsMargins(QMargins())
+        holder.setMaximumWidth(MAX_WIDTH)
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(QMargins(SIDE, 8, SIDE, 14))
+        outer.addStretch(1)
+        outer.addWidget(holder, 1000)
+        outer.addStretch(1)
+
+    def _connect(self) -> None:
+        self.field.send_wanted.connect(self._submit)
+        self.field.textChanged.connect(self._update)
+        self.field.installEventFilter(self)
+        self.send_button.clicked.connect(self._submit)
+        self.stop_button.clicked.connect(self.stop_wanted)
+        self.reason.check_wanted.connect(self.check_wanted)
+        self._theme.changed.connect(self._dress)
+        self.setFocusProxy(self.field)
+
+    def _button(self, tip: str, name: str) -> QToolButton:
+        button = QToolButton(self._frame)
+        button.setToolTip(tip)
+        button.setAccessibleName(name)
+        button.setAutoRaise(True)
+        button.setIconSize(icon_size())
+        button.setFixedSize(32, 32)
+        return button
+
+    def _dress(self) -> None:
+        colours = self._theme.palette
+        self.send_button.setIcon(tinted_icon("send", colours.accent))
+        self.stop_button.setIcon(tinted_icon("stop", colours.text))
+        palette = self.note.palette()
+        palette.setColor(palette.ColorRole.WindowText, QColor(colours.secondary_text))
+        self.note.setPalette(palette)
+        self.reason.words.setPalette(palette)
+        self.reason.help.setPalette(palette)
+        self._frame.update()

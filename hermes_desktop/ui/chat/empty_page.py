@@ -1,0 +1,62 @@
+"""What the page says when there is no conversation to show."""
+
+from PySide6.QtCore import QMargins, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.transcript.look import scaled
+
+_MARK = 44
+_WIDTH = 420
+
+
+class EmptyPage(QWidget):
+    """A mark, a title, a sentence, and a line in the secondary colour."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.mark = QLabel(self)
+        self.title = QLabel(self)
+        self.words = QLabel(self)
+        self.caption = QLabel(self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(QMargins(24, 24, 24, 24))
+        column.setSpacing(8)
+        column.addStretch(2)
+        for label in (self.mark, self.title, self.words, self.caption):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            label.setWordWrap(label is not self.mark)
+            label.setMinimumWidth(min(_WIDTH, 280))
+            label.setMaximumWidth(_WIDTH)
+            column.addWidget(label, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(3)
+        self.title.setFont(scaled(self.font(), 1.25, weight=QFont.Weight.DemiBold))
+        theme.changed.connect(self._dress)
+        self._dress()
+
+    def say(self, title: str, words: str, caption: str = "") -> None:
+        """Take other words."""
+        for label, text in ((self.title, title), (self.words, words), (self.caption, caption)):
+            label.setText(text)
+            label.setVisible(bool(text))
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(QRectF(self.rect()), QColor(self._theme.palette.base))
+        painter.end()
+
+    def _dress(self) -> None:
+        colours = self._theme.palette
+        ratio = self.devicePixelRatioF()
+        self.mark.setPixmap(pixmap("mark", colours.accent, _MARK, ratio))
+        palette = self.caption.palette()
+        palette.setColor(QPalette.ColorRole.WindowText, QColor(colours.secondary_text))
+        self.caption.setPalette(palette)
+        self.words.setPalette(palette)
+        self.update()

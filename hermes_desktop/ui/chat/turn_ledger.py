@@ -1,0 +1,110 @@
+"""What is going on in every session that has an unanswered message, shown or not. No Qt."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
+
+
+@dataclass(slots=True, eq=False)
+class LedgerTurn:
+    """One turn from the moment it waits until its end has been shown.
+
+    Attributes:
+        started_at: Epoch seconds of the start, before it of the queueing.
+        floor_id: Its rows have greater ids; None while nobody knows.
+        pieces: The deltas so far, neighbours of one kind joined.
+    """
+
+    turn_id: str
+    session_id: str
+    prompt: str
+    started_at: float
+    state: Literal["queued", "running", "finished"] = "queued"
+    floor_id: int | None = None
+    pieces: list[TurnDelta] = field(default_factory=list)
+    finished: TurnFinished | None = None
+
+
+class TurnLedger:
+    """Keeps turns while they run, and failed ones until something new is begun after them."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, LedgerTurn] = {}
+
+    def queued(self, event: TurnQueued, now: float) -> LedgerTurn:
+        """A message waits."""
+        return self._open(event, now)
+
+    def started(self, event: TurnStarted, now: float) -> LedgerTurn:
+        """A reply is being written."""
+        turn = self._open(event, now)
+        turn.state = "running"
+        turn.started_at = now
+        turn.session_id = event.session_id
+        return turn
+
+    def delta(self, event: TurnDelta) -> LedgerTurn | None:
+        """A piece came; None for a turn whose start was not seen."""
+        turn = self._turns.get(event.turn_id)
+        if turn is not None:
+            turn.pieces.append(event)
+            if len(turn.pieces) > _JOIN_ABOVE:
+                turn.pieces = _joined(turn.pieces)
+        return turn
+
+    def finished(self, event: TurnFinished) -> LedgerTurn | None:
+        """A turn is over. Only a failed one is kept, so that coming back shows why."""
+        turn = self._turns.get(event.turn_id)
+        if turn is None:
+            return None
+        turn.state = "finished"
+        turn.finished = event
+        turn.session_id = event.session_id
+        if event.outcome != "failed":
+            del self._turns[event.turn_id]
+        return turn
+
+    def of(self, session_ids: Collection[str]) -> list[LedgerTurn]:
+        """The turns of a session known under these ids, oldest first."""
+        return [turn for turn in self._turns.values() if turn.session_id in session_ids]
+
+    def busy(self, session_ids: Collection[str]) -> Literal["", "queued", "running"]:
+        """Whether a reply is being written or a message waits."""
+        states = {turn.state for turn in self.of(session_ids)}
+        if "running" in states:
+            return "running"
+        return "queued" if "queued" in states else ""
+
+    def forget(self, turn_id: str) -> None:
+        """A failed turn was seen and is done with."""
+        self._turns.pop(turn_id, None)
+
+    def _open(self, event: TurnQueued | TurnStarted, now: float) -> LedgerTurn:
+        turn = self._turns.get(event.turn_id)
+        if turn is None:
+            for old in self.of({event.session_id}):
+                if old.state == "finished":
+                    self.forget(old.turn_id)
+            turn = LedgerTurn(event.turn_id, event.session_id, event.prompt, now)
+            self._turns[event.turn_id] = turn
+        return turn
+
+
+_JOIN_ABOVE = 64
+
+
+def _joined(pieces: list[TurnDelta]) -> list[TurnDelta]:
+    result: list[TurnDelta] = []
+    texts: list[list[str]] = []
+    for piece in pieces:
+        if result and result[-1].kind == piece.kind:
+            texts[-1].append(piece.text)
+        else:
+            result.append(piece)
+            texts.append([piece.text])
+    return [
+        TurnDelta(piece.turn_id, piece.session_id, "".join(text), piece.kind)
+        for piece, text in zip(result, texts, strict=True)
+    ]
