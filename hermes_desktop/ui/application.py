@@ -5,8 +5,8 @@ import logging
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 import qasync
@@ -138,11 +138,19 @@ class LoopWatchdog:
             pause.wait(self._limit_s)
             if since == 0.0 or self._since != since:
                 continue
-            frame = sys._current_frames().get(self._main)  # noqa: SLF001 - the documented way
-            if frame is not None:
-                self._stack = "".join(traceback.format_stack(frame))
+            self._stack = _lines_of(sys._current_frames().get(self._main))  # noqa: SLF001
             while self._since == since:
                 pause.wait(self._limit_s)
+
+
+def _lines_of(frame: FrameType | None) -> str:
+    """The stack without its source text: reading files would take longer than the hold-up."""
+    lines: list[str] = []
+    while frame is not None:
+        code = frame.f_code
+        lines.append(f"  {code.co_filename}:{frame.f_lineno} in {code.co_qualname}")
+        frame = frame.f_back
+    return "\n".join(reversed(lines))
 
 
 class _PreciseTimer(qasync._SimpleTimer):  # noqa: SLF001 - the only place to say how precise

@@ -71,6 +71,11 @@ class NoticeStrip(QWidget):
         """The notice that is shown."""
         return self._notices[-1] if self._notices else None
 
+    @property
+    def goes_by_itself(self) -> bool:
+        """Whether the notice that is shown closes after a while."""
+        return self._expiry.isActive()
+
     def show_notice(self, notice: Notice) -> None:
         """Show a notice; it takes the place of one with the same key."""
         if notice.key:

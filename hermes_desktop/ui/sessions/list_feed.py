@@ -119,12 +119,12 @@ class ListFeed(QObject):
             self._again = True
             return
         self._reading = True
+        self._last_ms = int(self._clock.monotonic() * 1000)
         self._slow_timer.start(SLOW_AFTER_MS)
         self._slots.start(self._deliver(), doing="Reading the session list")
 
     async def _deliver(self) -> None:
         query = self._query
-        self._last_ms = int(self._clock.monotonic() * 1000)
         try:
             page = await self._catalog.page(query)
         except HermesError as error:

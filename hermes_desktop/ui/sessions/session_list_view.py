@@ -11,8 +11,9 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QAction, QContextMenuEvent, QKeyEvent, QKeySequence, QPalette
+from PySide6.QtGui import QAction, QContextMenuEvent, QCursor, QKeyEvent, QKeySequence, QPalette
 from PySide6.QtWidgets import (
+    QAbstractItemDelegate,
     QAbstractItemView,
     QApplication,
     QFrame,
@@ -45,13 +46,13 @@ class SessionListView(QTableView):
         chosen: A session was selected by a person, with its summary.
         confirmed: Enter was pressed on it, or it was clicked twice.
         typed: Text was typed that belongs into the filter.
-        menu_closed: The context menu is closed again; until then rows should stay.
+        released: The context menu or the editor is closed; until then rows should stay.
     """
 
     chosen = Signal(object)
     confirmed = Signal()
     typed = Signal(str)
-    menu_closed = Signal()
+    released = Signal()
 
     def __init__(
         self, model: SessionListModel, theme: Theme, *, name: str, parent: QWidget | None = None
@@ -60,7 +61,7 @@ class SessionListView(QTableView):
         self._model = model
         self._told = ""
         self._applying = False
-        self._menu_open = False
+        self._menu: QMenu | None = None
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.timeout.connect(self._tell_chosen)
@@ -75,7 +76,12 @@ class SessionListView(QTableView):
     @property
     def menu_open(self) -> bool:
         """Whether a context menu stands over a row, which must not move then."""
-        return self._menu_open
+        return self._menu is not None
+
+    @property
+    def is_editing(self) -> bool:
+        """Whether a title is being typed into a row."""
+        return self.state() == QAbstractItemView.State.EditingState
 
     @property
     def selected_session(self) -> SessionSummary | None:
@@ -148,6 +154,11 @@ class SessionListView(QTableView):
             super().keyPressEvent(event)
 
     @override
+    def closeEditor(self, editor: QWidget, hint: QAbstractItemDelegate.EndEditHint) -> None:
+        super().closeEditor(editor, hint)
+        self.released.emit()
+
+    @override
     def currentChanged(
         self,
         current: QModelIndex | QPersistentModelIndex,
@@ -164,6 +175,10 @@ class SessionListView(QTableView):
         index = self.indexAt(event.pos())
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             index = self.currentIndex()
+        self.open_menu_for(index)
+
+    def open_menu_for(self, index: QModelIndex) -> None:
+        """Open the context menu of a row; rows stay where they are until it is closed."""
         summary = self._model.summary_at(index)
         if summary is None:
             return
@@ -176,8 +191,13 @@ class SessionListView(QTableView):
         menu.addActions([rename, copy])
         menu.aboutToHide.connect(self._menu_gone)
         menu.aboutToHide.connect(menu.deleteLater)
-        self._menu_open = True
-        menu.popup(self.viewport().mapToGlobal(self._menu_point(event, index)))
+        self._menu = menu
+        menu.popup(QCursor.pos() if self.underMouse() else self._middle_of(index))
+
+    def close_menu(self) -> None:
+        """Close the context menu, if one is open."""
+        if self._menu is not None:
+            self._menu.close()
 
     def _colour(self) -> None:
         """The delegate draws the selection; the view's own bar of colour must not show."""
@@ -270,12 +290,11 @@ class SessionListView(QTableView):
                 self.setRowHeight(row, wanted)
 
     def _menu_gone(self) -> None:
-        self._menu_open = False
-        self.menu_closed.emit()
+        self._menu = None
+        self.released.emit()
 
-    def _menu_point(self, event: QContextMenuEvent, index: QModelIndex) -> QPoint:
-        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
-        return self.visualRect(index).center() if by_key else event.pos()
+    def _middle_of(self, index: QModelIndex) -> QPoint:
+        return self.viewport().mapToGlobal(self.visualRect(index).center())
 
     @staticmethod
     def _is_typing(event: QKeyEvent) -> bool:

@@ -156,7 +156,7 @@ class SessionPane(QWidget):
             view.confirmed.connect(self.session_confirmed)
             view.clicked.connect(self.session_clicked)
             view.typed.connect(self._type_into_filter)
-            view.menu_closed.connect(self._feed.release)
+            view.released.connect(self._feed.release)
         bridge.sessions_changed.connect(self._refresh)
         bridge.turn_started.connect(self._turn_started)
         bridge.turn_finished.connect(self._turn_finished)
@@ -243,7 +243,7 @@ class SessionPane(QWidget):
             self.new_chat_wanted.emit()
 
     def _refresh(self, _: SessionsChanged) -> None:
-        if self._view.menu_open:
+        if self._view.menu_open or self._view.is_editing:
             self._feed.hold()
         self._feed.refresh()
         self._fold.refresh()
@@ -285,11 +285,11 @@ class SessionPane(QWidget):
         self._model.show_running(frozenset(self._running.values()))
 
     def _open_source_menu(self) -> None:
-        self._fill_source_menu()
         button = self._source_button
-        self._source_menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
+        self.fill_source_menu().popup(button.mapToGlobal(button.rect().bottomLeft()))
 
-    def _fill_source_menu(self) -> None:
+    def fill_source_menu(self) -> QMenu:
+        """Make the menu of sources, with how many sessions each has."""
         self._source_menu.clear()
         group = QActionGroup(self._source_menu)
         total = sum(self._sources.values())
@@ -297,6 +297,7 @@ class SessionPane(QWidget):
         self._source_menu.addSeparator()
         for source, count in sorted(self._sources.items(), key=lambda pair: -pair[1]):
             self._add_source(group, source, source_name(source), count)
+        return self._source_menu
 
     def _add_source(self, group: QActionGroup, source: str | None, name: str, count: int) -> None:
         action = self._source_menu.addAction(f"{name} ({count:,})")

@@ -1,0 +1,230 @@
+"""Filter, sources, the fold, empty states; pages asked for no more often than needed."""
+
+import asyncio
+import time
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton
+
+from hermes_desktop.core.errors import StateUnavailableError
+from hermes_desktop.core.events import Notice, SessionsChanged, TurnFinished, TurnStarted
+from hermes_desktop.ui.sessions.session_list_model import RUNNING_ROLE
+from hermes_desktop.ui.sessions.session_pane import SessionPane
+from tests.fakes.session_pages import NOON, MemoryCatalog, summary
+
+
+class StandingClock:
+    """It is always noon; pacing still works."""
+
+    def time(self) -> float:
+        return NOON + 60
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+@pytest.fixture
+def catalog() -> MemoryCatalog:
+    rows = [summary(n) for n in range(60)]
+    rows += [summary(n, title=None, preview="", message_count=0) for n in range(100, 112)]
+    return MemoryCatalog(rows)
+
+
+@pytest.fixture
+def pane(qtbot, catalog, slots, bridge, theme):
+    pane = SessionPane(catalog, slots, bridge, theme, StandingClock())
+    qtbot.addWidget(pane, before_close_func=SessionPane.close_feeds)
+    pane.resize(320, 640)
+    pane.show()
+    return pane
+
+
+async def until(condition, within_s: float = 5.0) -> None:
+    async with asyncio.timeout(within_s):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def shown(pane: SessionPane, catalog: MemoryCatalog) -> list[str]:
+    """Titles in the list, once every question that was asked is answered."""
+    await asyncio.sleep(0.15)
+    model = pane.view.model()
+    rows = (model.summary_at(model.index(row, 0)) for row in range(model.rowCount()))
+    return [row.title for row in rows if row is not None]
+
+
+@pytest.mark.asyncio
+async def test_lists_what_was_said_and_folds_what_was_not(pane, catalog) -> None:
+    pane.reload()
+    assert len(await shown(pane, catalog)) == 60
+    assert pane.fold.line.text() == "12 sessions without messages"
+    assert all(not query.empty for query in catalog.queries)
+    pane.fold.line.click()
+    await until(lambda: pane.fold.view.model().rowCount() == 12)
+    assert pane.fold.view.isVisible()
+    pane.fold.line.click()
+    assert not pane.fold.view.isVisible()
+
+
+@pytest.mark.asyncio
+async def test_typing_asks_once_after_a_pause(qtbot, pane, catalog) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    catalog.queries.clear()
+    qtbot.keyClicks(pane.filter_field, "session 5")
+    titles = await shown(pane, catalog)
+    assert len(catalog.queries) == 1
+    assert set(titles) == {"Session 5", *(f"Session {n}" for n in range(50, 60))}
+    pane.clear_filter()
+    assert len(await shown(pane, catalog)) == 60
+
+
+@pytest.mark.asyncio
+async def test_nothing_found_offers_the_way_back(qtbot, pane, catalog) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    pane.filter_field.setText("no such thing")
+    await until(lambda: not pane.view.isVisible())
+    texts = {label.text() for label in pane.findChildren(QLabel) if label.isVisible()}
+    assert "No session fits." in texts
+    button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())
+    assert button.text() == "Clear filter"
+    button.click()
+    await until(pane.view.isVisible)
+    assert pane.filter_field.text() == ""
+
+
+@pytest.mark.asyncio
+async def test_an_empty_home_offers_a_new_chat(qtbot, pane, catalog) -> None:
+    catalog.rows.clear()
+    pane.reload()
+    await until(lambda: not pane.view.isVisible())
+    button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())
+    with qtbot.waitSignal(pane.new_chat_wanted):
+        button.click()
+
+
+@pytest.mark.asyncio
+async def test_choosing_in_one_list_frees_the_other(qtbot, pane, catalog) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    chosen: list = []
+    pane.session_chosen.connect(chosen.append)
+    qtbot.keyClick(pane.view, Qt.Key.Key_Down)
+    await until(lambda: len(chosen) == 1)
+    pane.fold.toggle()
+    await until(lambda: pane.fold.view.model().rowCount() == 12)
+    qtbot.keyClick(pane.fold.view, Qt.Key.Key_Down)
+    await until(lambda: len(chosen) == 2)
+    assert pane.view.selected_session is None
+    assert pane.selected_session == chosen[1]
+    assert chosen[1].is_empty
+
+
+@pytest.mark.asyncio
+async def test_a_filter_that_hides_the_open_session_only_hides_it(pane, catalog) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    pane.show_as_open(catalog.rows[7].id)
+    pane.filter_field.setText("session 8")
+    await shown(pane, catalog)
+    assert pane.view.selected_session is None
+    pane.clear_filter()
+    await shown(pane, catalog)
+    assert pane.view.selected_session == catalog.rows[7]
+
+
+@pytest.mark.asyncio
+async def test_many_changes_are_read_at_most_four_times_a_second(pane, catalog, bus) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    await asyncio.sleep(0.3)
+    catalog.queries.clear()
+    began = asyncio.get_running_loop().time()
+    for number in range(100):
+        catalog.change(catalog.rows[3].id, message_count=number)
+        bus.publish(SessionsChanged(frozenset({catalog.rows[3].id})))
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(0.3)
+    passed = asyncio.get_running_loop().time() - began
+    assert 2 <= len(catalog.queries) <= passed * 4 + 1
+    index = pane.view.model().index(pane.view.model().row_of_session(catalog.rows[3].id), 0)
+    assert pane.view.model().summary_at(index).message_count == 99
+
+
+@pytest.mark.asyncio
+async def test_rows_stay_while_a_menu_stands_over_them(pane, catalog, bus, qtbot) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    pane.view.open_menu_for(pane.view.model().index(1, 0))
+    assert pane.view.menu_open
+    catalog.change(catalog.rows[40].id, last_active=NOON + 10)
+    bus.publish(SessionsChanged(reload_all=True))
+    await asyncio.sleep(0.4)
+    assert pane.view.model().row_of_session(catalog.rows[40].id) > 2
+    pane.view.close_menu()
+    await until(lambda: pane.view.model().row_of_session(catalog.rows[40].id) == 1)
+
+
+@pytest.mark.asyncio
+async def test_a_failed_reading_keeps_the_rows_and_tells_once(pane, catalog, bus) -> None:
+    notices: list[Notice] = []
+    bus.subscribe(Notice, notices.append)
+    pane.reload()
+    await shown(pane, catalog)
+    catalog.error = StateUnavailableError("The history cannot be read.", "why", "do this")
+    pane.reload()
+    assert len(await shown(pane, catalog)) == 60
+    assert [notice.title for notice in notices] == ["The history cannot be read."]
+
+
+@pytest.mark.asyncio
+async def test_running_turns_show_a_dot(pane, catalog, bus) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    model, row = pane.view.model(), catalog.rows[2]
+    index = model.index(model.row_of_session(row.id), 0)
+    bus.publish(TurnStarted("t1", "key", row.id, "hello"))
+    assert model.data(index, RUNNING_ROLE) is True
+    bus.publish(TurnFinished("t1", "key", row.id, 7, "done"))
+    assert model.data(index, RUNNING_ROLE) is False
+
+
+@pytest.mark.asyncio
+async def test_renaming_in_place(qtbot, pane, catalog) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    pane.show_as_open(catalog.rows[0].id)
+    pane.rename_selected()
+    editor = pane.view.findChild(QLineEdit)
+    assert editor.text() == "Session 0"
+    editor.selectAll()
+    with qtbot.waitSignal(pane.renamed):
+        qtbot.keyClicks(editor, "A better title")
+        qtbot.keyClick(editor, Qt.Key.Key_Return)
+        await asyncio.sleep(0.05)
+    assert catalog.rows[0].title == "A better title"
+
+
+@pytest.mark.asyncio
+async def test_sources_narrow_the_list(pane, catalog) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    menu = pane.fill_source_menu()
+    texts = [action.text() for action in menu.actions() if action.text()]
+    assert texts[0] == "All sources (72)"
+    telegram = next(action for action in menu.actions() if action.text().startswith("Telegram"))
+    telegram.trigger()
+    titles = await shown(pane, catalog)
+    assert len(titles) == 12
+    assert catalog.queries[-1].source == "telegram"
+
+
+@pytest.mark.asyncio
+async def test_more_rows_come_while_scrolling(pane, catalog) -> None:
+    catalog.rows = [summary(n) for n in range(500)]
+    pane.reload()
+    await until(lambda: pane.view.model().session_count == 200)
+    pane.view.scrollToBottom()
+    await until(lambda: pane.view.model().session_count == 400)

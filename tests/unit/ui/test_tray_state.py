@@ -1,0 +1,55 @@
+"""Which icon, tooltip and status line the tray shows."""
+
+import pytest
+
+from hermes_desktop.core.events import GatewayStatusChanged, Notice
+from hermes_desktop.core.shipped_files import shipped_path
+from hermes_desktop.ui.tray_state import menu_label, tray_face
+
+PROBLEM = Notice("error", "The database cannot be read.", key="db")
+
+
+@pytest.mark.parametrize(
+    ("state", "turns", "icon", "line"),
+    [
+        ("stopped", 0, "tray-stopped", "Gateway stopped"),
+        ("starting", 0, "tray-connecting", "Gateway starting"),
+        ("running", 0, "tray-running", "Gateway running"),
+        ("working", 1, "tray-working", "Working on 1 reply"),
+        ("working", 3, "tray-working", "Working on 3 replies"),
+        ("stopping", 0, "tray-connecting", "Gateway stopping"),
+    ],
+)
+def test_each_state_has_its_face(state, turns, icon, line) -> None:
+    face = tray_face(GatewayStatusChanged(state, running_turns=turns))
+    assert (face.icon, face.status_line) == (icon, line)
+    assert face.tooltip.lower() == f"hermes: {line}".lower()
+    assert shipped_path("icons", f"{face.icon}.svg").is_file()
+
+
+@pytest.mark.parametrize("state", ["running", "working", "stopped"])
+def test_an_error_needs_a_person_whatever_the_gateway_does(state) -> None:
+    face = tray_face(GatewayStatusChanged(state), PROBLEM)
+    assert face.icon == "tray-attention"
+    assert face.status_line == PROBLEM.title
+    assert PROBLEM.title in face.tooltip
+
+
+def test_shapes_differ_not_only_colours() -> None:
+    names = ("running", "working", "attention", "stopped", "connecting")
+    drawings = {shipped_path("icons", f"tray-{name}.svg").read_text() for name in names}
+    assert len(drawings) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Trip & plan", "Trip && plan"),
+        ("two\nlines", "two lines"),
+        ("", "Untitled session"),
+        (None, "Untitled session"),
+        ("x" * 100, "x" * 47 + "…"),
+    ],
+)
+def test_titles_in_the_menu(text, label) -> None:
+    assert menu_label(text or "") == label
