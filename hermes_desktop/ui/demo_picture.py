@@ -8,7 +8,7 @@ from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.services.assembly import DesktopServices
 from hermes_desktop.services.demo_home import DEMO_PROMPT, DEMO_SESSION_TITLE
 from hermes_desktop.services.live_catalog import ListQuery
-from hermes_desktop.ui.main_window import MainWindow
+from hermes_desktop.ui.main_window import FIRST_SIZE, MainWindow
 
 REPLY_WITHIN_S = 60.0
 _SETTLE_S = 0.8
@@ -24,6 +24,7 @@ async def take_demo_picture(services: DesktopServices, window: MainWindow, file:
     if not page.rows:
         raise NotFoundError("The demonstration lacks its session.", DEMO_SESSION_TITLE)
     session = page.rows[0]
+    window.resize(FIRST_SIZE)  # screens that are drawn into memory are small
     await window.show_session(session.id)
     services.chat.confirm_resume(session)
     finished = await _reply(services, session.id)

@@ -121,6 +121,7 @@ class MainWindow(QMainWindow):
         self._status.show_status(self._services.gateway.status)
         self._pane.reload()
         self._slots.start(self._tell_model(), doing=self.tr("Reading the settings"))
+        self._page.focus_composer()
 
     def come_forward(self) -> None:
         """Show the window above others, from the tray, minimised or from behind."""
@@ -170,6 +171,7 @@ class MainWindow(QMainWindow):
         self._ending = True
         self._memory.save(self, None if self._narrow else self._splitter)
         self._pane.close_feeds()
+        self._page.close_workers()
         self.hide()
 
     @override
@@ -319,9 +321,11 @@ class MainWindow(QMainWindow):
         self._page.focus_composer()
 
     def _rename(self) -> None:
-        self._page_on_top = False
-        self._show_sides()
-        self._pane.rename_selected()
+        """In the list where the session stands there, else in the head of the page."""
+        if self._pane.isVisible() and self._pane.selected_session is not None:
+            self._pane.rename_selected()
+        else:
+            self._page.header.begin_rename()
 
     def _refresh(self) -> None:
         self._services.watch.look_now()

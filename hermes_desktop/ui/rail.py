@@ -25,6 +25,7 @@ class RailButton(QToolButton):
         self.setAccessibleName(words)
         self.setToolTip(words)
         self.setFixedSize(QSize(_BUTTON, _BUTTON))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         theme.changed.connect(self.update)
 
     @override
