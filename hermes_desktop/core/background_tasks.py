@@ -6,13 +6,13 @@ and replaced.
 """
 
 import asyncio
-import contextlib
 import contextvars
 import logging
 import queue
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,16 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_Job = tuple["Future[Any]", contextvars.Context, Callable[[], Any]]
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """One queued call. The last two are read and written under the workers' lock."""
+
+    call: Callable[[], Any]
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    future: "Future[Any]" = field(default_factory=Future)
+    over: bool = False
+    given_up: bool = False
 
 
 class TaskSet:
@@ -86,15 +95,7 @@ class WorkerThreads:
         Raises:
             RuntimeError: The workers are closed.
         """
-        future: Future[T] = Future()
-        context = contextvars.copy_context()
-        with self._lock:
-            if self._closed:
-                raise RuntimeError(f"{self.name} is closed")
-            self._jobs.put((future, context, lambda: call(*args, **kwargs)))
-            self._backlog += 1
-            self._start_thread_if_needed()
-        return future
+        return self._queue(lambda: call(*args, **kwargs)).future
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Await a blocking call. Cancelling the await does not stop the call itself."""
@@ -108,13 +109,19 @@ class WorkerThreads:
         Raises:
             TimeoutError: The call did not end in time.
         """
-        future = self.submit(call)
+        job = self._queue(call)
+        result: asyncio.Future[T] = asyncio.wrap_future(job.future)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
-        except TimeoutError:
-            if not future.cancel():
-                self._abandon_one()
+            ended, _ = await asyncio.wait({result}, timeout=seconds)
+        except asyncio.CancelledError:
+            result.cancel()
             raise
+        if ended:
+            return result.result()
+        result.cancel()
+        if not job.future.cancel():
+            self._give_up(job)
+        raise TimeoutError(f"{self.name} did not answer within {seconds:g} s")
 
     def close(self) -> None:
         """Take no more calls; threads end after what is queued. Never waits."""
@@ -125,11 +132,24 @@ class WorkerThreads:
             for _ in range(self._threads):
                 self._jobs.put(None)
 
-    def _abandon_one(self) -> None:
+    def _queue(self, call: Callable[[], Any]) -> _Job:
+        job = _Job(call)
         with self._lock:
+            if self._closed:
+                raise RuntimeError(f"{self.name} is closed")
+            self._jobs.put(job)
+            self._backlog += 1
+            self._start_thread_if_needed()
+        return job
+
+    def _give_up(self, job: _Job) -> None:
+        """Count the thread of a running job no more; it ends by itself when the call does."""
+        with self._lock:
+            if job.over:
+                return
+            job.given_up = True
             self._threads -= 1
-            if not self._closed:
-                self._start_thread_if_needed()
+            self._start_thread_if_needed()
 
     def _start_thread_if_needed(self) -> None:
         if self._backlog <= self._idle or self._threads >= self._size:
@@ -144,25 +164,31 @@ class WorkerThreads:
         while True:
             job = self._jobs.get()
             if job is None:
+                with self._lock:
+                    self._idle -= 1
+                    self._threads -= 1
                 return
             with self._lock:
                 self._idle -= 1
                 self._backlog -= 1
             _run_job(job)
-            del job  # else the last result lives until the next call
             with self._lock:
+                job.over = True
+                if job.given_up:
+                    return
                 self._idle += 1
+            del job  # else the last result lives until the next call
 
 
 def _run_job(job: _Job) -> None:
-    future, context, call = job
-    if not future.set_running_or_notify_cancel():
+    if not job.future.set_running_or_notify_cancel():
         return
     try:
-        result = context.run(call)
+        result = job.context.run(job.call)
+    except StopIteration as error:
+        # asyncio refuses to carry this one; whoever awaits would wait for ever.
+        job.future.set_exception(RuntimeError(f"The call raised {error!r}"))
     except BaseException as error:  # noqa: BLE001 - handed to whoever awaits it
-        with contextlib.suppress(Exception):
-            future.set_exception(error)
+        job.future.set_exception(error)
     else:
-        with contextlib.suppress(Exception):
-            future.set_result(result)
+        job.future.set_result(result)

@@ -7,6 +7,7 @@ subscribed, and must not block. A subscriber that raises is logged and hurts nob
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hermes_desktop.core.events import Event
@@ -16,31 +17,44 @@ log = logging.getLogger(__name__)
 E = TypeVar("E", bound=Event)
 
 
+@dataclass(slots=True, eq=False)
+class _Subscription:
+    """Compared by identity: the same function may subscribe twice."""
+
+    subscriber: Callable[[Any], None]
+    active: bool = True
+
+
 class EventBus:
     """Delivers each event to those who asked for its class."""
 
     def __init__(self) -> None:
-        self._subscribers: dict[type, list[Callable[[Any], None]]] = {}
+        self._subscriptions: dict[type, list[_Subscription]] = {}
 
     def subscribe(self, kind: type[E], subscriber: Callable[[E], None]) -> Callable[[], None]:
         """Call ``subscriber`` for each event of exactly this class.
 
         Returns:
-            A function that ends the subscription; calling it twice is harmless.
+            A function that ends the subscription, also for an event that is being delivered;
+            calling it twice is harmless.
         """
-        entry = self._subscribers.setdefault(kind, [])
-        entry.append(subscriber)
+        subscriptions = self._subscriptions.setdefault(kind, [])
+        subscription = _Subscription(subscriber)
+        subscriptions.append(subscription)
 
         def unsubscribe() -> None:
-            if subscriber in entry:
-                entry.remove(subscriber)
+            if subscription.active:
+                subscription.active = False
+                subscriptions.remove(subscription)
 
         return unsubscribe
 
     def publish(self, event: Event) -> None:
         """Hand an event to its subscribers, now, on this thread."""
-        for subscriber in tuple(self._subscribers.get(type(event), ())):
+        for subscription in tuple(self._subscriptions.get(type(event), ())):
+            if not subscription.active:
+                continue
             try:
-                subscriber(event)
+                subscription.subscriber(event)
             except Exception:  # one bad listener must not silence the others
                 log.exception("A subscriber of %s failed", type(event).__name__)

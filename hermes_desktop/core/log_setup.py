@@ -16,19 +16,23 @@ _PATTERNS = (
     re.compile(r"\b(glpat-[A-Za-z0-9]{2})[A-Za-z0-9_-]{8,}"),
     re.compile(r"(?i)\b(bearer\s+[A-Za-z0-9_-]{2})[A-Za-z0-9._~+/=-]{6,}"),
     re.compile(r"\b(\d{6,}:[A-Za-z0-9_-]{4})[A-Za-z0-9_-]{20,}"),
+    re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)"),
 )
+_SHORTEST = 6
 
 
 class SecretRedactor:
     """Removes secrets from text: those of known shapes, and those it was told."""
 
     def __init__(self) -> None:
-        self._values: set[str] = set()
+        # Replaced, never changed: log records are cleaned on other threads.
+        self._values: tuple[str, ...] = ()
 
     def learn(self, value: str | None) -> None:
         """Remove this very value from now on (values under 6 characters would hit plain words)."""
-        if value and len(value) >= 6:  # noqa: PLR2004
-            self._values.add(value)
+        if value and len(value) >= _SHORTEST and value not in self._values:
+            # The longest first: one secret may be the beginning of another.
+            self._values = tuple(sorted((*self._values, value), key=len, reverse=True))
 
     def clean(self, text: str) -> str:
         """The text with each secret cut down to a mark."""
@@ -60,7 +64,18 @@ class RecentLines(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(self.format(record))
+        try:
+            self.lines.append(self.format(record))
+        except Exception:  # noqa: BLE001 - a bad record must not stop what it tells about
+            self.handleError(record)
+
+
+class LogFile(logging.handlers.RotatingFileHandler):
+    """Our log on the disk. What cannot be written there is left out; the work goes on."""
+
+    @override
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Say nothing: the ring has the line, and standard error belongs to the person."""
 
 
 def set_up_logging(
@@ -85,9 +100,7 @@ def set_up_logging(
         try:
             log_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handlers.append(
-                logging.handlers.RotatingFileHandler(
-                    log_file, maxBytes=2_000_000, backupCount=4, encoding="utf-8", delay=True
-                )
+                LogFile(log_file, maxBytes=2_000_000, backupCount=4, encoding="utf-8", delay=True)
             )
         except OSError as error:
             ring.lines.append(f"No log file: {error}")

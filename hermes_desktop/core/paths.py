@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hermes_desktop.core.errors import NotFoundError, UsageError
 
-_PROFILE_NAME = re.compile(r"^[a-z0-9][a-z0-9_-]{0,63}$")
+_PROFILE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RESERVED = frozenset({"hermes", "default", "test", "tmp", "root", "sudo"})
 
 
@@ -83,8 +83,8 @@ def default_root(environ: Mapping[str, str], platform: str = sys.platform) -> Pa
     if platform == "win32":
         local = environ.get("LOCALAPPDATA", "").strip()
         return (Path(local) if local else Path.home() / "AppData" / "Local") / "hermes"
-    home = environ.get("HOME", "").strip()
-    return (Path(home) if home else Path.home()) / ".hermes"
+    home = environ.get("HOME", "")
+    return (Path(home) if home.strip() else Path.home()) / ".hermes"
 
 
 def resolve_paths(environ: Mapping[str, str], profile: str | None = None) -> HermesPaths:
@@ -96,7 +96,7 @@ def resolve_paths(environ: Mapping[str, str], profile: str | None = None) -> Her
 
     Raises:
         UsageError: The profile's name cannot be one.
-        NotFoundError: The profile named with ``--profile`` has no folder.
+        NotFoundError: The profile that is named there has no folder.
     """
     default = default_root(environ)
     named = environ.get("HERMES_HOME", "").strip()
@@ -105,10 +105,12 @@ def resolve_paths(environ: Mapping[str, str], profile: str | None = None) -> Her
     if profile is not None:
         return _profile_paths(root, profile)
     if home.parent.name == "profiles" and home != root:
+        if not home.is_dir():
+            raise _no_such_profile(home, "HERMES_HOME names it.")
         return HermesPaths(home, root, _profile_of(home, root))
     active = _active_profile(root, environ)
     if active:
-        return _profile_paths(root, active)
+        return _profile_paths(root, active, origin=f"It is named in {root / 'active_profile'}.")
     return HermesPaths(home, root, _profile_of(home, root))
 
 
@@ -121,7 +123,7 @@ def _root_of(home: Path, default: Path) -> Path:
 def _profile_of(home: Path, root: Path) -> str:
     if home == root:
         return "default"
-    if home.parent == root / "profiles" and _PROFILE_NAME.match(home.name):
+    if home.parent == root / "profiles" and _PROFILE_NAME.fullmatch(home.name):
         return home.name
     return "custom"
 
@@ -136,23 +138,29 @@ def _active_profile(root: Path, environ: Mapping[str, str]) -> str | None:
     return name if name and name != "default" else None
 
 
-def _profile_paths(root: Path, name: str) -> HermesPaths:
+def _profile_paths(root: Path, name: str, *, origin: str = "") -> HermesPaths:
     if name == "default":
         return HermesPaths(root, root)
-    if not _PROFILE_NAME.match(name) or name in _RESERVED:
+    if not _PROFILE_NAME.fullmatch(name) or name in _RESERVED:
+        rule = "Names have lower-case letters, digits, - and _, at most 64, and some are reserved."
         raise UsageError(
             f"“{name}” cannot be the name of a profile.",
-            "Names have lower-case letters, digits, - and _, at most 64, and some are reserved.",
+            f"{rule} {origin}".rstrip(),
             "Give the name of a profile that `hermes profile list` shows.",
         )
     home = root / "profiles" / name
     if not home.is_dir():
-        raise NotFoundError(
-            f"There is no profile “{name}”.",
-            f"The folder {home} does not exist.",
-            "Check the name, or create the profile with `hermes profile create`.",
-        )
+        raise _no_such_profile(home, origin)
     return HermesPaths(home, root, name)
+
+
+def _no_such_profile(home: Path, origin: str) -> NotFoundError:
+    """The folder is not made: a profile that was deleted must not come back empty."""
+    return NotFoundError(
+        f"There is no profile “{home.name}”.",
+        f"The folder {home} does not exist. {origin}".rstrip(),
+        "Check the name, or create the profile with `hermes profile create`.",
+    )
 
 
 def runtime_dir(environ: Mapping[str, str] | None = None) -> Path:

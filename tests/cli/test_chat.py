@@ -150,7 +150,7 @@ def test_resume_by_id_title_and_beginning(
 
     assert len(rows(configured)) == 1
     asked = [message["content"] for message in server.requests[0].messages]
-    assert asked[1:] == ["What is a fig?", "And a date?"]
+    assert "\n\n".join(asked[1:]) == "What is a fig?\n\nAnd a date?"
     assert db.message_count("20260101_100000_aaaaaa") == 7
 
 
