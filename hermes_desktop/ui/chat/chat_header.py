@@ -10,7 +10,6 @@ from PySide6.QtGui import (
     QKeyEvent,
     QPainter,
     QPaintEvent,
-    QPalette,
 )
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -27,6 +26,7 @@ from typing_extensions import override
 
 from hermes_desktop.ui.resource_files import icon, icon_size
 from hermes_desktop.ui.theme import RADIUS_BUTTON, Theme
+from hermes_desktop.ui.transcript.look import tint
 
 ChatState = Literal["", "live", "working", "queued"]
 _WORDS: dict[ChatState, str] = {
@@ -209,8 +209,8 @@ class ChatHeader(QWidget):
     def _dress(self) -> None:
         colours = self._theme.palette
         self.back.setIcon(icon("back", colours))
-        _tint(self.facts, colours.secondary_text)
-        _tint(self.state, colours.ok if self._state == "live" else colours.accent)
+        tint(self.facts, colours.secondary_text)
+        tint(self.state, colours.ok if self._state == "live" else colours.accent)
         self.title.update()
 
     @override
@@ -220,9 +220,3 @@ class ChatHeader(QWidget):
         painter.fillRect(self.rect(), QColor(colours.base))
         painter.fillRect(0, self.height() - 1, self.width(), 1, QColor(colours.separator))
         painter.end()
-
-
-def _tint(label: QLabel, colour: str) -> None:
-    palette = label.palette()
-    palette.setColor(QPalette.ColorRole.WindowText, QColor(colour))
-    label.setPalette(palette)

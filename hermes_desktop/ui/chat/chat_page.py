@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QMargins, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -208,8 +208,8 @@ class ChatPage(QWidget):
         state: ChatState = ""
         if busy:
             state = "working" if busy == "running" else "queued"
-        elif summary is not None and is_live(summary, self._clock.time()):
-            state = "live"
+        elif summary is not None and not self._ledger.seen & shown.ids:
+            state = "live" if is_live(summary, self._clock.time()) else ""
         self.header.set_state(state)
 
     async def _look_at_settings(self) -> None:
@@ -432,6 +432,8 @@ class ChatPage(QWidget):
     def _arrange(self) -> None:
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
+        self.setBackgroundRole(QPalette.ColorRole.Base)
+        self.setAutoFillBackground(True)
         column = QVBoxLayout(self)
         column.setContentsMargins(QMargins())
         column.setSpacing(0)

@@ -18,12 +18,16 @@ from hermes_desktop.ui.chat.message_input import MessageInput
 from hermes_desktop.ui.resource_files import icon_size, tinted_icon
 from hermes_desktop.ui.theme import RADIUS_BLOCK, Theme
 from hermes_desktop.ui.transcript.column import MAX_WIDTH, SIDE
+from hermes_desktop.ui.transcript.look import tint
 
 _MODEL_HELP = (
     "Hermes reads the same config.yaml as the hermes command. Run “hermes model” in a terminal and"
     " choose a provider and a model, or set model.default, model.base_url and the provider's key"
     " yourself. Then choose “Check again”."
 )
+
+_SCROLL_BAR = 12
+"""Width of the transcript's bar: the field stands exactly below the messages."""
 
 
 class _Frame(QWidget):
@@ -126,7 +130,6 @@ class Composer(QWidget):
         self._arrange()
         self._connect()
         self._dress()
-        self._update()
 
     # ------------------------------------------------------------------------------ content
     @property
@@ -197,6 +200,9 @@ class Composer(QWidget):
         self.field.setEnabled(usable)
         self._frame.setEnabled(usable)
         self.send_button.setEnabled(usable and not self._locked and bool(self.text.strip()))
+        colours = self._theme.palette
+        colour = colours.accent if self.send_button.isEnabled() else colours.disabled_text
+        self.send_button.setIcon(tinted_icon("send", colour))
         self.stop_button.setVisible(self._running)
         words = self.tr("Write a message…")
         if not usable:
@@ -222,7 +228,7 @@ class Composer(QWidget):
         inner.setContentsMargins(QMargins())
         holder.setMaximumWidth(MAX_WIDTH)
         outer = QHBoxLayout(self)
-        outer.setContentsMargins(QMargins(SIDE, 8, SIDE, 14))
+        outer.setContentsMargins(QMargins(SIDE, 8, SIDE + _SCROLL_BAR, 14))
         outer.addStretch(1)
         outer.addWidget(holder, 1000)
         outer.addStretch(1)
@@ -248,11 +254,8 @@ class Composer(QWidget):
 
     def _dress(self) -> None:
         colours = self._theme.palette
-        self.send_button.setIcon(tinted_icon("send", colours.accent))
+        self._update()
         self.stop_button.setIcon(tinted_icon("stop", colours.text))
-        palette = self.note.palette()
-        palette.setColor(palette.ColorRole.WindowText, QColor(colours.secondary_text))
-        self.note.setPalette(palette)
-        self.reason.words.setPalette(palette)
-        self.reason.help.setPalette(palette)
+        for label in (self.note, self.reason.words, self.reason.help):
+            tint(label, colours.secondary_text)
         self._frame.update()

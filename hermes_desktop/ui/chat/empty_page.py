@@ -1,16 +1,16 @@
 """What the page says when there is no conversation to show."""
 
 from PySide6.QtCore import QMargins, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.resource_files import pixmap
 from hermes_desktop.ui.theme import Theme
-from hermes_desktop.ui.transcript.look import scaled
+from hermes_desktop.ui.transcript.look import scaled, tint
 
 _MARK = 44
-_WIDTH = 420
+_WIDTH = 380
 
 
 class EmptyPage(QWidget):
@@ -23,17 +23,22 @@ class EmptyPage(QWidget):
         self.title = QLabel(self)
         self.words = QLabel(self)
         self.caption = QLabel(self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(QMargins(24, 24, 24, 24))
+        holder = QWidget(self)
+        holder.setFixedWidth(_WIDTH)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(QMargins())
+        row.addStretch(1)
+        row.addWidget(holder)
+        row.addStretch(1)
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(QMargins(16, 24, 16, 24))
         column.setSpacing(8)
         column.addStretch(2)
         for label in (self.mark, self.title, self.words, self.caption):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
             label.setWordWrap(label is not self.mark)
-            label.setMinimumWidth(min(_WIDTH, 280))
-            label.setMaximumWidth(_WIDTH)
-            column.addWidget(label, 0, Qt.AlignmentFlag.AlignHCenter)
+            column.addWidget(label)
         column.addStretch(3)
         self.title.setFont(scaled(self.font(), 1.25, weight=QFont.Weight.DemiBold))
         theme.changed.connect(self._dress)
@@ -55,8 +60,6 @@ class EmptyPage(QWidget):
         colours = self._theme.palette
         ratio = self.devicePixelRatioF()
         self.mark.setPixmap(pixmap("mark", colours.accent, _MARK, ratio))
-        palette = self.caption.palette()
-        palette.setColor(QPalette.ColorRole.WindowText, QColor(colours.secondary_text))
-        self.caption.setPalette(palette)
-        self.words.setPalette(palette)
+        tint(self.words, colours.secondary_text)
+        tint(self.caption, colours.secondary_text)
         self.update()

@@ -32,6 +32,8 @@ class TurnLedger:
 
     def __init__(self) -> None:
         self._turns: dict[str, LedgerTurn] = {}
+        self.seen: set[str] = set()
+        """Sessions that had a turn here: their activity is ours."""
 
     def queued(self, event: TurnQueued, now: float) -> LedgerTurn:
         """A message waits."""
@@ -41,6 +43,7 @@ class TurnLedger:
         """A reply is being written."""
         turn = self._open(event, now)
         turn.state = "running"
+        self.seen.add(event.session_id)
         turn.started_at = now
         turn.session_id = event.session_id
         return turn
@@ -62,6 +65,7 @@ class TurnLedger:
         turn.state = "finished"
         turn.finished = event
         turn.session_id = event.session_id
+        self.seen.add(event.session_id)
         if event.outcome != "failed":
             del self._turns[event.turn_id]
         return turn

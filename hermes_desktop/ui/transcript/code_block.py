@@ -1,7 +1,9 @@
 """Code: fixed font, name of the language, copy button, horizontal scroll, colours when idle."""
 
 import itertools
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from PySide6.QtCore import QMargins, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -20,6 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QToolButton, QWidget
 from typing_extensions import override
 
+from hermes_desktop.ui.scroll_bars import scroll_bar_sheet
 from hermes_desktop.ui.theme import RADIUS_BLOCK
 from hermes_desktop.ui.transcript.blocks import CodeBlock
 from hermes_desktop.ui.transcript.fitted import Fitted
@@ -55,6 +58,8 @@ class CodeText(QPlainTextEdit):
         self.document().setDefaultTextOption(option)
         self.document().setDocumentMargin(0)
         self.setFont(look.code_font)
+        ground = replace(look.palette, base=look.palette.code_background)
+        self.horizontalScrollBar().setStyleSheet(scroll_bar_sheet(ground))
         self.setTabStopDistance(QFontMetricsF(look.code_font).horizontalAdvance(" ") * 4)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setTextInteractionFlags(
@@ -82,8 +87,9 @@ class CodeText(QPlainTextEdit):
 
     def height_for(self, width: int, widest: float) -> int:
         """Height in pixels of all lines, and of the scroll bar if the widest one needs it."""
-        lines = self.document().blockCount()
-        height = round(QFontMetricsF(self.font()).lineSpacing() * lines + 1)
+        layout = self.document().documentLayout()
+        line = layout.blockBoundingRect(self.document().firstBlock()).height()
+        height = math.ceil(line * self.document().blockCount()) + 1
         if widest + 2 > width:
             height += self.horizontalScrollBar().sizeHint().height()
         return height

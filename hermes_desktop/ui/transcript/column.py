@@ -80,13 +80,14 @@ class Column(QWidget):
                 item.widget.hide()
                 item.widget.deleteLater()
         known = {id(item.widget) for item in self.items}
+        width = self.column_width
         self.items = items
         self._by_key = {item.key: item for item in items}
         for item in items:
             if id(item.widget) not in known:
                 item.widget.setParent(self)
                 item.widget.height_changed.connect(self._grown)
-            if item.fitted_width == 0:
+            if id(item.widget) not in known and item.fitted_width != width:
                 self._fit(item)
         self._place()
         for item in items:

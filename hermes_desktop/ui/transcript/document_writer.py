@@ -8,6 +8,7 @@ from PySide6.QtGui import (
     QBrush,
     QColor,
     QFont,
+    QFontMetricsF,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -30,7 +31,8 @@ LIST_STEP = 22.0
 _PARAGRAPH_GAP = 8.0
 _TIGHT_GAP = 3.0
 _HEADING_GAP = 14.0
-_LINE_HEIGHT = 128.0
+_LEADING = 0.24
+"""Between lines, as a share of their height."""
 _HEADING_SIZES = (1.3, 1.18, 1.08, 1.0, 1.0, 1.0)
 _LINE_SEPARATOR = "\u2028"
 _ALIGN = {
@@ -55,6 +57,7 @@ class DocumentWriter:
         self._colour = QColor(colour)
         self._lists: dict[int, tuple[QTextList, int]] = {}
         self._empty = True
+        self._leading = round(QFontMetricsF(look.text_font).height() * _LEADING)
         document.setUndoRedoEnabled(False)
         document.setDocumentMargin(0)
         document.setIndentWidth(LIST_STEP)
@@ -153,12 +156,7 @@ class DocumentWriter:
         layout = QTextListFormat()
         layout.setIndent(max(block.indent, 1))
         if block.item.number is None:
-            styles = (
-                QTextListFormat.Style.ListDisc,
-                QTextListFormat.Style.ListCircle,
-                QTextListFormat.Style.ListSquare,
-            )
-            layout.setStyle(styles[min(block.indent, 3) - 1])
+            layout.setStyle(QTextListFormat.Style.ListDisc)
         else:
             layout.setStyle(QTextListFormat.Style.ListDecimal)
             layout.setStart(block.item.number)
@@ -169,7 +167,7 @@ class DocumentWriter:
         gap = _PARAGRAPH_GAP
         if isinstance(block, TextBlock):
             layout.setLineHeight(
-                _LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
+                self._leading, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value
             )
             gap = _TIGHT_GAP if block.tight else _PARAGRAPH_GAP
             if block.heading:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.theme import RADIUS_BUTTON
+from hermes_desktop.ui.theme import RADIUS_BUTTON, Palette
 from hermes_desktop.ui.transcript.fitted import Fitted, Stack
 from hermes_desktop.ui.transcript.look import Look, scaled, tint
 
@@ -180,22 +180,48 @@ class Fold(Stack):
 
 
 class LabelRow(Fitted):
-    """Plain words over the whole width."""
+    """Plain words over the whole width.
 
-    def __init__(self, text: str, font: QFont, colour: str, parent: QWidget | None = None) -> None:
+    Args:
+        text: The words.
+        font: Their font.
+        colour: Picks their colour from a palette.
+        look: Whose palette.
+        parent: The parent widget.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        font: QFont,
+        colour: Callable[[Palette], str],
+        look: Look,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._colour = colour
         self.label = QLabel(text, self)
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setWordWrap(True)
         self.label.setFont(font)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        tint(self.label, colour)
+        self.restyle(look)
+
+    def restyle(self, look: Look) -> None:
+        """Take other colours."""
+        self.look = look
+        tint(self.label, self._colour(look.palette))
 
     @override
     def fit(self, width: int) -> int:
         height = max(self.label.heightForWidth(width), self.label.minimumSizeHint().height())
         self.label.setGeometry(0, 0, width, height)
         return height
+
+
+def caption(text: str, look: Look) -> LabelRow:
+    """Small words in the secondary colour."""
+    return LabelRow(text, look.caption_font, lambda palette: palette.secondary_text, look)
 
 
 class ActionRow(Fitted):

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.ui.transcript.fitted import Fitted
-from hermes_desktop.ui.transcript.fold import LabelRow
+from hermes_desktop.ui.transcript.fold import caption
 from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.markdown_stream import MarkdownStream
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
@@ -90,7 +90,4 @@ class LiveReply(MessageWidget):
             self.add(event.reply, "text")
         self.end_stream()
         if event.outcome == "stopped":
-            colours = self.look.palette
-            self.add_row(
-                LabelRow("Stopped.", self.look.caption_font, colours.secondary_text), gap=4
-            )
+            self.add_row(caption("Stopped.", self.look), gap=4)

@@ -8,7 +8,7 @@ from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.fitted import Fitted
-from hermes_desktop.ui.transcript.fold import LabelRow
+from hermes_desktop.ui.transcript.fold import LabelRow, caption
 from hermes_desktop.ui.transcript.live_reply import LiveReply
 from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
@@ -60,10 +60,7 @@ class LiveTurns:
     def queue(self, turn_id: str, prompt: str, *, floor_id: int, now: float) -> LiveTurn:
         """Show a prompt that waits for its turn."""
         turn = self._add(turn_id, prompt, floor_id, now)
-        colours = self.look.palette
-        turn.waiting = LabelRow(
-            "Waits for the reply before it.", self.look.caption_font, colours.secondary_text
-        )
+        turn.waiting = caption("Waits for the reply before it.", self.look)
         return turn
 
     def begin(self, turn_id: str, prompt: str, *, floor_id: int, now: float) -> LiveTurn:

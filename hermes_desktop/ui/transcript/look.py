@@ -8,8 +8,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 from hermes_desktop.ui.theme import Palette, fixed_font
 from hermes_desktop.ui.transcript.highlight import TokenKind
 
+CODE = 0.95
+"""Size of code, as a share of the text's."""
+
 SMALL = 0.9
-"""Size of captions and code, as a share of the text's."""
+"""Size of captions, as a share of the text's."""
 
 _LIGHT_CODE: dict[TokenKind, str] = {
     "keyword": "#7a3e9d",
@@ -46,7 +49,7 @@ class Look:
     def of(cls, palette: Palette) -> "Look":
         """The look of a palette with the application's fonts."""
         text = QFont(QApplication.font())
-        return cls(palette, text, scaled(fixed_font(text), SMALL), scaled(text, SMALL))
+        return cls(palette, text, scaled(fixed_font(text), CODE), scaled(text, SMALL))
 
     def code_colour(self, kind: TokenKind) -> QColor:
         """The colour of one kind of token."""
@@ -68,6 +71,8 @@ def scaled(font: QFont, share: float, *, weight: QFont.Weight | None = None) -> 
 def tint(widget: QWidget, colour: str) -> None:
     """Give a widget's own text a colour."""
     palette = widget.palette()
-    for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.ButtonText):
+    # Which role draws a label's text depends on the background role of what it stands on.
+    roles = QPalette.ColorRole
+    for role in (roles.WindowText, roles.ButtonText, roles.Text):
         palette.setColor(role, QColor(colour))
     widget.setPalette(palette)

@@ -29,6 +29,7 @@ MAX_PARAGRAPH = 6_000
 MAX_TABLE_ROWS = 60
 MAX_TABLE_COLUMNS = 40
 _MAX_NESTING = 24
+_WRAPPED_LINE = 60
 _MANY_BRACKETS = 600
 _DEEP_LINE = re.compile(r"^(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){12}", re.MULTILINE)
 _SAFE_LINK = re.compile(r"^(?:https?://|mailto:)[^\s\x00-\x1f]+$", re.IGNORECASE)
@@ -234,8 +235,12 @@ def spans_of(children: Sequence[Token]) -> tuple[Span, ...]:
     spans: list[Span] = []
     look = Span("")
     links: list[str] = []
+    length = 0
     for token in children:
-        if token.type in {"strong_open", "strong_close"}:
+        if token.type == "softbreak":
+            # A short line was broken on purpose (a poem, an address), a long one by some wrapper.
+            _add(spans, replace(look, text=" " if length >= _WRAPPED_LINE else "\n"))
+        elif token.type in {"strong_open", "strong_close"}:
             look = replace(look, bold=token.nesting == 1)
         elif token.type in {"em_open", "em_close"}:
             look = replace(look, italic=token.nesting == 1)
@@ -251,11 +256,12 @@ def spans_of(children: Sequence[Token]) -> tuple[Span, ...]:
             look = replace(look, link="")
         else:
             _add(spans, _leaf(token, look))
+        length = 0 if token.type in {"softbreak", "hardbreak"} else length + len(token.content)
     return tuple(spans)
 
 
 def _leaf(token: Token, look: Span) -> Span:
-    if token.type in {"softbreak", "hardbreak"}:
+    if token.type == "hardbreak":
         return replace(look, text="\n")
     if token.type == "code_inline":
         return replace(look, text=visible(token.content), code=True)

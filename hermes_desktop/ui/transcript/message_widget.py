@@ -17,7 +17,7 @@ from hermes_desktop.ui.transcript.body import Body, Segment
 from hermes_desktop.ui.transcript.code_block import CodeSegment
 from hermes_desktop.ui.transcript.entries import MessageEntry, local_time
 from hermes_desktop.ui.transcript.fitted import Fitted, Stack
-from hermes_desktop.ui.transcript.fold import ActionRow, Fold, FoldWords, LabelRow
+from hermes_desktop.ui.transcript.fold import ActionRow, Fold, FoldWords, LabelRow, caption
 from hermes_desktop.ui.transcript.look import Look, scaled, tint
 from hermes_desktop.ui.transcript.markdown_blocks import parse_plain
 from hermes_desktop.ui.transcript.markdown_stream import StreamUpdate
@@ -167,8 +167,7 @@ class MessageWidget(Stack):
         self._main.setVisible(bool(parsed.blocks))
         if entry.images:
             words = "1 picture" if entry.images == 1 else f"{entry.images} pictures"
-            colour = self.look.palette.secondary_text
-            self.add_row(LabelRow(f"[{words}]", self.look.caption_font, colour), gap=_GAP)
+            self.add_row(caption(f"[{words}]", self.look), gap=_GAP)
         self._offer_more()
         yield from self._add_folds(entry)
 
@@ -288,6 +287,9 @@ class MessageWidget(Stack):
         """Draw everything with other colours."""
         self.look = look
         self._header.restyle(look)
+        for row in self.rows:
+            if isinstance(row, LabelRow):
+                row.restyle(look)
         self.body.restyle(look, self._colour())
         if self._block is not None:
             self._block.colour = look.palette.user_block

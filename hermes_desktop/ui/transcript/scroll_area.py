@@ -5,6 +5,8 @@ from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 from typing_extensions import override
 
+from hermes_desktop.ui.scroll_bars import make_slim
+from hermes_desktop.ui.theme import Theme
 from hermes_desktop.ui.transcript.column import Column
 
 NEAR_END = 4
@@ -24,8 +26,9 @@ class TranscriptScroll(QScrollArea):
     near_bottom = Signal()
     place_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        make_slim(self, theme)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

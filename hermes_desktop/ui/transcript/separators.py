@@ -92,17 +92,23 @@ class FailureBlock(Stack):
         self.refit()
 
     def _fill(self) -> None:
-        colours = self.look.palette
         event = self.event_shown
         title = event.error_title or "The reply failed."
         semibold = scaled(self.look.text_font, 1.0, weight=QFont.Weight.DemiBold)
-        self._words = [LabelRow(title, semibold, colours.error)]
+        self._words = [LabelRow(title, semibold, lambda p: p.error, self.look)]
         if event.error_detail:
             self._words.append(
-                LabelRow(event.error_detail, self.look.text_font, colours.secondary_text)
+                LabelRow(
+                    event.error_detail,
+                    self.look.text_font,
+                    lambda p: p.secondary_text,
+                    self.look,
+                )
             )
         if event.error_hint:
-            self._words.append(LabelRow(event.error_hint, self.look.text_font, colours.text))
+            self._words.append(
+                LabelRow(event.error_hint, self.look.text_font, lambda p: p.text, self.look)
+            )
         for position, row in enumerate(self._words):
             self.add_row(row, gap=4, at=position)
         self.setAccessibleName(

@@ -2,7 +2,7 @@
 
 import math
 
-from PySide6.QtCore import QPoint, QRectF, Qt, QUrl, Signal
+from PySide6.QtCore import QPoint, QRectF, QSizeF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -56,6 +56,7 @@ class SelectableText(QTextBrowser):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setLineWrapMode(QTextBrowser.LineWrapMode.FixedPixelWidth)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.viewport().setAutoFillBackground(False)
         self.setOpenLinks(False)
@@ -69,6 +70,11 @@ class SelectableText(QTextBrowser):
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Nothing is ever loaded, whatever a document asks for."""
         return None
+
+    def lay_out(self, width: int) -> QSizeF:
+        """Break lines for a width in pixels, whatever the widget's own width is just now."""
+        self.setLineWrapColumnOrWidth(width)
+        return self.document().size()
 
     @override
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -171,10 +177,8 @@ class TextSegment(Fitted):
     @override
     def fit(self, width: int) -> int:
         if self._fitted is None or self._fitted[0] != width:
-            document = self.text.document()
-            document.setTextWidth(width)
-            height = math.ceil(document.size().height())
-            self._fitted = (width, height)
+            size = self.text.lay_out(width)
+            self._fitted = (width, math.ceil(size.height()))
         self.text.setGeometry(0, 0, width, self._fitted[1])
         return self._fitted[1]
 
@@ -196,9 +200,7 @@ class TableSegment(Fitted):
     @override
     def fit(self, width: int) -> int:
         if self._fitted is None or self._fitted[0] != width:
-            document = self.text.document()
-            document.setTextWidth(width)
-            size = document.size()
+            size = self.text.lay_out(width)
             self.text.resize(max(math.ceil(size.width()), width), math.ceil(size.height()))
             self._fitted = (width, self._frame.height_for(width))
         self._frame.setGeometry(0, 0, width, self._fitted[1])

@@ -20,6 +20,7 @@ from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
 from hermes_desktop.ui.transcript.find_bar import FindBar, TextWidget
 from hermes_desktop.ui.transcript.fitted import Fitted
+from hermes_desktop.ui.transcript.fold import LabelRow
 from hermes_desktop.ui.transcript.live_turns import LiveTurn, LiveTurns
 from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
@@ -37,6 +38,8 @@ from hermes_desktop.ui.transcript.separators import FailureBlock, SeparatorWidge
 REPAINT_MS = 50
 """Between two repaints of a reply that streams."""
 _COMMIT_STEP = 10
+
+Restyled = MessageWidget | SeparatorWidget | FailureBlock | LabelRow
 
 
 class TranscriptView(QWidget):
@@ -72,7 +75,7 @@ class TranscriptView(QWidget):
         self._colouring = Colouring(calls)
         self._builder = Builder(calls, look, self)
         self.live = LiveTurns(look, self._message_made, self._retry)
-        self.area = TranscriptScroll(self)
+        self.area = TranscriptScroll(theme, self)
         self.find_bar = FindBar(self._text_widgets, self)
         self.find_bar.hide()
         self.jump = JumpButton(self)
@@ -377,7 +380,7 @@ class TranscriptView(QWidget):
         stale = [item for item in self.area.column.items if _look_of(item.widget) != look]
         stale.sort(key=lambda item: abs(item.y - top))
         for item in stale[:6]:
-            if isinstance(item.widget, MessageWidget | SeparatorWidget | FailureBlock):
+            if isinstance(item.widget, Restyled):
                 item.widget.restyle(look)
         if not stale:
             self._restyle_timer.stop()
@@ -394,9 +397,7 @@ class TranscriptView(QWidget):
 
 
 def _look_of(widget: Fitted) -> Look | None:
-    if isinstance(widget, MessageWidget | SeparatorWidget | FailureBlock):
-        return widget.look
-    return None
+    return widget.look if isinstance(widget, Restyled) else None
 
 
 def _gap(before: Item | None, item: Item) -> int:
