@@ -132,9 +132,9 @@ class DesktopProgram:
     async def run(self) -> int:
         """Build everything, run, close everything."""
         with self._signals():
-            services = await open_or_explain(self._build)
+            services = await self._open()
             if services is None:
-                return 1
+                return 0 if self._quit_asked else 1
             slots = AsyncSlots(services.tasks, services.bus)
             bridge = EventBridge(services.bus)
             tray = Tray(tray_available=QSystemTrayIcon.isSystemTrayAvailable)
@@ -151,6 +151,18 @@ class DesktopProgram:
         """End soon; asked again, do not wait for running replies."""
         self._quit_asked += 1
         self._changed.set()
+
+    async def _open(self) -> DesktopServices | None:
+        """Open the history; None when the person, or a signal, ended it before that."""
+        opening = asyncio.ensure_future(open_or_explain(self._build))
+        while not opening.done() and not self._quit_asked:
+            change = asyncio.ensure_future(self._next_change())
+            await asyncio.wait({opening, change}, return_when=asyncio.FIRST_COMPLETED)
+            change.cancel()
+        if not opening.done():
+            opening.cancel()
+            await asyncio.wait({opening})
+        return None if opening.cancelled() else opening.result()
 
     def _build(self) -> DesktopServices:
         setup = self._setup

@@ -26,6 +26,8 @@ KEYS = (
     Key("Up", "Previous session in the list"),
     Key("Down", "Next session in the list"),
     Key("Return", "Open the session and write"),
+    Key("Ctrl+F", "Find in the conversation"),
+    Key("Ctrl+Shift+C", "Copy the last reply"),
     Key("F2", "Rename the session", "rename"),
     Key("F5", "Read the history again", "refresh"),
     Key("Esc", "Stop the reply, or close what is open", "escape"),

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QKeySequence, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMessageBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QSplitter, QVBoxLayout, QWidget
 from typing_extensions import override
 
+from hermes_desktop.ui.closing_question import ClosingQuestion
 from hermes_desktop.ui.key_map import KEYS
 from hermes_desktop.ui.keys_dialog import KeysDialog
 from hermes_desktop.ui.notice_presenter import NoticeStrip
@@ -79,7 +80,7 @@ class MainWindow(QMainWindow):
         self._slots = slots
         self._page = page
         self._tray_available = tray_available
-        self._may_run_unseen: bool | None = None
+        self._may_run_unseen = False
         self._asking = False
         self._ending = False
         self._narrow = False
@@ -116,12 +117,21 @@ class MainWindow(QMainWindow):
         """The strip at the foot."""
         return self._status
 
+    @property
+    def splitter(self) -> QSplitter:
+        """Between the list and the page."""
+        return self._splitter
+
+    def run_action(self, name: str) -> None:
+        """Do what the key of an action does, by its name in the key map."""
+        self._actions[name].trigger()
+
     def begin(self) -> None:
         """Read the list and the model's name. Call once the loop runs."""
         self._status.show_status(self._services.gateway.status)
         self._pane.reload()
-        self._slots.start(self._tell_model(), doing=self.tr("Reading the settings"))
-        self._page.focus_composer()
+        self._pane.view.setFocus()
+        self._slots.start(self._greet(), doing=self.tr("Reading the settings"))
 
     def come_forward(self) -> None:
         """Show the window above others, from the tray, minimised or from behind."""
@@ -183,6 +193,7 @@ class MainWindow(QMainWindow):
         if self._tray_available() or self._may_run_unseen:
             self._leave_screen()
         elif not self._asking:
+            self._asking = True
             self._slots.start(self._ask_before_closing(), doing=self.tr("Closing the window"))
 
     @override
@@ -279,6 +290,12 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(summary.label[:80])
         self._slots.start(self._page.show_session(summary), doing=self.tr("Opening the session"))
 
+    async def _greet(self) -> None:
+        """With a model to answer, the first letters typed begin a chat."""
+        await self._tell_model()
+        if self._pane.view.hasFocus() and self._pane.selected_session is None:
+            self._page.focus_composer()
+
     async def _tell_model(self) -> None:
         self._status.show_readiness(await self._services.chat.readiness())
 
@@ -353,31 +370,17 @@ class MainWindow(QMainWindow):
         dialog.open()
 
     async def _ask_before_closing(self) -> None:
-        self._asking = True
-        box = QMessageBox(self)
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setText(self.tr("Keep Hermes running without its window?"))
-        box.setInformativeText(
-            self.tr(
-                "This desktop shows no tray icons. If it keeps running, it stays in the task bar,"
-                " minimised, and starting Hermes again brings it back."
-            )
-        )
-        keep = box.addButton(self.tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
-        leave = box.addButton(self.tr("Quit Hermes"), QMessageBox.ButtonRole.DestructiveRole)
-        cancel = box.addButton(QMessageBox.StandardButton.Cancel)
-        box.setDefaultButton(keep)
-        box.setEscapeButton(cancel)
+        question = ClosingQuestion(self)
         try:
-            await self._slots.ask(box)
-            clicked = box.clickedButton()
+            await self._slots.ask(question)
+            answer = question.answer
         finally:
             self._asking = False
-            box.deleteLater()
-        if clicked is keep:
+            question.deleteLater()
+        if answer == "keep":
             self._may_run_unseen = True
             self._leave_screen()
-        elif clicked is leave:
+        elif answer == "quit":
             self.quit_wanted.emit()
 
     def _leave_screen(self) -> None:

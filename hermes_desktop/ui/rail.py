@@ -1,7 +1,7 @@
 """The narrow bar at the left edge: one button per page that exists, Help at its foot."""
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QButtonGroup, QLabel, QToolButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
@@ -22,11 +22,21 @@ class RailButton(QToolButton):
         super().__init__(parent)
         self._icon_name = icon_name
         self._theme = theme
+        self._by_key = False
         self.setAccessibleName(words)
         self.setToolTip(words)
         self.setFixedSize(QSize(_BUTTON, _BUTTON))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         theme.changed.connect(self.update)
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The ring shows for the keyboard only, not when the window happens to open here."""
+        self._by_key = event.reason() in (
+            Qt.FocusReason.TabFocusReason,
+            Qt.FocusReason.BacktabFocusReason,
+        )
+        super().focusInEvent(event)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -38,7 +48,7 @@ class RailButton(QToolButton):
         if self.isChecked() or self.underMouse() or self.isDown():
             painter.setBrush(QColor(palette.selection if self.isChecked() else palette.separator))
             painter.drawRoundedRect(ground, RADIUS_BLOCK, RADIUS_BLOCK)
-        if self.hasFocus():
+        if self.hasFocus() and self._by_key:
             painter.setPen(QPen(QColor(palette.accent), 1.5))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(ground, RADIUS_BLOCK, RADIUS_BLOCK)

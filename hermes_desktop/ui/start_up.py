@@ -28,15 +28,19 @@ async def open_or_explain(build: Callable[[], T]) -> T | None:
             try:
                 return await worker.run(build)
             except HermesError as error:
-                box = failure_box(error)
-                retry = box.button(QMessageBox.StandardButton.Retry)
-                await AsyncSlots.ask(box)
-                again = box.clickedButton() is retry
-                box.deleteLater()
-                if not again:
+                if not await _ask_again(error):
                     return None
     finally:
         worker.close()
+
+
+async def _ask_again(error: HermesError) -> bool:
+    box = failure_box(error)
+    try:
+        await AsyncSlots.ask(box)
+        return box.clickedButton() is box.button(QMessageBox.StandardButton.Retry)
+    finally:
+        box.deleteLater()
 
 
 def failure_box(error: HermesError) -> QMessageBox:

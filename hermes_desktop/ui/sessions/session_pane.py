@@ -113,6 +113,11 @@ class SessionPane(QWidget):
         """The session that is selected, in either list."""
         return self._view.selected_session or self._fold.view.selected_session
 
+    @property
+    def query(self) -> ListQuery:
+        """What the list shows now."""
+        return self._feed.query
+
     def reload(self) -> None:
         """Read the list as soon as possible."""
         self._feed.ask(self._feed.query)
