@@ -1,11 +1,13 @@
 """Homes of their own for tests of the command line."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hermes_desktop.state import SessionDB
+from tests.fakes.model_server import ModelServer
 from tests.fakes.program import Converse, Program
 
 
@@ -43,3 +45,17 @@ def converse(db: SessionDB) -> Converse:
         return session_id
 
     return store
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def configured(home: Path, server: ModelServer) -> Path:
+    """The home, with the scripted model in its settings."""
+    settings = {"model": {"default": "a-model", "base_url": server.base_url, "api_key": "k-123456"}}
+    (home / "config.yaml").write_text(json.dumps(settings))
+    return home

@@ -1,11 +1,15 @@
-"""Runs the real program as a process, with an environment of its own."""
+"""Runs the real program as a process, with an environment of its own, and looks at its home."""
 
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from hermes_desktop.state import SessionDB
 
 CHECKOUT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-m", "hermes_desktop")
@@ -88,3 +92,29 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def names(lines: Sequence[str]) -> list[str]:
     """The first field of each line of ``sessions list`` in a pipe."""
     return [line.split("\t")[0] for line in lines]
+
+
+def rows(home: Path, **wanted: Any) -> list[dict[str, Any]]:
+    """All sessions, the latest activity first."""
+    database = SessionDB(home / "state.db")
+    try:
+        return database.search_sessions(**wanted)
+    finally:
+        database.close()
+
+
+def said(home: Path, session_id: str) -> list[tuple[str, str]]:
+    database = SessionDB(home / "state.db")
+    try:
+        return [(row["role"], row["content"]) for row in database.get_messages(session_id)]
+    finally:
+        database.close()
+
+
+def old(
+    db: SessionDB, session_id: str, text: str, *, source: str = "cli", age_s: float = 9e5
+) -> str:
+    """Store a session in which something was said long ago."""
+    db.create_session(session_id, source)
+    db.append_message(session_id, "user", text, timestamp=time.time() - age_s)
+    return session_id
