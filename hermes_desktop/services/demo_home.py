@@ -94,8 +94,8 @@ def _store(db: SessionDB, clock: StoryClock, session: DemoSession, ids: dict[str
         cwd=script.get("cwd"),
     )
     db.replace_messages(session.id, session.messages)
-    if "title" in script:
-        db.set_session_title(session.id, script["title"])
+    if session.title is not None:
+        db.set_session_title(session.id, session.title)
     said = _tokens(session, "assistant")
     heard = _tokens(session, "user") + _tokens(session, "tool")
     db.update_token_counts(session.id, heard, said, absolute=True)

@@ -3,7 +3,7 @@
 Each YAML file holds ``sessions``, a list of mappings:
 
     name        unique; the id is made from it
-    title       optional
+    title       optional; a run of a job is named by the job and the time
     source      as in the database
     minutes     how long ago it began, or
     days, at    how many days ago and at what local time ("18:40")
@@ -40,6 +40,7 @@ class DemoSession:
     Attributes:
         script: Its mapping in the YAML file.
         id: Made from name and time in the form its source uses.
+        title: None for an untitled session.
         started_at: Epoch seconds.
         messages: Keyword arguments of ``append_message``, in order, with their times.
         ended_at: Epoch seconds, the time of the end or of the last message.
@@ -47,6 +48,7 @@ class DemoSession:
 
     script: Script
     id: str
+    title: str | None
     started_at: float
     messages: tuple[dict[str, Any], ...]
     ended_at: float
@@ -97,6 +99,7 @@ def _place(script: Script, by_name: Mapping[str, Script], now: float) -> DemoSes
     return DemoSession(
         script=script,
         id=_session_id(script, start),
+        title=_title(script, start),
         started_at=start,
         messages=tuple(messages),
         ended_at=at + 90.0 if at + 90.0 < now else at,
@@ -109,6 +112,14 @@ def _start(script: Script, now: float) -> float:
     hour, minute = script["at"].split(":")
     day = datetime.fromtimestamp(now).astimezone() - timedelta(days=script["days"])
     return day.replace(hour=int(hour), minute=int(minute), second=12, microsecond=0).timestamp()
+
+
+def _title(script: Script, started_at: float) -> str | None:
+    if "job" in script:
+        local = datetime.fromtimestamp(started_at).astimezone()
+        return f"{script['job']} · {local:%b %d %H:%M}"
+    title: str | None = script.get("title")
+    return title
 
 
 def _session_id(script: Script, started_at: float) -> str:
