@@ -62,7 +62,8 @@ class ActivityIndex:
         self._db = db
         self._entries: dict[str, _Entry] = {}
         self._root_of: dict[str, str] = {}
-        self._oldest_first: list[_Entry] = []
+        self._oldest_first: dict[bool, list[_Entry]] = {False: [], True: []}
+        """The lines with messages and, apart because they are folded, those without."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -82,7 +83,10 @@ class ActivityIndex:
             ]
 
         entries = self._db.read(load)
-        self._oldest_first = sorted(entries, key=_order)
+        entries.sort(key=_order)
+        self._oldest_first = {
+            empty: [entry for entry in entries if entry.empty is empty] for empty in (False, True)
+        }
         self._entries = {entry.key[0]: entry for entry in entries}
         self._root_of = {name: entry.key[0] for entry in entries for name in entry.members}
 
@@ -127,7 +131,7 @@ class ActivityIndex:
         self._entries[root] = entry
         for name in entry.members:
             self._root_of[name] = root
-        bisect.insort(self._oldest_first, entry, key=_order)
+        bisect.insort(self._oldest_first[entry.empty], entry, key=_order)
 
     def _drop(self, root: str) -> None:
         entry = self._entries.pop(root, None)
@@ -136,7 +140,8 @@ class ActivityIndex:
         for name in entry.members:
             if self._root_of.get(name) == root:
                 del self._root_of[name]
-        del self._oldest_first[bisect.bisect_left(self._oldest_first, entry.order, key=_order)]
+        entries = self._oldest_first[entry.empty]
+        del entries[bisect.bisect_left(entries, entry.order, key=_order)]
 
     def select(
         self,
@@ -156,23 +161,24 @@ class ActivityIndex:
             limit: At most so many keys.
             offset: Skip so many first.
         """
-        needle = Needle(text) if text.strip() else None
-        fitting = [
-            entry.key
-            for entry in reversed(self._oldest_first)
-            if (empty is None or entry.empty is empty)
-            and (source is None or entry.source == source)
-            and (needle is None or needle.found_in(entry.hay))
-        ]
-        return IndexPage(tuple(fitting[offset : offset + limit]), len(fitting))
+        entries = self._entries_of(empty)
+        if source is not None:
+            entries = [entry for entry in entries if entry.source == source]
+        if text.strip():
+            needle = Needle(text)
+            entries = [entry for entry in entries if needle.found_in(entry.hay)]
+        total = len(entries)
+        stop, start = max(total - offset, 0), max(total - offset - limit, 0)
+        return IndexPage(tuple(entry.key for entry in reversed(entries[start:stop])), total)
+
+    def _entries_of(self, empty: bool | None, /) -> list[_Entry]:  # noqa: FBT001 - private
+        if empty is not None:
+            return self._oldest_first[empty]
+        return sorted(self._entries.values(), key=_order)
 
     def sources(self, *, empty: bool | None = False) -> dict[str, int]:
         """How many lines each source has, counted as :meth:`select` does; the largest first."""
-        counts = Counter(
-            entry.source
-            for entry in self._entries.values()
-            if empty is None or entry.empty is empty
-        )
+        counts = Counter(entry.source for entry in self._entries_of(empty))
         return dict(counts.most_common())
 
     def key_of(self, session_id: str) -> tuple[str, str] | None:

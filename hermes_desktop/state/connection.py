@@ -9,10 +9,10 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from hermes_desktop.state.schema import FileLayout, new_file_ddl, read_layout, reading_views
 from hermes_desktop.state.sqlite_errors import cannot_open, is_busy
@@ -37,8 +37,7 @@ class Patience:
     pause_s: tuple[float, float] = (0.02, 0.15)
 
 
-@dataclass(frozen=True, slots=True)
-class FileIdentity:
+class FileIdentity(NamedTuple):
     """Which file stands behind the name. Another one means: reopen everything."""
 
     device: int
@@ -67,14 +66,15 @@ def abandon(conn: sqlite3.Connection) -> None:
     _abandoned.append(conn)
 
 
-def identify(path: Path) -> FileIdentity | None:
+def identify(path: Path | str) -> FileIdentity | None:
     """Look which file the name means now, without opening it. None: there is none."""
+    name = str(path)
     try:
-        main = os.stat(path)  # noqa: PTH116 - several times faster, and asked before each query
+        main = os.stat(name)  # noqa: PTH116 - several times faster, and asked before each query
     except OSError:
         return None
     try:
-        wal: int | None = os.stat(f"{path}-wal").st_ino  # noqa: PTH116
+        wal: int | None = os.stat(name + "-wal").st_ino  # noqa: PTH116
     except OSError:
         wal = None
     return FileIdentity(main.st_dev, main.st_ino, wal)
@@ -176,23 +176,17 @@ def write(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T], patie
 
     def attempt() -> T:
         conn.execute("BEGIN IMMEDIATE")
-        with _rolled_back_on_error(conn):
+        try:
             result = fn(conn)
             conn.execute("COMMIT")
+        except BaseException:
+            if conn.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    conn.execute("ROLLBACK")
+            raise
         return result
 
     return retrying(attempt, patience)
-
-
-@contextlib.contextmanager
-def _rolled_back_on_error(conn: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        if conn.in_transaction:
-            with contextlib.suppress(sqlite3.Error):
-                conn.execute("ROLLBACK")
-        raise
 
 
 def retrying(call: Callable[[], T], patience: Patience) -> T:

@@ -5,7 +5,7 @@ transaction as the rows. It counts what was added, not what is active.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from hermes_desktop.state import sessions_table
@@ -41,33 +41,42 @@ class MessageFields(TypedDict, total=False):
 
 
 JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
+_COUNT_ONE = (
+    "UPDATE sessions SET message_count = coalesce(message_count, 0) + 1, "
+    "tool_call_count = coalesce(tool_call_count, 0) + ? WHERE id = ?"
+)
 _STEP_S = 0.000001
-_COLUMNS = ("session_id", "role", "content", *MessageFields.__annotations__, "active")
+_FIELDS = tuple(MessageFields.__annotations__)
+_PLATFORM_ID, _TIME = _FIELDS.index("platform_message_id"), _FIELDS.index("timestamp")
+_KNOWN = {"role", "content", *_FIELDS}
+_COLUMNS = ("session_id", "role", "content", *_FIELDS, "active")
 _INSERT = f"INSERT INTO messages ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
 def _insert(
     conn: sqlite3.Connection, session_id: str, message: Mapping[str, Any], default_time: float
 ) -> int:
-    values: dict[str, Any] = {
-        name: bindable(message.get(name)) for name in MessageFields.__annotations__
-    }
-    if values["platform_message_id"] is None:
-        values["platform_message_id"] = bindable(message.get("message_id"))
-    for name in ("tool_calls", *JSON_COLUMNS):
-        raw = message.get(name)
-        values[name] = bindable(raw) if isinstance(raw, str) and raw else to_json(raw)
-    values["observed"] = int(bool(message.get("observed")))
-    given = epoch(message.get("timestamp"))
-    values["timestamp"] = default_time if given is None else given
-    row = (
-        session_id,
-        clean_text(str(message.get("role") or "user")),
-        encode_content(message.get("content")),
-        *values.values(),
-        1,
-    )
+    values = [encode(message.get(name)) for name, encode in _ENCODED]
+    if values[_PLATFORM_ID] is None:
+        values[_PLATFORM_ID] = bindable(message.get("message_id"))
+    if values[_TIME] is None:
+        values[_TIME] = default_time
+    role = clean_text(str(message.get("role") or "user"))
+    row = (session_id, role, encode_content(message.get("content")), *values, 1)
     return int(conn.execute(_INSERT, row).lastrowid or 0)
+
+
+def _stored_json(value: Any) -> str | None:
+    """JSON text; a text is taken for JSON already."""
+    return clean_text(value) if isinstance(value, str) and value else to_json(value)
+
+
+_ENCODERS: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("tool_calls", *JSON_COLUMNS), _stored_json),
+    "observed": bool,
+    "timestamp": epoch,
+}
+_ENCODED = tuple((name, _ENCODERS.get(name, bindable)) for name in _FIELDS)
 
 
 def _call_count(message: Mapping[str, Any]) -> int:
@@ -89,18 +98,14 @@ def append(
         MissingSessionError: The session has no row.
         TypeError: A field nobody knows.
     """
-    unknown = set(message) - {"role", "content", *MessageFields.__annotations__}
+    unknown = message.keys() - _KNOWN
     if unknown:
         raise TypeError(f"Unknown message field: {', '.join(sorted(unknown))}")
     session_id = clean_text(session_id)
-    sessions_table.require(conn, session_id)
-    row_id = _insert(conn, session_id, message, now)
-    conn.execute(
-        "UPDATE sessions SET message_count = coalesce(message_count, 0) + 1, "
-        "tool_call_count = coalesce(tool_call_count, 0) + ? WHERE id = ?",
-        (_call_count(message), session_id),
-    )
-    return row_id
+    counted = conn.execute(_COUNT_ONE, (_call_count(message), session_id))
+    if counted.rowcount == 0:
+        raise sessions_table.missing(session_id)
+    return _insert(conn, session_id, message, now)
 
 
 def _insert_all(

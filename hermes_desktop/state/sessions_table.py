@@ -94,11 +94,16 @@ def require(conn: sqlite3.Connection, session_id: str) -> None:
         MissingSessionError: There is none (any more).
     """
     if not exists(conn, session_id):
-        raise MissingSessionError(
-            "The session is gone.",
-            f"There is no session {session_id} in the conversation store.",
-            "Start a new conversation.",
-        )
+        raise missing(session_id)
+
+
+def missing(session_id: str) -> MissingSessionError:
+    """The error for a session without a row."""
+    return MissingSessionError(
+        "The session is gone.",
+        f"There is no session {session_id} in the conversation store.",
+        "Start a new conversation.",
+    )
 
 
 def get(conn: sqlite3.Connection, session_id: str) -> SessionRow | None:

@@ -35,6 +35,17 @@ def is_bad_text(error: sqlite3.Error) -> bool:
     return "Could not decode to UTF-8" in str(error)
 
 
+def breaks_a_rule(error: sqlite3.Error) -> bool:
+    """Whether a statement broke a rule of the tables, which is its author's mistake.
+
+    A constraint without a name is none of the tables': a damaged search index says that.
+    """
+    return (
+        isinstance(error, sqlite3.IntegrityError)
+        and getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_CONSTRAINT
+    )
+
+
 def in_words(error: sqlite3.Error, path: Path) -> HermesError:
     """Turn an error of SQLite into one of ours; the original stays as its cause."""
     where = f"{path}: {error}."
@@ -60,6 +71,10 @@ def in_words(error: sqlite3.Error, path: Path) -> HermesError:
 
 def _damaged_or_unknown(error: sqlite3.Error, path: Path, where: str) -> HermesError:
     code = primary_code(error)
+    if code == sqlite3.SQLITE_CONSTRAINT or "fts5" in str(error):
+        return StateUnavailableError(
+            "The search index of the conversation store is damaged.", where, _REPAIR
+        )
     if code == sqlite3.SQLITE_CORRUPT:
         return StateUnavailableError("The conversation store is damaged.", where, _REPAIR)
     if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:

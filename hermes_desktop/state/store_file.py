@@ -11,7 +11,7 @@ from hermes_desktop.state import connection, schema
 from hermes_desktop.state.connection import FileIdentity, Patience, abandon, identify
 from hermes_desktop.state.reader_pool import ReaderPool
 from hermes_desktop.state.schema import FileLayout
-from hermes_desktop.state.sqlite_errors import in_words, is_bad_text
+from hermes_desktop.state.sqlite_errors import breaks_a_rule, in_words, is_bad_text
 from hermes_desktop.state.store_opening import OpenStore, judge, open_store
 
 T = TypeVar("T")
@@ -38,6 +38,7 @@ class StoreFile:
         on_replaced: Callable[[], None],
     ) -> None:
         self.path = path
+        self._name = str(path)
         self.lock = threading.Lock()
         self._read_only = read_only
         self._patience = patience
@@ -94,9 +95,9 @@ class StoreFile:
             try:
                 self._require_writable()
                 return connection.write(self.conn, fn, self._patience)
-            except sqlite3.IntegrityError:
-                raise
             except sqlite3.Error as error:
+                if breaks_a_rule(error):
+                    raise
                 raise in_words(error, self.path) from error
 
     def _require_writable(self) -> None:
@@ -128,7 +129,7 @@ class StoreFile:
             raise StateUnavailableError("The conversation store is closed.", str(self.path))
 
     def _follow_file(self, *, missing_is_error: bool) -> None:
-        now = identify(self.path)
+        now = identify(self._name)
         if now is None and missing_is_error:
             raise StateUnavailableError(
                 "The conversation store has vanished.",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.errors import BusyError, NotFoundError, StateUnavailableError
+from hermes_desktop.core.errors import BusyError, NotFoundError, StateError, StateUnavailableError
 from hermes_desktop.state import MissingSessionError, SessionDB
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.records import SessionMark
@@ -427,6 +427,40 @@ def test_writing_to_a_vanished_file_fails_and_makes_none(db: SessionDB, path: Pa
         db.append_message("a", "user", "x")
     assert not path.exists()
     assert db.get_session("a") is not None
+
+
+def test_a_full_disk_is_named_and_nothing_is_half_written(db: SessionDB) -> None:
+    db.create_session("a", "cli")
+    with db._lock:
+        pages = db._conn.execute("PRAGMA page_count").fetchone()[0]
+        db._conn.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(StateError, match="disk is full") as caught:
+        db.append_message("a", "user", "x" * 100_000)
+    assert caught.value.hint
+    assert db.message_count() == 0
+    assert row(db, "a")["message_count"] == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE messages_fts_data SET block = x'00'",
+        "DELETE FROM messages_fts_data",
+        "INSERT INTO messages_fts (rowid, content) VALUES (2, 'in the way')",
+        "DELETE FROM messages_fts_config",
+    ],
+)
+def test_a_damaged_search_index_is_named(path: Path, damage: str) -> None:
+    with contextlib.closing(SessionDB(path)) as db:
+        db.create_session("a", "cli")
+        db.append_message("a", "user", "hello")
+        db._execute_write(lambda conn: conn.execute(damage))
+    with contextlib.closing(SessionDB(path)) as db:
+        with pytest.raises(StateUnavailableError, match="damaged") as caught:
+            db.append_message("a", "user", "hello")
+        assert "repair" in caught.value.hint
+        assert [m.content for m in db.read_messages("a")] == ["hello"]
+        assert row(db, "a")["message_count"] == 1
 
 
 def run_together(calls: list[Callable[[], object]]) -> list[BaseException]:
