@@ -40,12 +40,12 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 
 
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines from ``def`` to the end; the docstring is for readers and does not count."""
+    """Lines of code: neither the docstring nor imports that wait for the builder they serve."""
     lines = (function.end_lineno or 0) - function.lineno + 1
-    first = function.body[0]
+    skipped = [each for each in function.body if isinstance(each, ast.Import | ast.ImportFrom)]
     if ast.get_docstring(function, clean=False) is not None:
-        lines -= (first.end_lineno or 0) - first.lineno + 1
-    return lines
+        skipped.append(function.body[0])
+    return lines - sum((each.end_lineno or 0) - each.lineno + 1 for each in skipped)
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
