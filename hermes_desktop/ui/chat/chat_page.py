@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QMargins, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QPalette, QShortcut
+from PySide6.QtGui import QDesktopServices, QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -16,7 +16,8 @@ from hermes_desktop.ui.chat.chat_header import ChatHeader, ChatState
 from hermes_desktop.ui.chat.composer import Composer
 from hermes_desktop.ui.chat.empty_page import EmptyPage
 from hermes_desktop.ui.chat.loading_signs import LoadingSigns
-from hermes_desktop.ui.chat.questions import LinkQuestion, ResumeQuestion
+from hermes_desktop.ui.chat.questions import ask_to_open, may_continue
+from hermes_desktop.ui.chat.session_refresh import SessionRefresh
 from hermes_desktop.ui.chat.session_words import facts_of, is_live, title_of
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
@@ -87,6 +88,7 @@ class ChatPage(QWidget):
         self.empty = EmptyPage(theme, self)
         self.composer = Composer(theme, self)
         self._signs = LoadingSigns(self.view)
+        self._refresh = SessionRefresh(services.transcript, self.view, lambda: self._shown)
         self._stack = QStackedWidget(self)
         self._arrange()
         self._connect(bridge)
@@ -110,7 +112,7 @@ class ChatPage(QWidget):
         if self._shown.id is not None and summary.id in self._shown.ids and not self._shown.nothing:
             self._shown.take(summary)
             self._tell()
-            await self._refresh(self._shown)
+            await self._refresh.refresh(self._shown)
             return
         shown = self._switch(ShownSession.of(summary))
         self._signs.begin()
@@ -124,6 +126,7 @@ class ChatPage(QWidget):
         if shown is not self._shown:
             return
         shown.take(page.session)
+        shown.loaded = True
         self._stack.setCurrentWidget(self.view)
         self.view.set_page(page)
         self._replay(shown)
@@ -194,15 +197,11 @@ class ChatPage(QWidget):
         summary = shown.summary
         self.composer.set_running(busy == "running")
         if summary is not None:
+            italic = not summary.title
             self.header.set_words(
-                title_of(summary),
-                facts_of(summary),
-                renameable=True,
-                italic=not summary.title,
+                title_of(summary), facts_of(summary), renameable=True, italic=italic
             )
-        elif shown.nothing:
-            self.header.set_words("", "", renameable=False)
-        else:
+        elif not shown.nothing:
             self.header.set_words(self.tr("New chat"), self._model, renameable=False)
         self.header.setVisible(not shown.nothing)
         state: ChatState = ""
@@ -237,7 +236,7 @@ class ChatPage(QWidget):
     async def _submit(self, text: str, shown: ShownSession) -> None:
         """Hand a message over; it leaves the field only once somebody has taken it."""
         try:
-            if not await self._may_continue(shown):
+            if not await may_continue(self._services.chat, self._slots, shown.summary, self):
                 return
             submitted = await self._services.chat.send(text, session_id=shown.id)
         finally:
@@ -253,27 +252,12 @@ class ChatPage(QWidget):
         if self.composer.text == text:
             self.composer.clear()
         if begun:
+            shown.loaded = True
             self._stack.setCurrentWidget(self.view)
             self._replay(shown)
             self.session_opened.emit(submitted.session_id)
         self.view.to_end()
         self._tell()
-
-    async def _may_continue(self, shown: ShownSession) -> bool:
-        if shown.summary is None:
-            return True
-        check = await self._services.chat.check_resume(shown.summary)
-        if not check.question:
-            return True
-        dialog = ResumeQuestion(check.question, check.detail, self)
-        try:
-            await self._slots.ask(dialog)
-            agreed = dialog.agreed
-        finally:
-            dialog.deleteLater()
-        if agreed:
-            self._services.chat.confirm_resume(shown.summary)
-        return agreed
 
     def _stop(self) -> None:
         if self._shown.id is not None:
@@ -328,7 +312,7 @@ class ChatPage(QWidget):
             self._drafts.setdefault(turn.session_id, turn.prompt)
 
     def _is_shown(self, turn: LedgerTurn) -> bool:
-        return turn.session_id in self._shown.ids and self._stack.currentWidget() is self.view
+        return self._shown.loaded and turn.session_id in self._shown.ids
 
     def _sessions_changed(self, event: SessionsChanged) -> None:
         ids = self._shown.ids
@@ -337,37 +321,11 @@ class ChatPage(QWidget):
 
     # ------------------------------------------------------------------------------ reading
     def _refresh_soon(self) -> None:
-        self._slots.start(self._refresh(self._shown), doing=self.tr("Reading the session"))
+        self._slots.start(self._refresh.refresh(self._shown), doing=self.tr("Reading the session"))
 
-    async def _refresh(self, shown: ShownSession) -> None:
-        """Read again what is shown; calls that come meanwhile are answered by one more look."""
-        if shown.id is None:
-            return
-        if shown.refreshing:
-            shown.again = True
-            return
-        shown.refreshing = True
-        try:
-            await self._refresh_once(shown)
-            while shown.again and shown is self._shown:
-                shown.again = False
-                await self._refresh_once(shown)
-        finally:
-            shown.refreshing = False
-
-    async def _refresh_once(self, shown: ShownSession) -> None:
-        first = self.view.refresh_from()
-        try:
-            page = await self._services.transcript.refresh(cast(str, shown.id), first)
-        except NotFoundError:
-            if shown is self._shown and shown.summary is not None:
-                self._session_gone()
-            return
-        if shown is self._shown:
-            shown.take(page.session)
-            self.view.apply_refresh(page)
-            self.composer.set_note(self._services.chat.note_for(page.session))
-            self._tell()
+    def _refreshed(self) -> None:
+        self.composer.set_note(self._services.chat.note_for(self._shown.summary))
+        self._tell()
 
     def _session_gone(self) -> None:
         """Another program deleted it: keep what was typed, and offer to begin anew."""
@@ -384,17 +342,8 @@ class ChatPage(QWidget):
 
     def _older(self, first: Message) -> None:
         self._slots.start(
-            self._read_older(self._shown, first), doing=self.tr("Reading older messages")
+            self._refresh.older(self._shown, first), doing=self.tr("Reading older messages")
         )
-
-    async def _read_older(self, shown: ShownSession, first: Message) -> None:
-        try:
-            page = await self._services.transcript.older(cast(str, shown.id), first)
-        except HermesError:
-            self.view.older_failed()
-            raise
-        if shown is self._shown:
-            self.view.prepend(page)
 
     # ------------------------------------------------------------------------------ actions
     def _rename(self, title: str) -> None:
@@ -407,23 +356,12 @@ class ChatPage(QWidget):
         await self._services.catalog.rename(cast(str, shown.id), title)
         self._services.watch.look_now()
         with suppress(NotFoundError):
-            await self._refresh(shown)
+            await self._refresh.refresh(shown)
 
     def _link(self, address: str) -> None:
         if safe_link(address):
-            self._slots.start(self._ask_to_open(address), doing=self.tr("Opening the link"))
-
-    async def _ask_to_open(self, address: str) -> None:
-        dialog = LinkQuestion(address, self)
-        try:
-            await self._slots.ask(dialog)
-            chosen = dialog.chosen()
-        finally:
-            dialog.deleteLater()
-        if chosen is dialog.open_button:
-            self._open_address(address)
-        elif chosen is dialog.copy_button:
-            QGuiApplication.clipboard().setText(address)
+            asking = ask_to_open(self._slots, address, self, self._open_address)
+            self._slots.start(asking, doing=self.tr("Opening the link"))
 
     def _check_settings(self) -> None:
         self._slots.start(self._look_at_settings(), doing=self.tr("Reading the settings"))
@@ -450,6 +388,8 @@ class ChatPage(QWidget):
         bridge.sessions_changed.connect(self._sessions_changed)
         self.header.renamed.connect(self._rename)
         self.header.back_wanted.connect(self.back_requested)
+        self._refresh.taken.connect(self._refreshed)
+        self._refresh.gone.connect(self._session_gone)
         self.view.older_wanted.connect(self._older)
         self.view.link_wanted.connect(self._link)
         self.view.retry_wanted.connect(self._retry)

@@ -13,13 +13,15 @@ class ShownSession:
         id: Where messages go; None for a chat that has not begun.
         summary: The row as last read, None while it is not stored yet.
         ids: All ids under which rows and events of it come (root, tip, earlier tips).
-        nothing: Nothing is selected, and there is nothing to write into.
+        nothing: Nothing is selected.
+        loaded: The transcript shows this conversation, not the one before it.
     """
 
     id: str | None = None
     summary: SessionSummary | None = None
     ids: set[str] = field(default_factory=set)
     nothing: bool = False
+    loaded: bool = False
     refreshing: bool = False
     again: bool = False
 

@@ -55,6 +55,7 @@ class Body(Stack):
         self._made = made
         self._placed: list[_Placed] = []
         self._finished = 0
+        self._laid_out = 0
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -70,6 +71,13 @@ class Body(Stack):
         """Add a finished block at the end."""
         self._place(block)
         self._finished = len(self._placed)
+
+    def lay_out_ahead(self, width: int) -> None:
+        """Lay out the segments that are complete, so that the fit at the end has little to do."""
+        segments = self.segments
+        for segment in segments[self._laid_out : -1]:
+            segment.fit(width)
+        self._laid_out = max(len(segments) - 1, 0)
 
     def update_stream(self, update: StreamUpdate) -> None:
         """Go on to the next state: the open end is replaced where it differs, no more."""

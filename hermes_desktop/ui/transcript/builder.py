@@ -7,6 +7,7 @@ from datetime import date
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from hermes_desktop.ui.transcript.column import MAX_WIDTH
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry, Separator
 from hermes_desktop.ui.transcript.fitted import Fitted
 from hermes_desktop.ui.transcript.look import Look
@@ -145,7 +146,7 @@ class Builder(QObject):
     def _begin(self, entry: MessageEntry, parsed: Parsed) -> None:
         widget = MessageWidget(self.look, speaker_of(entry.message.role), dim=entry.dim)
         self.made.emit(widget)
-        self._job = _Job(entry, widget, widget.fill(entry, parsed))
+        self._job = _Job(entry, widget, widget.fill(entry, parsed, self.width or MAX_WIDTH))
 
     def _advance(self, job: _Job) -> bool:
         if next(job.steps, False) is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 import shiboken6
-from PySide6.QtCore import QMargins, Qt, Signal
+from PySide6.QtCore import QEvent, QMargins, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -55,6 +55,7 @@ class FindBar(QWidget):
         for widget in (self.line, self.count, self.previous, self.next, self.close_button):
             row.addWidget(widget, 1 if widget is self.line else 0)
         self.line.textChanged.connect(self.search)
+        self.line.installEventFilter(self)
 
     def open_bar(self) -> None:
         """Show the bar and take the keyboard."""
@@ -99,6 +100,15 @@ class FindBar(QWidget):
             (self.step_back if back else self.step)()
         else:
             super().keyPressEvent(event)
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Esc in the line closes the bar and nothing else in the window."""
+        overrides = event.type() == QEvent.Type.ShortcutOverride
+        if overrides and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()
+            return True
+        return False
 
     def _go(self, position: int) -> None:
         if not self._hits:

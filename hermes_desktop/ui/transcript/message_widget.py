@@ -28,6 +28,7 @@ Speaker = Literal["user", "assistant", "system"]
 _NAMES: dict[Speaker, str] = {"user": "You", "assistant": "Hermes", "system": "System"}
 _HEADER = 22
 _GAP = 8
+_TINT_SIDE = 12
 _BLOCKS_PER_SLICE = 4
 
 
@@ -93,7 +94,7 @@ class Tinted(Stack):
     def __init__(self, colour: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.colour = colour
-        self.set_margins(QMargins(12, 9, 12, 9))
+        self.set_margins(QMargins(_TINT_SIDE, 9, _TINT_SIDE, 9))
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -152,8 +153,15 @@ class MessageWidget(Stack):
         self._main.hide()
 
     # --------------------------------------------------------------------------- filling
-    def fill(self, entry: MessageEntry, parsed: Parsed) -> Iterator[None]:
-        """Build everything for a stored message, in steps of a few milliseconds."""
+    def fill(self, entry: MessageEntry, parsed: Parsed, width: int) -> Iterator[None]:
+        """Build everything for a stored message, in steps of a few milliseconds.
+
+        Args:
+            entry: What to show.
+            parsed: Its content, understood.
+            width: In pixels, for which it will be laid out.
+        """
+        inner = width - 2 * _TINT_SIDE if self._block is not None else width
         self._take(entry)
         self._shown = parsed.shown
         if parsed.reasoning:
@@ -163,6 +171,7 @@ class MessageWidget(Stack):
             yield
         for block in parsed.blocks:
             self.body.append(block)
+            self.body.lay_out_ahead(inner)
             yield
         self._main.setVisible(bool(parsed.blocks))
         if entry.images:

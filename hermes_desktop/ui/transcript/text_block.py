@@ -11,6 +11,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QTextBlock,
     QTextCursor,
+    QTextDocument,
     QTextOption,
     QWheelEvent,
 )
@@ -71,10 +72,16 @@ class SelectableText(QTextBrowser):
         """Nothing is ever loaded, whatever a document asks for."""
         return None
 
-    def lay_out(self, width: int) -> QSizeF:
-        """Break lines for a width in pixels, whatever the widget's own width is just now."""
+    def lay_out(self, document: QTextDocument, width: int) -> QSizeF:
+        """Show a document, broken into lines for a width in pixels, and say how large it is.
+
+        The width counts whatever the widget's own width is just now. It is set before a new
+        document comes, which then is laid out only once.
+        """
         self.setLineWrapColumnOrWidth(width)
-        return self.document().size()
+        if self.document() is not document:
+            self.setDocument(document)
+        return document.size()
 
     @override
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -149,7 +156,9 @@ class TextSegment(Fitted):
         self.text.line_colour = QColor(look.palette.separator)
         self.text.caret_colour = QColor(look.palette.accent)
         self.setFocusProxy(self.text)
-        self._writer = DocumentWriter(self.text.document(), look, colour)
+        # Written before it has a layout: with one, each block would be laid out by itself.
+        self._document = QTextDocument(self)
+        self._writer = DocumentWriter(self._document, look, colour)
         self._fitted: tuple[int, int] | None = None
         self.length = 0
 
@@ -166,7 +175,7 @@ class TextSegment(Fitted):
         """Take blocks away from a position on."""
         self._fitted = None
         self._writer.truncate(position)
-        self.length = self.text.document().characterCount()
+        self.length = self._document.characterCount()
 
     def set_caret(self, shown: bool) -> None:  # noqa: FBT001 - a state of one meaning
         """Show or hide the mark at the end of a text that still grows."""
@@ -177,7 +186,7 @@ class TextSegment(Fitted):
     @override
     def fit(self, width: int) -> int:
         if self._fitted is None or self._fitted[0] != width:
-            size = self.text.lay_out(width)
+            size = self.text.lay_out(self._document, width)
             self._fitted = (width, math.ceil(size.height()))
         self.text.setGeometry(0, 0, width, self._fitted[1])
         return self._fitted[1]
@@ -194,13 +203,14 @@ class TableSegment(Fitted):
         self.text.setWordWrapMode(QTextOption.WrapMode.WordWrap)
         self._frame = SidewaysScroll(self.text, self)
         self.setFocusProxy(self.text)
-        DocumentWriter(self.text.document(), look, colour).write_table(table)
+        self._document = QTextDocument(self)
+        DocumentWriter(self._document, look, colour).write_table(table)
         self._fitted: tuple[int, int] | None = None
 
     @override
     def fit(self, width: int) -> int:
         if self._fitted is None or self._fitted[0] != width:
-            size = self.text.lay_out(width)
+            size = self.text.lay_out(self._document, width)
             self.text.resize(max(math.ceil(size.width()), width), math.ceil(size.height()))
             self._fitted = (width, self._frame.height_for(width))
         self._frame.setGeometry(0, 0, width, self._fitted[1])

@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Iterator
-from functools import partial
 
-from PySide6.QtCore import QMargins, QPoint, QTimer, Signal
+from PySide6.QtCore import QMargins, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -19,27 +18,19 @@ from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
 from hermes_desktop.ui.transcript.find_bar import FindBar, TextWidget
-from hermes_desktop.ui.transcript.fitted import Fitted
-from hermes_desktop.ui.transcript.fold import LabelRow
 from hermes_desktop.ui.transcript.live_turns import LiveTurn, LiveTurns
 from hermes_desktop.ui.transcript.look import Look
+from hermes_desktop.ui.transcript.message_actions import MessageActions
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.overlays import JumpButton, Veil
-from hermes_desktop.ui.transcript.parsing import (
-    SHOWN_AT_FIRST,
-    BackgroundCalls,
-    Colouring,
-    cut_at_line,
-    parse_part,
-)
+from hermes_desktop.ui.transcript.parsing import BackgroundCalls
+from hermes_desktop.ui.transcript.restyling import Restyling
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
 from hermes_desktop.ui.transcript.separators import FailureBlock, SeparatorWidget
 
 REPAINT_MS = 50
 """Between two repaints of a reply that streams."""
 _COMMIT_STEP = 10
-
-Restyled = MessageWidget | SeparatorWidget | FailureBlock | LabelRow
 
 
 class TranscriptView(QWidget):
@@ -71,17 +62,16 @@ class TranscriptView(QWidget):
         self._loading_older = False
         self._fresh = False
         calls = BackgroundCalls(workers, self)
-        self._calls = calls
-        self._colouring = Colouring(calls)
+        self._actions = MessageActions(calls, self)
         self._builder = Builder(calls, look, self)
-        self.live = LiveTurns(look, self._message_made, self._retry)
+        self.live = LiveTurns(look, self._actions.connect_message, self._retry)
         self.area = TranscriptScroll(theme, self)
         self.find_bar = FindBar(self._text_widgets, self)
         self.find_bar.hide()
         self.jump = JumpButton(self)
         self.veil = Veil(self.area)
         self._flush_timer = QTimer(self, singleShot=True, interval=REPAINT_MS)
-        self._restyle_timer = QTimer(self, interval=0)
+        self._restyling = Restyling(self.area, look)
         column = QVBoxLayout(self)
         column.setContentsMargins(QMargins())
         column.setSpacing(0)
@@ -92,7 +82,7 @@ class TranscriptView(QWidget):
 
     def _connect(self) -> None:
         self._builder.progress.connect(self._settle)
-        self._builder.made.connect(self._message_made)
+        self._builder.made.connect(self._actions.connect_message)
         self.area.near_top.connect(self._grow_up)
         self.area.near_bottom.connect(self._grow_down)
         self.area.place_changed.connect(self._place_jump)
@@ -100,7 +90,7 @@ class TranscriptView(QWidget):
         self.find_bar.hit.connect(self._show_hit)
         self.find_bar.closed.connect(self.area.setFocus)
         self._flush_timer.timeout.connect(self._flush)
-        self._restyle_timer.timeout.connect(self._restyle_some)
+        self._actions.link_wanted.connect(self.link_wanted)
         self._theme.changed.connect(self._restyle)
 
     # --------------------------------------------------------------------------- contents
@@ -321,37 +311,6 @@ class TranscriptView(QWidget):
     def _retry(self, turn: LiveTurn) -> None:
         self.retry_wanted.emit(turn.turn_id, turn.prompt)
 
-    # ------------------------------------------------------------------------------ signals
-    def _message_made(self, widget: MessageWidget) -> None:
-        widget.link_wanted.connect(self.link_wanted)
-        widget.code_shown.connect(self._colouring.colour)
-        widget.menu_wanted.connect(partial(self._open_menu, widget))
-        widget.more_wanted.connect(partial(self._show_more, widget))
-
-    def _show_more(self, widget: MessageWidget) -> None:
-        start, source, entry = widget.shown_characters, widget.source, widget.entry
-        if entry is None:
-            return
-        end = cut_at_line(source, start, SHOWN_AT_FIRST)
-        role = entry.message.role
-        self._calls.run(
-            lambda: parse_part(role, source[start:end]),
-            lambda blocks: widget.show_more(blocks, end),
-        )
-
-    def _open_menu(self, widget: MessageWidget, point: QPoint, text: QWidget) -> None:
-        menu = QMenu(self)
-        selected = isinstance(text, QTextEdit | QPlainTextEdit) and text.textCursor().hasSelection()
-        copy = menu.addAction("Copy")
-        copy.setEnabled(selected)
-        if isinstance(text, QTextEdit | QPlainTextEdit):
-            copy.triggered.connect(text.copy)
-        clipboard = QGuiApplication.clipboard()
-        menu.addAction("Copy message", lambda: clipboard.setText(widget.plain()))
-        menu.addAction("Copy as Markdown", lambda: clipboard.setText(widget.source))
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(point)
-
     def _text_widgets(self) -> list[TextWidget]:
         return [
             segment.text
@@ -369,21 +328,8 @@ class TranscriptView(QWidget):
         look = Look.of(self._theme.palette)
         self.live.look = look
         self._builder.set_look(look)
-        self._restyle_timer.start()
-        self._restyle_some()
+        self._restyling.begin(look)
         self._retarget()
-
-    def _restyle_some(self) -> None:
-        """Redraw what is in sight at once, the rest in slices."""
-        look = self._builder.look
-        top = self.area.verticalScrollBar().value()
-        stale = [item for item in self.area.column.items if _look_of(item.widget) != look]
-        stale.sort(key=lambda item: abs(item.y - top))
-        for item in stale[:6]:
-            if isinstance(item.widget, Restyled):
-                item.widget.restyle(look)
-        if not stale:
-            self._restyle_timer.stop()
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -394,10 +340,6 @@ class TranscriptView(QWidget):
     def _place_jump(self) -> None:
         away = not self.area.at_end or not self.window_of_entries.at_end
         self.jump.place(self.area.geometry(), shown=away and bool(self.area.column.items))
-
-
-def _look_of(widget: Fitted) -> Look | None:
-    return widget.look if isinstance(widget, Restyled) else None
 
 
 def _gap(before: Item | None, item: Item) -> int:

@@ -1,0 +1,73 @@
+"""What a person can do with a message: its menu, its links, its rest, its code."""
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QObject, QPoint, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QWidget
+
+from hermes_desktop.ui.transcript.message_widget import MessageWidget
+from hermes_desktop.ui.transcript.parsing import (
+    SHOWN_AT_FIRST,
+    BackgroundCalls,
+    Colouring,
+    cut_at_line,
+    parse_part,
+)
+
+
+class MessageActions(QObject):
+    """Connects the signals of every message widget of one view.
+
+    Args:
+        calls: Runs the parsing of more text and the colouring of code.
+        parent: The view; menus open over it.
+
+    Signals:
+        link_wanted: A link was clicked; holds its address.
+    """
+
+    link_wanted = Signal(str)
+
+    def __init__(self, calls: BackgroundCalls, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._over = parent
+        self._calls = calls
+        self._colouring = Colouring(calls)
+
+    def connect_message(self, widget: MessageWidget) -> None:
+        """Take care of a new widget, before it is filled."""
+        widget.link_wanted.connect(self.link_wanted)
+        widget.code_shown.connect(self._colouring.colour)
+        widget.menu_wanted.connect(partial(self.open_menu, widget))
+        widget.more_wanted.connect(partial(self._show_more, widget))
+
+    def open_menu(self, widget: MessageWidget, point: QPoint, text: QWidget) -> QMenu:
+        """Show the context menu of a message at a global point."""
+        menu = QMenu(self._over)
+        copy = menu.addAction(self.tr("Copy"))
+        copy.setEnabled(False)
+        if isinstance(text, QTextEdit | QPlainTextEdit):
+            copy.setEnabled(text.textCursor().hasSelection())
+            copy.triggered.connect(text.copy)
+        _add_copy(menu, self.tr("Copy message"), widget.plain)
+        _add_copy(menu, self.tr("Copy as Markdown"), lambda: widget.source)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(point)
+        return menu
+
+    def _show_more(self, widget: MessageWidget) -> None:
+        start, source, entry = widget.shown_characters, widget.source, widget.entry
+        if entry is None:
+            return
+        end = cut_at_line(source, start, SHOWN_AT_FIRST)
+        role = entry.message.role
+        self._calls.run(
+            lambda: parse_part(role, source[start:end]),
+            lambda blocks: widget.show_more(blocks, end),
+        )
+
+
+def _add_copy(menu: QMenu, words: str, text: Callable[[], str]) -> None:
+    menu.addAction(words).triggered.connect(lambda: QGuiApplication.clipboard().setText(text()))

@@ -1,0 +1,54 @@
+"""Redraws the transcript in other colours: what is in sight at once, the rest in slices."""
+
+from PySide6.QtCore import QObject, QTimer
+
+from hermes_desktop.ui.transcript.fitted import Fitted
+from hermes_desktop.ui.transcript.fold import LabelRow
+from hermes_desktop.ui.transcript.look import Look
+from hermes_desktop.ui.transcript.message_widget import MessageWidget
+from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
+from hermes_desktop.ui.transcript.separators import FailureBlock, SeparatorWidget
+
+Restyled = MessageWidget | SeparatorWidget | FailureBlock | LabelRow
+_PER_SLICE = 6
+
+
+class Restyling(QObject):
+    """Takes the items of a column to another look.
+
+    Args:
+        area: Whose column; items near its place go first.
+        look: The look everything has now.
+    """
+
+    def __init__(self, area: TranscriptScroll, look: Look) -> None:
+        super().__init__(area)
+        self._area = area
+        self._look = look
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._some)
+
+    def begin(self, look: Look) -> None:
+        """Go on to another look."""
+        self._look = look
+        self._timer.start()
+        self._some()
+
+    def _some(self) -> None:
+        top = self._area.verticalScrollBar().value()
+        stale = [item for item in self._area.column.items if _is_stale(item.widget, self._look)]
+        stale.sort(key=lambda item: abs(item.y - top))
+        for item in stale[:_PER_SLICE]:
+            restyle(item.widget, self._look)
+        if not stale:
+            self._timer.stop()
+
+
+def restyle(widget: Fitted, look: Look) -> None:
+    """Give a widget a look, if it has not got it."""
+    if isinstance(widget, Restyled) and widget.look != look:
+        widget.restyle(look)
+
+
+def _is_stale(widget: Fitted, look: Look) -> bool:
+    return isinstance(widget, Restyled) and widget.look != look
