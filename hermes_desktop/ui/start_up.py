@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMessageBox
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -46,11 +45,11 @@ async def _ask_again(error: HermesError) -> bool:
 def failure_box(error: HermesError) -> QMessageBox:
     """A window with title, detail and hint of an error, and two ways on."""
     box = QMessageBox()
-    box.setWindowTitle(QObject.tr(box, "Hermes"))
+    box.setWindowTitle(box.tr("Hermes"))
     box.setIcon(QMessageBox.Icon.Warning)
     box.setText(error.title)
     box.setInformativeText("\n\n".join(part for part in (error.detail, error.hint) if part))
     again = box.addButton(QMessageBox.StandardButton.Retry)
-    box.addButton(QObject.tr(box, "Quit Hermes"), QMessageBox.ButtonRole.RejectRole)
+    box.addButton(box.tr("Quit Hermes"), QMessageBox.ButtonRole.RejectRole)
     box.setDefaultButton(again)
     return box

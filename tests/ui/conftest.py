@@ -13,6 +13,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QTimer
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
@@ -96,3 +97,4 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
     theme = Theme(qapp, "light")
     yield theme
     theme.deleteLater()
+    qapp.setPalette(QPalette())  # else the next theme takes our accent for the system's

@@ -50,6 +50,7 @@ class SessionPane(QWidget):
         recent_changed: The newest sessions without any filter, for the tray.
         renamed: A title was written; the database should be looked at.
         new_chat_wanted: The button was pressed, or that of the empty state.
+        page_shown: Other rows are in the list.
         session_clicked: A row was clicked, be it the selected one.
     """
 
@@ -59,6 +60,7 @@ class SessionPane(QWidget):
     renamed = Signal()
     new_chat_wanted = Signal()
     session_clicked = Signal()
+    page_shown = Signal()
 
     def __init__(
         self,
@@ -131,6 +133,11 @@ class SessionPane(QWidget):
         """Show everything again."""
         self._filter.clear()
         self._take_source(None)
+
+    def ask_now(self, text: str) -> None:
+        """Filter by a text without waiting for a pause in the typing."""
+        self._filter.setText(text)
+        self._ask_filtered(after_ms=0)
 
     def show_as_open(self, session_id: str) -> None:
         """Select the session that the page shows; "" selects none."""
@@ -220,6 +227,7 @@ class SessionPane(QWidget):
         self._show_place_holder(page)
         if not self._feed.query.text and self._feed.query.source is None:
             self.recent_changed.emit(page.rows[:5])
+        self.page_shown.emit()
 
     def _show_place_holder(self, page: SessionPage) -> None:
         filtered = bool(self._feed.query.text or self._feed.query.source)
