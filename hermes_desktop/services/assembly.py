@@ -66,6 +66,7 @@ class DesktopServices:
         """Start the gateway and, for a window, the watching of the database."""
         await self.gateway.start()
         if watch:
+            await self.watch.look()  # the first look only learns: nothing may be read before it
             self.tasks.start(self.watch.run(), name="state-watch")
 
     async def close(self, *, drain_s: float = 15.0) -> None:
@@ -140,15 +141,16 @@ def build_services(
         adapters=[adapter],
     )
     catalog = LiveCatalog(db, readers, writers)
+    transcript = TranscriptReader(db, readers)
     watcher = ChangeWatcher(paths.state_db)
     return DesktopServices(
         paths=paths,
         bus=bus,
         catalog=catalog,
-        transcript=TranscriptReader(db, readers),
+        transcript=transcript,
         chat=DesktopChat(adapter, db, readers, builder.choose_model, clock),
         gateway=GatewayHost(runner, bus),
-        watch=StateWatch(watcher, catalog, readers, bus),
+        watch=StateWatch(watcher, catalog, transcript, readers, bus),
         tasks=TaskSet(),
         db=db,
         watcher=watcher,

@@ -13,6 +13,8 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.activity_index import ActivityIndex
 from hermes_desktop.state.records import SessionSummary, StateChanges
 
+WATCHED_ROWS = 200
+
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
@@ -64,6 +66,12 @@ class LiveCatalog:
         self._writers = writers
         self._index: ActivityIndex | None = None
         self._rows: dict[str, SessionSummary] = {}
+        self._listed: frozenset[str] = frozenset()
+
+    @property
+    def listed_ids(self) -> frozenset[str]:
+        """Sessions at the head of the list, whose every change matters; read on ``state-read``."""
+        return self._listed
 
     async def page(self, query: ListQuery) -> SessionPage:
         """Read one page.
@@ -118,6 +126,8 @@ class LiveCatalog:
         missing = [key for key in found.keys if key[1] not in self._rows]
         self._rows.update(self._db.summaries(missing))
         rows = tuple(self._rows[tip] for _, tip in found.keys if tip in self._rows)
+        if not query.empty:
+            self._listed = frozenset(row.id for row in rows[:WATCHED_ROWS])
         return SessionPage(rows, found.total, hidden.total, index.sources())
 
     def _ready_index(self) -> ActivityIndex:

@@ -9,6 +9,7 @@ from hermes_desktop.core.errors import StateError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared, SessionsChanged, StateFileChanged
 from hermes_desktop.services.live_catalog import LiveCatalog
+from hermes_desktop.services.transcript import TranscriptReader
 from hermes_desktop.state.change_watcher import ChangeWatcher
 from hermes_desktop.state.records import StateChanges
 
@@ -25,15 +26,22 @@ class StateWatch:
     Args:
         watcher: Looks at the file; used on ``state-read`` only.
         catalog: Learns of changes before anybody else is told.
+        transcript: Says which session is open.
         readers: The ``state-read`` worker.
         bus: Gets :class:`SessionsChanged`.
     """
 
     def __init__(
-        self, watcher: ChangeWatcher, catalog: LiveCatalog, readers: WorkerThreads, bus: EventBus
+        self,
+        watcher: ChangeWatcher,
+        catalog: LiveCatalog,
+        transcript: TranscriptReader,
+        readers: WorkerThreads,
+        bus: EventBus,
     ) -> None:
         self._watcher = watcher
         self._catalog = catalog
+        self._transcript = transcript
         self._readers = readers
         self._bus = bus
         self._interval_s = HIDDEN_INTERVAL_S
@@ -82,6 +90,7 @@ class StateWatch:
             )
 
     def _look(self) -> StateChanges:
+        self._watcher.watch(self._catalog.listed_ids | self._transcript.opened_ids)
         changes = self._watcher.look()
         if changes:
             self._catalog.note_changes(changes)

@@ -37,6 +37,12 @@ class TranscriptReader:
     def __init__(self, db: SessionDB, readers: WorkerThreads) -> None:
         self._db = db
         self._readers = readers
+        self._opened: frozenset[str] = frozenset()
+
+    @property
+    def opened_ids(self) -> frozenset[str]:
+        """The session that was opened last, by its tip; read on ``state-read``."""
+        return self._opened
 
     async def open(self, session_id: str, *, limit: int = FIRST_PAGE) -> TranscriptPage:
         """Read the end of a conversation.
@@ -75,6 +81,7 @@ class TranscriptReader:
 
     def _open(self, session_id: str, limit: int) -> TranscriptPage:
         session = self._summary(session_id)
+        self._opened = frozenset({session.id})
         messages = self._db.read_messages(session.id, limit=limit)
         if len(messages) < limit:
             messages = self._fill_from_chain(session.id, messages, limit)

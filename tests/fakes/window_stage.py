@@ -1,0 +1,144 @@
+"""The whole window with its real parts, on any home, with a scripted model on loopback.
+
+For tests in which the window and another process work on one history.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPlainTextEdit, QTextEdit, QWidget
+
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.events import TurnFinished
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.assembly import build_services
+from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.chat.chat_page import ChatPage
+from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.ui.main_window import FIRST_SIZE, MainWindow
+from hermes_desktop.ui.theme import Theme
+from tests.fakes.model_server import ModelServer
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def point_home_at(home: Path, server: ModelServer) -> None:
+    """Name the server as the model of a home."""
+    (home / "config.yaml").write_text(
+        f"model:\n  default: fake-model\n  base_url: {server.base_url}\n", encoding="utf-8"
+    )
+
+
+class WindowStage:
+    """One shown window; use as ``async with``. Everything in it is real but the model."""
+
+    def __init__(self, home: Path, theme: Theme) -> None:
+        self.home = home
+        self.theme = theme
+        self.server = ModelServer()
+        self.finished: list[TurnFinished] = []
+
+    async def __aenter__(self) -> Self:
+        self.server.__enter__()
+        point_home_at(self.home, self.server)
+        self.services = build_services(
+            HermesPaths(self.home, self.home), redactor=SecretRedactor(), environ={}
+        )
+        self.services.bus.subscribe(TurnFinished, self.finished.append)
+        slots = AsyncSlots(self.services.tasks, self.services.bus)
+        self.bridge = EventBridge(self.services.bus)
+        page = ChatPage(services=self.services, slots=slots, bridge=self.bridge, theme=self.theme)
+        self.window = MainWindow(
+            services=self.services, slots=slots, bridge=self.bridge, theme=self.theme, page=page,
+            tray_available=lambda: True, clock=SystemClock(), demo=False,
+        )  # fmt: skip
+        self.window.resize(FIRST_SIZE)
+        await self.services.start()
+        self.window.show()
+        self.window.begin()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.window.prepare_to_end()
+        await self.services.close(drain_s=0.0)
+        self.window.close()
+        self.window.deleteLater()
+        self.bridge.close()
+        await asyncio.to_thread(self.server.close)
+
+    async def until(self, check: Callable[[], object], within_s: float = 15.0) -> None:
+        """Let the loop run until something is true."""
+        async with asyncio.timeout(within_s):
+            while not check():
+                await asyncio.sleep(0.01)
+
+    async def open(self, session_id: str) -> None:
+        """Choose a session in the list, as a click does."""
+        view = self.window.pane.view
+        await self.until(lambda: view.model().row_of_session(session_id) >= 0)
+        index = view.model().index(view.model().row_of_session(session_id), 0)
+        view.scrollTo(index)
+        QTest.mouseClick(
+            view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center()
+        )
+        await self.until(lambda: self.window.page.current_session_id == session_id)
+        await self.until(self.shown_text)
+
+    async def type_and_send(self, text: str) -> TurnFinished:
+        """Type into the composer, press Enter, and wait for the end of that turn.
+
+        A question whether to go on in a session that was just active elsewhere is answered yes.
+        """
+        before = len(self.finished)
+        composer = self.window.page.composer
+        await self.until(composer.field.isEnabled)
+        composer.field.setFocus()
+        QTest.keyClicks(composer.field, text)
+        QTest.keyClick(composer.field, Qt.Key.Key_Return)
+        await self.until(lambda: self._answer_question() or len(self.finished) > before)
+        await self.until(lambda: len(self.finished) > before)
+        return self.finished[before]
+
+    def _answer_question(self) -> bool:
+        for widget in QApplication.topLevelWidgets():
+            if isinstance(widget, QDialog) and widget.isVisible():
+                widget.accept()
+        return False
+
+    def shown_text(self) -> str:
+        """Every word of the transcript, from top to bottom."""
+        return "\n".join(_texts(self.window.page.view))
+
+    def told(self, request: int = -1) -> list[str]:
+        """What the model was told, without the system prompt."""
+        messages = self.server.requests[request].messages
+        return [f"{m['role']}: {m['content']}" for m in messages if m["role"] != "system"]
+
+    async def command_line(self, *arguments: str) -> str:
+        """Run ``hermes-desktop`` on the same home as a process of its own."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "hermes_desktop", *arguments,
+            env={"PATH": os.environ["PATH"], "HERMES_HOME": str(self.home),
+                 "HOME": str(self.home.parent), "PYTHONPATH": str(CHECKOUT), "LC_ALL": "C.UTF-8"},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        return out.decode()
+
+
+def _texts(widget: QWidget) -> list[str]:
+    found = []
+    for child in widget.findChildren(QWidget):
+        if isinstance(child, QTextEdit | QPlainTextEdit) and child.isVisibleTo(widget):
+            found.append(child.toPlainText())
+        elif isinstance(child, QLabel) and child.isVisibleTo(widget):
+            found.append(child.text())
+    return found
