@@ -148,7 +148,7 @@ def build_services(
         bus=bus,
         catalog=catalog,
         transcript=transcript,
-        chat=DesktopChat(adapter, db, readers, builder.choose_model, clock),
+        chat=DesktopChat(adapter, db, readers, builder.choose_model, bus, clock),
         gateway=GatewayHost(runner, bus),
         watch=StateWatch(watcher, catalog, transcript, readers, bus),
         tasks=TaskSet(),

@@ -7,6 +7,8 @@ from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError, StateReadOnlyError
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter, Submitted
 from hermes_desktop.state import SessionDB
@@ -56,6 +58,7 @@ class DesktopChat:
         readers: The ``state-read`` worker.
         choose_model: Reads the configuration and names the model; blocking; raises ProviderError
             or ConfigError when there is none.
+        bus: Tells when our own turns end.
         clock: For "was active a moment ago".
     """
 
@@ -65,6 +68,7 @@ class DesktopChat:
         db: SessionDB,
         readers: WorkerThreads,
         choose_model: Callable[[], ModelChoice],
+        bus: EventBus,
         clock: Clock,
     ) -> None:
         self._adapter = adapter
@@ -73,6 +77,8 @@ class DesktopChat:
         self._choose_model = choose_model
         self._clock = clock
         self._confirmed: set[str] = set()
+        self._own_activity: dict[str, float] = {}
+        bus.subscribe(TurnFinished, self._note_own_turn)
 
     async def readiness(self) -> ChatReadiness:
         """Look at the configuration and the database again."""
@@ -83,10 +89,12 @@ class DesktopChat:
 
         A session is asked about once; :meth:`confirm_resume` remembers the answer.
         """
-        if session.root_id in self._confirmed or self._adapter.has_opened(session.id):
+        if session.root_id in self._confirmed or self._adapter.running(session.id):
             return ResumeCheck()
         fresh = await self._readers.run(self._db.summary, session.id)
         if fresh is None or fresh.ended_at is not None:
+            return ResumeCheck()
+        if fresh.last_active <= self._own_activity.get(fresh.id, 0.0):
             return ResumeCheck()
         age = self._clock.time() - fresh.last_active
         if age < 0 or age >= RECENTLY_ACTIVE_S:
@@ -141,6 +149,9 @@ class DesktopChat:
             return ""
         place = session.source.replace("_", " ").title()
         return f"What you write here is stored in this session; it is not sent to {place}."
+
+    def _note_own_turn(self, turn: TurnFinished) -> None:
+        self._own_activity[turn.session_id] = self._clock.time()
 
     def _readiness(self) -> ChatReadiness:
         condition = self._db.condition

@@ -12,7 +12,7 @@ from typing import Self
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QTextEdit, QWidget
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import TurnFinished
@@ -21,6 +21,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
+from hermes_desktop.ui.chat.questions import ResumeQuestion
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.main_window import FIRST_SIZE, MainWindow
 from hermes_desktop.ui.theme import Theme
@@ -108,8 +109,8 @@ class WindowStage:
 
     def _answer_question(self) -> bool:
         for widget in QApplication.topLevelWidgets():
-            if isinstance(widget, QDialog) and widget.isVisible():
-                widget.accept()
+            if isinstance(widget, ResumeQuestion) and widget.isVisible():
+                widget.go_on.click()
         return False
 
     def shown_text(self) -> str:

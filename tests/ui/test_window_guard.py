@@ -47,7 +47,7 @@ async def test_a_turn_of_the_command_line_appears_and_is_known(qtbot, theme, hom
         pane, view = stage.window.pane, stage.window.page.view
         selected = pane.selected_session
         assert selected is not None
-        scroll = view.verticalScrollBar()
+        scroll = view.area.verticalScrollBar()
         scroll.setValue(scroll.maximum() // 2)
         place = scroll.value()
         await stage.command_line("chat", "-q", "And eight.", "--resume", SESSION)

@@ -171,10 +171,6 @@ class DesktopAdapter(PlatformAdapter):
         """Whether a conversation, named by its first or last session, has an unanswered message."""
         return self._busy_key(session_id) is not None
 
-    def has_opened(self, session_id: str) -> bool:
-        """Whether a session was begun or reopened here and not ended since."""
-        return session_id in self._opened
-
     def _busy_key(self, session_id: str) -> str | None:
         own_key = self._session_key(session_id)
         for session_key in self._unanswered.values():
