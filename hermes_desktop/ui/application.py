@@ -95,6 +95,7 @@ class LoopWatchdog:
         self._limit_s = limit_s
         self._report = report or _log_slow_callback
         self._main = threading.get_ident()
+        self._reporting = True
         self._began = threading.Event()
         self._since = 0.0
         self._stack = ""
@@ -102,6 +103,14 @@ class LoopWatchdog:
         self._closed = False
         self._thread = threading.Thread(target=self._watch, name="loop-watchdog", daemon=True)
         self._thread.start()
+
+    def pause(self) -> None:
+        """Report nothing until :meth:`resume`: no window shows that could stand still."""
+        self._reporting = False
+
+    def resume(self) -> None:
+        """Report again."""
+        self._reporting = True
 
     def enter(self) -> None:
         """A callback begins."""
@@ -118,7 +127,7 @@ class LoopWatchdog:
             return
         self._began.clear()
         took, self._since = time.monotonic() - self._since, 0.0
-        if took > self._limit_s:
+        if took > self._limit_s and self._reporting:
             stack, self._stack = self._stack, ""
             self._report(took, stack)
 

@@ -101,10 +101,11 @@ def _run_first(setup: ProgramSetup, instance: SingleInstance) -> int:
     install_exception_hooks()
     app = create_application(sys.argv[:1])
     watchdog = LoopWatchdog()
+    watchdog.pause()
     loop = DesktopLoop(app, watchdog)
     loop.set_exception_handler(_log_loop_error)
     try:
-        program = DesktopProgram(setup, app, instance)
+        program = DesktopProgram(setup, app, instance, watchdog)
         return int(run_on_loop(program.run, loop))
     finally:
         watchdog.close()
@@ -117,12 +118,20 @@ class DesktopProgram:
         setup: What was asked for.
         app: The Qt application.
         instance: Holds the lock; listens once the window stands.
+        watchdog: Reports from when the window shows until it goes.
     """
 
-    def __init__(self, setup: ProgramSetup, app: QApplication, instance: SingleInstance) -> None:
+    def __init__(
+        self,
+        setup: ProgramSetup,
+        app: QApplication,
+        instance: SingleInstance,
+        watchdog: LoopWatchdog,
+    ) -> None:
         self._setup = setup
         self._app = app
         self._instance = instance
+        self._watchdog = watchdog
         self._theme = Theme(app, setup.color_scheme)
         self._clock = SystemClock()
         self._quit_asked = 0
@@ -132,6 +141,14 @@ class DesktopProgram:
 
     async def run(self) -> int:
         """Build everything, run, close everything."""
+        try:
+            return await self._run()
+        finally:
+            self._app.removeEventFilter(self._quit_filter)
+            self._quit_filter.deleteLater()
+            self._theme.deleteLater()
+
+    async def _run(self) -> int:
         with self._signals():
             services = await self._open()
             if services is None:
@@ -140,13 +157,14 @@ class DesktopProgram:
             bridge = EventBridge(services.bus)
             tray = Tray(tray_available=QSystemTrayIcon.isSystemTrayAvailable)
             window = self._make_window(services, slots, bridge, tray)
-            gc.freeze()  # what lives as long as the program is not looked at again (40 ms each time)
+            gc.freeze()  # what lives as long as the program is not searched again (40 ms a time)
             self._connect(window, tray, bridge)
             try:
                 await self._run_open(services, window, tray)
             finally:
                 await self._close(services, window, tray)
                 bridge.close()
+                tray.deleteLater()
         return 0
 
     def ask_to_quit(self) -> None:
@@ -216,6 +234,7 @@ class DesktopProgram:
         if self._setup.screenshot is not None:
             await take_demo_picture(services, window, self._setup.screenshot)
             return
+        self._watchdog.resume()
         while not self._quit_asked:
             await self._next_change()
 
@@ -229,6 +248,7 @@ class DesktopProgram:
     async def _close(self, services: DesktopServices, window: MainWindow, tray: Tray) -> None:
         deadline = ExitDeadline(DRAIN_S + EXIT_SLACK_S)
         deadline.arm()
+        self._watchdog.pause()
         tray.close()
         await self._let_replies_end(services, window)
         window.prepare_to_end()

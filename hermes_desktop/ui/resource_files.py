@@ -12,8 +12,7 @@ from hermes_desktop.ui.theme import Palette
 ICON_SIZE = 20
 """Edge of an icon in a button, in device-independent pixels."""
 
-_SIZES = (16, 20, 24)
-_RATIOS = (1.0, 2.0, 3.0)
+_RATIOS = (1.0, 2.0)
 
 
 def icon(name: str, palette: Palette) -> QIcon:
@@ -64,14 +63,14 @@ def plain_icon(name: str, sizes: tuple[int, ...] = (16, 22, 24, 32, 48, 64)) -> 
 def _icon(name: str, normal: str, checked: str, disabled: str) -> QIcon:
     result = QIcon()
     states = (
-        (QIcon.Mode.Normal, QIcon.State.Off, normal),
-        (QIcon.Mode.Active, QIcon.State.Off, checked),
-        (QIcon.Mode.Normal, QIcon.State.On, checked),
-        (QIcon.Mode.Selected, QIcon.State.Off, checked),
-        (QIcon.Mode.Disabled, QIcon.State.Off, disabled),
+        (QIcon.Mode.Normal, QIcon.State.Off, normal, (16, 20, 24)),
+        (QIcon.Mode.Active, QIcon.State.Off, checked, (20,)),
+        (QIcon.Mode.Normal, QIcon.State.On, checked, (20,)),
+        (QIcon.Mode.Selected, QIcon.State.Off, checked, (20,)),
+        (QIcon.Mode.Disabled, QIcon.State.Off, disabled, (20,)),
     )
-    for mode, state, colour in states:
-        for size in _SIZES:
+    for mode, state, colour, sizes in states:
+        for size in sizes:
             for ratio in _RATIOS:
                 result.addPixmap(pixmap(name, colour, size, ratio), mode, state)
     return result

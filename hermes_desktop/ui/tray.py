@@ -45,6 +45,7 @@ class Tray(QObject):
         super().__init__(parent)
         self._tray_available = tray_available
         self._available = False
+        self._closed = False
         self._icon: QSystemTrayIcon | None = None
         self._status = GatewayStatusChanged("stopped")
         self._problems: dict[str, Notice] = {}
@@ -112,6 +113,8 @@ class Tray(QObject):
 
     def show_recent(self, sessions: Sequence[SessionSummary]) -> None:
         """Name the sessions used last; actions change in place, the menu is never rebuilt."""
+        if self._closed:
+            return
         shown = list(sessions[:RECENT_SESSIONS])
         for position, action in enumerate(self._recent_actions):
             session = shown[position] if position < len(shown) else None
@@ -123,13 +126,14 @@ class Tray(QObject):
 
     def close(self) -> None:
         """Take the icon away, at once, so that nobody clicks it while the program ends."""
+        self._closed = True
         self._timer.stop()
         self._drop_icon()
         self._menu.deleteLater()
 
     def _refresh(self) -> None:
         face = tray_face(self._status, next(iter(self._problems.values()), None))
-        if face == self._face:
+        if face == self._face or self._closed:
             return
         self._face = face
         self._status_action.setText(menu_label(face.status_line))
