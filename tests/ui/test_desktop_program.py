@@ -1,6 +1,7 @@
 """The program as a process, drawing into memory: pictures, signals, one at a time, bad homes."""
 
 import os
+import re
 import signal
 import socket
 import struct
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
+BAD_LINE = re.compile(r" (ERROR|CRITICAL) ")
 CHECKOUT = Path(__file__).parents[2]
 
 
@@ -113,6 +115,8 @@ def test_a_signal_ends_it_in_order(sandbox: Sandbox, number: signal.Signals) -> 
     assert (sandbox.home / "state.db").is_file()
     assert (sandbox.home / "desktop" / "window.ini").is_file()
     assert not list(sandbox.runtime.glob("*.socket"))
+    log = sandbox.home / "logs" / "desktop.log"
+    assert not log.exists() or not BAD_LINE.search(log.read_text(encoding="utf-8"))
 
 
 def test_a_second_start_only_shows_the_first(sandbox: Sandbox) -> None:

@@ -1,0 +1,121 @@
+"""The life of the program in this process: what quitting waits for, and what it leaves behind."""
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from hermes_desktop.core.events import TurnFinished
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.services.demo_home import create_demo_home
+from hermes_desktop.services.live_catalog import ListQuery
+from hermes_desktop.ui.application import LoopWatchdog
+from hermes_desktop.ui.desktop_program import DesktopProgram, ProgramSetup
+from hermes_desktop.ui.main_window import MainWindow
+from hermes_desktop.ui.single_instance import SingleInstance, instance_name
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> ProgramSetup:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return ProgramSetup(
+        paths=create_demo_home(folder, now=time.time()),
+        redactor=SecretRedactor(),
+        demo=True,
+        color_scheme="light",
+    )
+
+
+@pytest.fixture
+def program(qapp, setup):
+    home = setup.paths.home
+    instance = SingleInstance(instance_name(home, home, demo=True))
+    assert instance.acquire()
+    watchdog = LoopWatchdog()
+    yield DesktopProgram(setup, qapp, instance, watchdog)
+    watchdog.close()
+    instance.close()
+    instance.deleteLater()
+
+
+async def the_window() -> MainWindow:
+    async with asyncio.timeout(10):
+        while True:
+            for widget in QApplication.topLevelWidgets():
+                if isinstance(widget, MainWindow) and widget.isVisible():
+                    return widget
+            await asyncio.sleep(0.01)
+
+
+async def a_running_reply(window: MainWindow, text: str) -> list[TurnFinished]:
+    services = window._services
+    async with asyncio.timeout(10):
+        while services.gateway.state != "running":
+            await asyncio.sleep(0.01)
+    session = (await services.catalog.page(ListQuery(limit=5))).rows[2]
+    services.chat.confirm_resume(session)
+    ends: list[TurnFinished] = []
+    services.bus.subscribe(TurnFinished, ends.append)
+    await services.chat.send(text, session_id=session.id)
+    async with asyncio.timeout(10):
+        while not services.gateway.status.running_turns:
+            await asyncio.sleep(0.01)
+    return ends
+
+
+@pytest.mark.asyncio
+async def test_it_runs_until_asked_and_logs_nothing_bad(program, caplog) -> None:
+    running = asyncio.ensure_future(program.run())
+    window = await the_window()
+    await asyncio.sleep(0.3)
+    program.ask_to_quit()
+    assert await running == 0
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert (window._services.paths.window_ini).is_file()
+
+
+@pytest.mark.asyncio
+async def test_quitting_waits_for_a_reply_in_sight(program) -> None:
+    running = asyncio.ensure_future(program.run())
+    window = await the_window()
+    ends = await a_running_reply(window, "Hello")
+    program.ask_to_quit()
+    await asyncio.sleep(0.05)
+    assert window.isVisible()
+    assert window.notices.current.key == "closing"
+    assert await running == 0
+    assert [end.outcome for end in ends] == ["done"]
+
+
+@pytest.mark.asyncio
+async def test_asked_again_it_does_not_wait(program) -> None:
+    running = asyncio.ensure_future(program.run())
+    window = await the_window()
+    ends = await a_running_reply(window, "Could you write a small Python function, at length?")
+    program.ask_to_quit()
+    await asyncio.sleep(0.1)
+    program.ask_to_quit()
+    assert await running == 0
+    assert [end.outcome for end in ends] == ["stopped"]
+
+
+@pytest.mark.asyncio
+async def test_hidden_without_a_tray_is_minimised(qapp, setup) -> None:
+    home = setup.paths.home
+    instance = SingleInstance(instance_name(home, home, demo=True))
+    assert instance.acquire()
+    watchdog = LoopWatchdog()
+    hidden = ProgramSetup(setup.paths, setup.redactor, hidden=True, demo=True)
+    program = DesktopProgram(hidden, qapp, instance, watchdog)
+    running = asyncio.ensure_future(program.run())
+    window = await the_window()
+    assert window.isMinimized()
+    program.ask_to_quit()
+    assert await running == 0
+    watchdog.close()
+    instance.close()
+    instance.deleteLater()
