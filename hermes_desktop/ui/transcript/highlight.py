@@ -50,7 +50,7 @@ def colour_lines(language: str, text: str) -> tuple[LineColours, ...]:
     if any(len(line) > _LONGEST_LINE for line in text.split("\n")):
         return ()
     try:
-        lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=False)
+        lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=True)
     except ClassNotFound:
         return ()
     lines: list[list[tuple[int, int, TokenKind]]] = [[]]
@@ -65,7 +65,7 @@ def colour_lines(language: str, text: str) -> tuple[LineColours, ...]:
             if kind is not None and length:
                 lines[-1].append((column, length, kind))
             column += length
-    return tuple(tuple(line) for line in lines)
+    return tuple(tuple(line) for line in lines[: text.count("\n") + 1])
 
 
 def _kind(token: Any) -> TokenKind | None:
