@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QKeySequence, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.closing_question import ClosingQuestion
 from hermes_desktop.ui.key_map import KEYS
 from hermes_desktop.ui.keys_dialog import KeysDialog
 from hermes_desktop.ui.notice_presenter import NoticeStrip
-from hermes_desktop.ui.rail import RAIL_WIDTH, Rail
+from hermes_desktop.ui.rail import Rail
 from hermes_desktop.ui.sessions.session_pane import PANE_WIDTH, SessionPane
 from hermes_desktop.ui.status_strip import StatusStrip
+from hermes_desktop.ui.two_sides import TwoSides
 from hermes_desktop.ui.window_memory import WindowMemory
-from hermes_desktop.ui.window_parts import DemoBanner, HairlineSplitter
+from hermes_desktop.ui.window_parts import DemoBanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,6 @@ log = logging.getLogger(__name__)
 
 FIRST_SIZE = QSize(1120, 720)
 LEAST_SIZE = QSize(720, 480)
-NARROW_BELOW = 900
 
 
 class MainWindow(QMainWindow):
@@ -83,11 +83,9 @@ class MainWindow(QMainWindow):
         self._may_run_unseen = False
         self._asking = False
         self._ending = False
-        self._narrow = False
-        self._page_on_top = False
         self._memory = WindowMemory(services.paths.window_ini)
         self._pane = SessionPane(services.catalog, slots, bridge, theme, clock)
-        self._splitter = HairlineSplitter(theme)
+        self._sides = TwoSides(theme, self._pane, page, left_width=PANE_WIDTH)
         self._rail = Rail(theme)
         self._notices = NoticeStrip(theme)
         self._status = StatusStrip(theme)
@@ -117,11 +115,6 @@ class MainWindow(QMainWindow):
         """The strip at the foot."""
         return self._status
 
-    @property
-    def splitter(self) -> QSplitter:
-        """Between the list and the page."""
-        return self._splitter
-
     def run_action(self, name: str) -> None:
         """Do what the key of an action does, by its name in the key map."""
         self._actions[name].trigger()
@@ -130,7 +123,7 @@ class MainWindow(QMainWindow):
         """Read the list and the model's name. Call once the loop runs."""
         self._status.show_status(self._services.gateway.status)
         self._pane.reload()
-        self._pane.view.setFocus()
+        self.setFocus()
         self._slots.start(self._greet(), doing=self.tr("Reading the settings"))
 
     def come_forward(self) -> None:
@@ -165,21 +158,21 @@ class MainWindow(QMainWindow):
         """
         summary = await self._services.catalog.summary(session_id)
         self._pane.show_as_open(summary.root_id)
-        self._show_page()
+        self._sides.show_right()
         self.setWindowTitle(summary.label[:80])
         await self._page.show_session(summary)
 
     def new_chat(self) -> None:
         """Begin a conversation; nothing is stored before the first message."""
         self._pane.show_as_open("")
-        self._show_page()
+        self._sides.show_right()
         self._page.new_chat()
         self._page.focus_composer()
 
     def prepare_to_end(self) -> None:
         """Remember the window's place and hide it; the next close is final."""
         self._ending = True
-        self._memory.save(self, None if self._narrow else self._splitter)
+        self._memory.save(self, None if self._sides.narrow else self._sides)
         self._pane.close_feeds()
         self._page.close_workers()
         self.hide()
@@ -223,7 +216,7 @@ class MainWindow(QMainWindow):
             "new_chat": self.new_chat,
             "focus_filter": self._focus_filter,
             "focus_composer": self._focus_composer,
-            "focus_list": self._focus_list,
+            "focus_list": self._show_list,
             "rename": self._rename,
             "refresh": self._refresh,
             "escape": self._escape,
@@ -244,15 +237,10 @@ class MainWindow(QMainWindow):
     def _arrange(self) -> None:
         self.setMinimumSize(LEAST_SIZE)
         self.setWindowTitle(self.tr("Hermes"))
-        self._splitter.addWidget(self._pane)
-        self._splitter.addWidget(self._page)
-        self._splitter.setStretchFactor(0, 0)
-        self._splitter.setStretchFactor(1, 1)
-        self._splitter.setSizes([PANE_WIDTH, FIRST_SIZE.width() - RAIL_WIDTH - PANE_WIDTH])
         middle = QHBoxLayout()
         middle.setSpacing(0)
         middle.addWidget(self._rail)
-        middle.addWidget(self._splitter, 1)
+        middle.addWidget(self._sides, 1)
         whole = QWidget()
         column = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
@@ -267,14 +255,14 @@ class MainWindow(QMainWindow):
     def _connect(self, bridge: EventBridge) -> None:
         pane, page = self._pane, self._page
         pane.session_chosen.connect(self._open)
-        pane.session_clicked.connect(self._show_page)
+        pane.session_clicked.connect(self._sides.show_right)
         pane.session_confirmed.connect(self._focus_composer)
         pane.recent_changed.connect(self.recent_changed)
         pane.renamed.connect(self._services.watch.look_now)
         pane.new_chat_wanted.connect(self.new_chat)
         page.session_opened.connect(pane.show_as_open)
         page.back_requested.connect(self._show_list)
-        self._rail.sessions_wanted.connect(self._focus_list)
+        self._rail.sessions_wanted.connect(self._show_list)
         self._rail.help_wanted.connect(self._show_keys)
         self._notices.closed.connect(self.notice_closed)
         bridge.notice.connect(self._notices.show_notice)
@@ -283,7 +271,7 @@ class MainWindow(QMainWindow):
         bridge.turn_finished.connect(self._turn_finished)
 
     def _place(self) -> None:
-        if not self._memory.restore(self, self._splitter):
+        if not self._memory.restore(self, self._sides):
             self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
 
     def _open(self, summary: SessionSummary) -> None:
@@ -292,49 +280,38 @@ class MainWindow(QMainWindow):
 
     async def _greet(self) -> None:
         """With a model to answer, the first letters typed begin a chat."""
-        await self._tell_model()
-        if self._pane.view.hasFocus() and self._pane.selected_session is None:
+        ready = await self._tell_model()
+        if self._page.current_session_id is not None or self._pane.selected_session is not None:
+            return
+        self._page.new_chat()
+        if ready:
             self._page.focus_composer()
+        elif self._pane.view.isVisible():
+            self._pane.view.setFocus()
 
-    async def _tell_model(self) -> None:
-        self._status.show_readiness(await self._services.chat.readiness())
+    async def _tell_model(self) -> bool:
+        readiness = await self._services.chat.readiness()
+        self._status.show_readiness(readiness)
+        return readiness.ready
 
     def _turn_finished(self, _: TurnFinished) -> None:
         self._services.watch.look_now()
 
     def _fit_width(self) -> None:
-        narrow = self.width() < NARROW_BELOW
-        if narrow == self._narrow:
-            return
-        self._narrow = narrow
-        if narrow:
-            self._page_on_top = self._page.current_session_id is not None
-        self._page.show_back_button(shown=narrow)
-        self._show_sides()
-
-    def _show_sides(self) -> None:
-        self._pane.setVisible(not self._narrow or not self._page_on_top)
-        self._page.setVisible(not self._narrow or self._page_on_top)
-
-    def _show_page(self) -> None:
-        self._page_on_top = True
-        self._show_sides()
+        reading = self._page.current_session_id is not None
+        if self._sides.fit(self.width(), right_on_top=reading):
+            self._page.show_back_button(shown=self._sides.narrow)
 
     def _show_list(self) -> None:
-        self._page_on_top = False
-        self._show_sides()
+        self._sides.show_left()
         self._pane.view.focus_first()
 
     def _focus_filter(self) -> None:
-        self._page_on_top = False
-        self._show_sides()
+        self._sides.show_left()
         self._pane.focus_filter()
 
-    def _focus_list(self) -> None:
-        self._show_list()
-
     def _focus_composer(self) -> None:
-        self._show_page()
+        self._sides.show_right()
         self._page.focus_composer()
 
     def _rename(self) -> None:
@@ -359,7 +336,7 @@ class MainWindow(QMainWindow):
             self._slots.start(
                 self._services.chat.stop(session_id), doing=self.tr("Stopping the reply")
             )
-        elif self._narrow and self._page_on_top:
+        elif self._sides.right_covers:
             self._show_list()
         elif self._notices.current is not None:
             self._notices.close_current()

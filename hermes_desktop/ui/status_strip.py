@@ -86,9 +86,9 @@ class StatusStrip(QWidget):
         self._state.setToolTip(status.detail)
 
     def show_readiness(self, readiness: ChatReadiness) -> None:
-        """Name the model, or say that there is none."""
-        self._model.setText(readiness.model if readiness.ready else self.tr("No model answers"))
-        self._model.setToolTip("" if readiness.ready else readiness.title)
+        """Name the model, or say why none can be asked."""
+        self._model.setText(readiness.model if readiness.ready else readiness.title.rstrip("."))
+        self._model.setToolTip("" if readiness.ready else readiness.hint)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

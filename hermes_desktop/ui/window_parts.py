@@ -11,21 +11,9 @@ from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Theme
 DEMO_WORDS = "Demonstration: a private, temporary history. Replies are scripted; no model is asked."
 
 
-class HairlineSplitter(QSplitter):
-    """A splitter whose handle is one pixel of the separator's colour (Qt widens the grip)."""
+class HairlineHandle(QSplitterHandle):
+    """One pixel of the separator's colour; Qt widens the place where it can be gripped."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
-        self._theme = theme
-        self.setHandleWidth(1)
-        self.setChildrenCollapsible(False)
-
-    @override
-    def createHandle(self) -> QSplitterHandle:
-        return _HairlineHandle(self._theme, self)
-
-
-class _HairlineHandle(QSplitterHandle):
     def __init__(self, theme: Theme, parent: QSplitter) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self._theme = theme

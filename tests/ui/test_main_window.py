@@ -7,7 +7,7 @@ from typing import Self
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox, QSplitter, QWidget
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged, Notice
@@ -20,8 +20,8 @@ from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.main_window import FIRST_SIZE, MainWindow
 from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.two_sides import TwoSides
 from hermes_desktop.ui.window_memory import WindowMemory
-from hermes_desktop.ui.window_parts import HairlineSplitter
 
 SCREENS = Path(__file__).parents[2] / ".ci" / "out" / "screens"
 
@@ -272,11 +272,9 @@ async def test_the_place_is_written_at_the_end_and_not_before(stage) -> None:
 def test_place_and_splitter_come_back(qtbot, theme, tmp_path) -> None:
     memory = WindowMemory(tmp_path / "desktop" / "window.ini")
 
-    def make() -> tuple[QMainWindow, HairlineSplitter]:
-        window, splitter = QMainWindow(), HairlineSplitter(theme)
+    def make() -> tuple[QMainWindow, TwoSides]:
+        window, splitter = QMainWindow(), TwoSides(theme, QWidget(), QWidget(), left_width=100)
         qtbot.addWidget(window)
-        splitter.addWidget(QWidget())
-        splitter.addWidget(QWidget())
         window.setCentralWidget(splitter)
         return window, splitter
 
@@ -294,12 +292,12 @@ def test_place_and_splitter_come_back(qtbot, theme, tmp_path) -> None:
     assert other_splitter.sizes() == sizes
 
 
-def test_a_broken_ini_is_as_good_as_none(qtbot, theme, tmp_path) -> None:
+def test_a_broken_ini_is_as_good_as_none(qtbot, tmp_path) -> None:
     path = tmp_path / "window.ini"
     path.write_bytes(b"\x00[window\ngeometry=\xff\xfe@ByteArray(nonsense")
     window = QMainWindow()
     qtbot.addWidget(window)
-    assert not WindowMemory(path).restore(window, HairlineSplitter(theme))
+    assert not WindowMemory(path).restore(window, QSplitter())
 
 
 @pytest.mark.asyncio

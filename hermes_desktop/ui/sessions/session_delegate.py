@@ -1,7 +1,7 @@
 """Draws one line of the session list: icon, title and time above, preview and dot below."""
 
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
@@ -88,7 +88,7 @@ class SessionDelegate(QStyledItemDelegate):
     def updateEditorGeometry(
         self, editor: QWidget, option: QStyleOptionViewItem, index: Index
     ) -> None:
-        rect = geometry(option.rect, option.font, "")
+        rect = geometry(option.rect, option.font, "", option.direction)
         height = editor.sizeHint().height()
         top = rect.title.center().y() - height // 2
         editor.setGeometry(rect.title.left() - SPACE_4, top, rect.title.width() + SPACE_4, height)
@@ -128,7 +128,7 @@ class SessionDelegate(QStyledItemDelegate):
         disabled = self.stale
         time_text = str(index.data(TIME_ROLE))
         base_font = QFont(option.font)
-        where = geometry(option.rect, base_font, time_text)
+        where = geometry(option.rect, base_font, time_text, option.direction)
         ratio = painter.device().devicePixelRatio()
         quiet = palette.disabled_text if disabled else palette.secondary_text
         painter.drawPixmap(
@@ -136,24 +136,26 @@ class SessionDelegate(QStyledItemDelegate):
         )
         painter.setFont(title_font(base_font, summary))
         text = palette.disabled_text if disabled else palette.text
-        _draw_line(painter, where.title, title_text(summary), text)
+        leading = _edge(option.direction, leading=True)
+        _draw_line(painter, where.title, title_text(summary), text, leading)
         painter.setFont(base_font)
         painter.setPen(QColor(quiet))
-        painter.drawText(
-            where.time, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, time_text
-        )
-        _draw_line(painter, where.second, second_line(summary), quiet)
+        painter.drawText(where.time, _edge(option.direction, leading=False), time_text)
+        _draw_line(painter, where.second, second_line(summary), quiet, leading)
         if index.data(RUNNING_ROLE):
             _paint_dot(painter, where.dot, palette)
 
 
-def geometry(rect: QRect, font: QFont, time_text: str) -> RowGeometry:
+def geometry(
+    rect: QRect, font: QFont, time_text: str, direction: Qt.LayoutDirection
+) -> RowGeometry:
     """Divide a row.
 
     Args:
         rect: The row.
         font: Of the text in it.
-        time_text: What stands at the right of the title; its width is taken from the title.
+        time_text: What stands behind the title; its width is taken from the title.
+        direction: Of the program's language; the row is mirrored for right to left.
     """
     metrics = QFontMetrics(font)
     line = metrics.height()
@@ -165,13 +167,21 @@ def geometry(rect: QRect, font: QFont, time_text: str) -> RowGeometry:
     title_right = right - (time_width + SPACE_8 if time_width else 0)
     second_top = top + line + 2
     dot_left = right - _DOT
-    return RowGeometry(
+    parts = RowGeometry(
         icon=QRect(left, top + (line - _ICON) // 2, _ICON, _ICON),
         title=QRect(text_left, top, max(0, title_right - text_left), line),
         time=QRect(right - time_width, top, time_width, line),
         second=QRect(text_left, second_top, max(0, dot_left - SPACE_8 - text_left), line),
         dot=QRect(dot_left, second_top + (line - _DOT) // 2, _DOT, _DOT),
     )
+    return parts if direction == Qt.LayoutDirection.LeftToRight else _mirrored(parts, rect)
+
+
+def _mirrored(parts: RowGeometry, rect: QRect) -> RowGeometry:
+    def flip(part: QRect) -> QRect:
+        return QStyle.visualRect(Qt.LayoutDirection.RightToLeft, rect, part)
+
+    return RowGeometry(*(flip(getattr(parts, each.name)) for each in fields(RowGeometry)))
 
 
 def title_text(summary: SessionSummary) -> str:
@@ -200,20 +210,25 @@ def title_font(base: QFont, summary: SessionSummary) -> QFont:
     return font
 
 
-def _draw_line(painter: QPainter, rect: QRect, text: str, colour: str) -> None:
+def _edge(direction: Qt.LayoutDirection, *, leading: bool) -> int:
+    """The edge of the program's language, whatever the language of the text."""
+    left = (direction == Qt.LayoutDirection.LeftToRight) == leading
+    edge = Qt.AlignmentFlag.AlignLeft if left else Qt.AlignmentFlag.AlignRight
+    return int(edge | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter)
+
+
+def _draw_line(painter: QPainter, rect: QRect, text: str, colour: str, edge: int) -> None:
     """One elided line at the leading edge; its direction is that of its first strong letter."""
     painter.setPen(QColor(colour))
+    before = painter.layoutDirection()
     rtl = not text.isascii() and _is_right_to_left(text)
     painter.setLayoutDirection(
         Qt.LayoutDirection.RightToLeft if rtl else Qt.LayoutDirection.LeftToRight
     )
     metrics = painter.fontMetrics()
     elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
-    flags = (
-        Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter
-    )
-    painter.drawText(rect, int(flags) | int(Qt.TextFlag.TextSingleLine), elided)
-    painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+    painter.drawText(rect, edge | int(Qt.TextFlag.TextSingleLine), elided)
+    painter.setLayoutDirection(before)
 
 
 def _is_right_to_left(text: str) -> bool:
