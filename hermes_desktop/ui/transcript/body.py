@@ -56,6 +56,7 @@ class Body(Stack):
         self._placed: list[_Placed] = []
         self._finished = 0
         self._laid_out = 0
+        self._open: TextSegment | None = None
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -83,7 +84,8 @@ class Body(Stack):
         """Go on to the next state: the open end is replaced where it differs, no more."""
         wanted = update.finished + update.tail
         kept = self._keep(wanted)
-        self._truncate(self._finished + kept)
+        follows = wanted[kept] if kept < len(wanted) else None
+        self._truncate(self._finished + kept, follows)
         for block in wanted[kept:]:
             self._place(block)
         self._finished += len(update.finished)
@@ -128,23 +130,29 @@ class Body(Stack):
             return position
         return len(wanted)
 
-    def _truncate(self, count: int) -> None:
+    def _truncate(self, count: int, follows: Block | None = None) -> None:
+        """Take blocks away; a text that is emptied stays for the text that follows."""
         removed = self._placed[count:]
         if not removed:
             return
         self._placed = self._placed[:count]
         kept = {id(placed.segment) for placed in self._placed}
         first = removed[0]
-        if isinstance(first.segment, TextSegment) and id(first.segment) in kept:
-            first.segment.truncate(first.start)
+        if isinstance(first.segment, TextSegment):
+            reused = isinstance(follows, TextBlock | RuleBlock)
+            if reused or id(first.segment) in kept:
+                first.segment.truncate(first.start)
+                kept.add(id(first.segment))
+                self._open = first.segment
         for segment in {
             id(p.segment): p.segment for p in removed if id(p.segment) not in kept
         }.values():
             self.remove_row(segment)
 
     def _place(self, block: Block) -> None:
+        reusable, self._open = self._open, None
         if isinstance(block, TextBlock | RuleBlock):
-            last = self._placed[-1].segment if self._placed else None
+            last = reusable or (self._placed[-1].segment if self._placed else None)
             if not isinstance(last, TextSegment) or last.length > RUN_LIMIT:
                 last = TextSegment(self._look, self._colour)
                 self._add(last)

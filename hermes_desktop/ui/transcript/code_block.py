@@ -127,6 +127,8 @@ class CodeSegment(Fitted):
         self._copy = QToolButton(self._caption)
         self._idle = QTimer(self, interval=0)
         self._idle.timeout.connect(self._paint_slice)
+        self._copied = QTimer(self, interval=_COPIED_MS, singleShot=True)
+        self._copied.timeout.connect(self._reset_copy)
         self._make_caption(look)
         self._write(block.text)
 
@@ -161,7 +163,7 @@ class CodeSegment(Fitted):
         QGuiApplication.clipboard().setText(self._source or self.block.text)
         self._copy.setText("Copied")
         self._copy.setAccessibleName("Code copied")
-        QTimer.singleShot(_COPIED_MS, self._copy, self._reset_copy)
+        self._copied.start()
 
     @override
     def fit(self, width: int) -> int:

@@ -252,8 +252,13 @@ class MessageWidget(Stack):
         rest = len(self.source) - self._shown
         if rest > 0:
             self._more = ActionRow(f"Show more ({size_text(rest)} left)")
-            self._more.button.clicked.connect(self.more_wanted)
+            self._more.button.clicked.connect(self._want_more)
             self.add_row(self._more, gap=_GAP)
+
+    def _want_more(self) -> None:
+        if self._more is not None:
+            self._more.button.setEnabled(False)  # until the part that is coming stands here
+            self.more_wanted.emit()
 
     # -------------------------------------------------------------------------- streaming
     def stream_text(self, update: StreamUpdate) -> None:
