@@ -330,3 +330,21 @@ async def test_pictures_for_looking_at(stage, scheme) -> None:
         stage.window.page.back_requested.emit()
         await asyncio.sleep(0.3)
         assert stage.window.grab().save(str(SCREENS / f"window-narrow-{scheme}.png"))
+
+
+@pytest.mark.asyncio
+async def test_a_reply_stays_on_screen_when_its_rows_have_been_read(stage) -> None:
+    async with stage:
+        window = stage.window
+        session = stage.session(3)
+        await window.show_session(session.id)
+        stage.services.chat.confirm_resume(session)
+        await stage.services.chat.send("Thank you", session_id=session.id)
+        await stage.until(lambda: not stage.services.chat.is_running(session.id))
+        newest = (await stage.services.transcript.open(session.id)).messages[-1]
+        view = window.page.view
+        await stage.until(lambda: view.window_of_entries.newest_id == newest.id)
+        await asyncio.sleep(0.2)
+        last = list(view.messages())[-1]
+        assert last.height() > 20
+        assert not last.visibleRegion().isEmpty()

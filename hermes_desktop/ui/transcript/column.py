@@ -87,7 +87,9 @@ class Column(QWidget):
             if id(item.widget) not in known:
                 item.widget.setParent(self)
                 item.widget.height_changed.connect(self._grown)
-            if id(item.widget) not in known and item.fitted_width != width:
+            is_new = id(item.widget) not in known
+            # A row that takes over the widget of an open reply comes without any layout.
+            if item.fitted_width == 0 or (is_new and item.fitted_width != width):
                 self._fit(item)
         self._place()
         for item in items:
