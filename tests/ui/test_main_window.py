@@ -345,6 +345,6 @@ async def test_a_reply_stays_on_screen_when_its_rows_have_been_read(stage) -> No
         view = window.page.view
         await stage.until(lambda: view.window_of_entries.newest_id == newest.id)
         await asyncio.sleep(0.2)
-        last = list(view.messages())[-1]
+        last = view.area.column.items[-1].widget
         assert last.height() > 20
         assert not last.visibleRegion().isEmpty()
