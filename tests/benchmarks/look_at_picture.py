@@ -20,9 +20,7 @@ def main(path: str) -> int:
         return 1
     width, height = image.width(), image.height()
     step = max(1, min(width, height) // 200)
-    colours = {
-        image.pixel(x, y) for x in range(0, width, step) for y in range(0, height, step)
-    }
+    colours = {image.pixel(x, y) for x in range(0, width, step) for y in range(0, height, step)}
     print(f"{path}: {width} × {height}, {len(colours)} colours at every {step}. pixel")
     large_enough = width >= SMALLEST[0] and height >= SMALLEST[1]
     return 0 if large_enough and len(colours) >= FEWEST_COLOURS else 1
