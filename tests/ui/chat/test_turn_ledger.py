@@ -1,0 +1,44 @@
+"""What is going on in sessions that nobody looks at."""
+
+from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
+from hermes_desktop.ui.chat.turn_ledger import TurnLedger
+
+
+def test_a_turn_from_its_queue_to_its_end() -> None:
+    ledger = TurnLedger()
+    ledger.queued(TurnQueued("t", "k", "s", "Hi"), 1.0)
+    assert ledger.busy({"s"}) == "queued"
+    turn = ledger.started(TurnStarted("t", "k", "s", "Hi"), 2.0)
+    assert (ledger.busy({"s"}), turn.started_at) == ("running", 2.0)
+    for number in range(300):
+        ledger.delta(TurnDelta("t", "s", f"{number} ", "text" if number else "reasoning"))
+    assert len(turn.pieces) < 100
+    assert "".join(piece.text for piece in turn.pieces).split() == [str(n) for n in range(300)]
+    ledger.finished(TurnFinished("t", "k", "s", 5, "done"))
+    assert ledger.of({"s"}) == []
+    assert ledger.busy({"s"}) == ""
+    assert ledger.seen == {"s"}
+
+
+def test_failures_stay_until_something_new_begins() -> None:
+    ledger = TurnLedger()
+    ledger.started(TurnStarted("t", "k", "s", "Hi"), 1.0)
+    ledger.finished(TurnFinished("t", "k", "s", 5, "failed", error_title="No."))
+    assert [turn.turn_id for turn in ledger.of({"s"})] == ["t"]
+    ledger.started(TurnStarted("u", "k", "s", "Again"), 2.0)
+    assert [turn.turn_id for turn in ledger.of({"s"})] == ["u"]
+
+
+def test_a_turn_that_ended_in_another_session_moves_there() -> None:
+    ledger = TurnLedger()
+    ledger.started(TurnStarted("t", "k", "old", "Hi"), 1.0)
+    ledger.finished(TurnFinished("t", "k", "new", 5, "failed"))
+    assert ledger.of({"old"}) == []
+    assert len(ledger.of({"new"})) == 1
+
+
+def test_unknown_turns_are_ignored() -> None:
+    ledger = TurnLedger()
+    assert ledger.delta(TurnDelta("x", "s", "text")) is None
+    assert ledger.finished(TurnFinished("x", "k", "s", None, "done")) is None
+    ledger.forget("x")
