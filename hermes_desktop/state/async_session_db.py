@@ -5,26 +5,14 @@ from typing import Any
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.state.session_db import SessionDB
+from hermes_desktop.state.store_face import WritingFace
 
 WRITES = frozenset(
-    {
-        "append_message",
-        "archive_and_compact",
-        "create_session",
-        "end_session",
-        "ensure_session",
-        "promote_to_session_reset",
-        "reopen_session",
-        "replace_messages",
-        "restore_rewound",
-        "rewind_to_message",
-        "set_session_archived",
-        "set_session_title",
-        "update_session_model",
-        "update_system_prompt",
-        "update_token_counts",
-        "_execute_write",
-    }
+    name
+    for face in SessionDB.__mro__
+    if issubclass(face, WritingFace)
+    for name, value in vars(face).items()
+    if callable(value) and (name == "_execute_write" or not name.startswith("_"))
 )
 
 

@@ -2,10 +2,9 @@
 
 import os
 import sqlite3
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import StateError
@@ -16,11 +15,10 @@ from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.messages_table import MessageFields
 from hermes_desktop.state.session_reads import SessionReads
 from hermes_desktop.state.sessions_table import OptionalFields, SessionFields
+from hermes_desktop.state.store_face import WritingFace
 
-T = TypeVar("T")
 
-
-class SessionDB(SessionReads):
+class SessionDB(WritingFace, SessionReads):
     """The conversations of one home. Thread-safe, starts no thread.
 
     Every write is one short transaction. While another program holds the file a write waits,
@@ -49,24 +47,12 @@ class SessionDB(SessionReads):
         patience: Patience | None = None,
     ) -> None:
         path = Path(db_path) if db_path is not None else resolve_paths(os.environ).state_db
-        super().__init__(path, read_only=read_only, patience=patience or Patience())
-        self._clock = clock or SystemClock()
-
-    @property
-    def _conn(self) -> sqlite3.Connection:
-        """The one connection that writes; hold ``_lock`` while using it."""
-        return self._file.conn
-
-    @property
-    def _lock(self) -> threading.Lock:
-        return self._file.lock
-
-    def _execute_write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``fn(conn)`` in a write transaction and return its result.
-
-        Inside, use only ``conn``, no method of this object: the lock is not re-entrant.
-        """
-        return self._file.write(fn)
+        super().__init__(
+            path,
+            read_only=read_only,
+            patience=patience or Patience(),
+            clock=clock or SystemClock(),
+        )
 
     def create_session(self, session_id: str, source: str, **fields: Unpack[SessionFields]) -> str:
         """Make a session; of an existing one only fill in what is unknown. Returns the id.

@@ -1,9 +1,8 @@
 """What SessionDB can tell without changing anything."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
-from typing import Any, Literal, TypeVar, Unpack
+from collections.abc import Collection, Sequence
+from typing import Any, Literal, Unpack
 
 from hermes_desktop.state import (
     conversation,
@@ -14,52 +13,22 @@ from hermes_desktop.state import (
     titles,
     transcript_rows,
 )
-from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.records import (
     Message,
     SessionMark,
     SessionRow,
     SessionSummary,
-    StoreCondition,
 )
-from hermes_desktop.state.schema import FileLayout
 from hermes_desktop.state.session_list import ListFilter, ListOptions
-from hermes_desktop.state.store_file import StoreFile
-
-T = TypeVar("T")
+from hermes_desktop.state.store_face import StoreFace
 
 
-class SessionReads:
+class SessionReads(StoreFace):
     """The reading half of :class:`SessionDB`; any thread may use it.
 
     All methods may raise ``BusyError`` and ``StateError``.
     """
-
-    def __init__(self, path: Path, *, read_only: bool, patience: Patience) -> None:
-        self.db_path = path
-        self._marks = transcript_rows.SessionMarks()
-        self._file = StoreFile(
-            path, read_only=read_only, patience=patience, on_replaced=self._marks.clear
-        )
-
-    @property
-    def condition(self) -> StoreCondition:
-        """Whether it may be written, and if not why."""
-        return self._file.condition
-
-    @property
-    def layout(self) -> FileLayout:
-        """Which tables and columns the file really has."""
-        return self._file.layout
-
-    def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a query of this package on a read connection and return its result."""
-        return self._file.read(fn)
-
-    def close(self) -> None:
-        """Close the file. Calling it again is harmless."""
-        self._file.close()
 
     def get_session(self, session_id: str) -> SessionRow | None:
         """All columns of a session by name, None if there is none."""
