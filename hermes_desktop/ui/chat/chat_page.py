@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import HermesError, NotFoundError
+from hermes_desktop.ui.chat.announcement import announce
 from hermes_desktop.ui.chat.chat_header import ChatHeader, ChatState
 from hermes_desktop.ui.chat.composer import Composer
 from hermes_desktop.ui.chat.empty_page import EmptyPage
@@ -299,6 +300,7 @@ class ChatPage(QWidget):
             self._shown.ids.add(event.session_id)  # it differs after a rotation
             self.view.finish_turn(event)
             self._tell()
+            announce(self, event.error_title or self.tr("The reply is complete."))
         if event.outcome == "failed" and not event.stored:
             self._keep_typed(turn, here=here)
         if here and event.last_message_id is not None:

@@ -90,7 +90,13 @@ class CodeText(QPlainTextEdit):
         layout = self.document().documentLayout()
         line = layout.blockBoundingRect(self.document().firstBlock()).height()
         height = math.ceil(line * self.document().blockCount()) + 1
-        if widest + 2 > width:
+        wide = widest + 2 > width
+        # Said outright: left to itself, the bar comes for a moment while the widget gets its size.
+        policy = Qt.ScrollBarPolicy
+        self.setHorizontalScrollBarPolicy(
+            policy.ScrollBarAlwaysOn if wide else policy.ScrollBarAlwaysOff
+        )
+        if wide:
             height += self.horizontalScrollBar().sizeHint().height()
         return height
 
