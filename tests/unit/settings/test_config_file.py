@@ -1,4 +1,6 @@
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -86,11 +88,23 @@ def test_a_folder_and_a_pipe_instead_of_a_file(tmp_path: Path) -> None:
         read_config(tmp_path / "pipe")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@contextlib.contextmanager
+def an_ordinary_user() -> Iterator[None]:
+    """Root may read everything: be somebody else for a moment."""
+    was_root = os.geteuid() == 0
+    if was_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if was_root:
+            os.seteuid(0)
+
+
 def test_no_right_to_read(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("a: 1")
     (tmp_path / "config.yaml").chmod(0)
-    with pytest.raises(ConfigError, match="Permission denied"):
+    with an_ordinary_user(), pytest.raises(ConfigError, match="Permission denied"):
         read_config(tmp_path / "config.yaml")
 
 
