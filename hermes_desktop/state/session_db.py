@@ -12,13 +12,13 @@ from hermes_desktop.core.paths import resolve_paths
 from hermes_desktop.state import lineage, messages_table, sessions_table, titles, usage_table
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.face_search import SearchFace
 from hermes_desktop.state.messages_table import MessageFields
-from hermes_desktop.state.session_reads import SessionReads
 from hermes_desktop.state.sessions_table import OptionalFields, SessionFields
 from hermes_desktop.state.store_face import WritingFace
 
 
-class SessionDB(WritingFace, SessionReads):
+class SessionDB(WritingFace, SearchFace):
     """The conversations of one home. Thread-safe, starts no thread.
 
     Every write is one short transaction. While another program holds the file a write waits,

@@ -3,9 +3,11 @@
 Sixty percent of the sessions are automation (scheduled runs, subagents), a tenth belong to
 compression chains, one session has 15,000 messages, and the messages of all sessions are
 interleaved in time as they are when several programs write for months. The full-text tables stay
-empty unless asked for: filling them takes minutes and only searches read them.
+empty unless asked for: filling them takes minutes and only searches read them. With them the texts
+use a large vocabulary in which, as in any language, few words are frequent and most are rare.
 """
 
+import itertools
 import random
 import sqlite3
 from dataclasses import dataclass
@@ -24,6 +26,26 @@ refactor backup invoice trip garden kernel release thesis kitchen weather budget
 旅行計画 отчёт مشروع deploy failing flaky cache retry branch merge please why explain
 """
 _WORDS = _TEXT.split()
+_SYLLABLES = [
+    "ka",
+    "ro",
+    "ti",
+    "men",
+    "sol",
+    "ver",
+    "an",
+    "du",
+    "li",
+    "par",
+    "co",
+    "en",
+    "mi",
+    "tas",
+    "po",
+    "gra",
+]
+RARE_PHRASE = "the walrus hypothesis"
+"""Stands in a few of the texts only."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +80,7 @@ def generate(
             for sql in triggers:
                 conn.execute(f"DROP TRIGGER {sql.split()[2]}")
         starts = _add_sessions(conn, rng, sessions, prompt_bytes)
-        _add_messages(conn, rng, starts, total)
+        _add_messages(conn, rng, starts, total, rich=full_text)
         if not full_text:
             for sql in triggers:
                 conn.execute(sql)
@@ -110,7 +132,12 @@ def _add_sessions(
 
 
 def _add_messages(
-    conn: sqlite3.Connection, rng: random.Random, starts: dict[str, float], total: int
+    conn: sqlite3.Connection,
+    rng: random.Random,
+    starts: dict[str, float],
+    total: int,
+    *,
+    rich: bool,
 ) -> None:
     names = list(starts)
     long_count = min(LONG_MESSAGES, total // 2)
@@ -119,15 +146,15 @@ def _add_messages(
         name = names[number % len(names)] if rng.random() < 0.9 else rng.choice(names)
         slots.append((starts[name] + rng.random() * 500, name))
     slots.sort()
-    texts = [" ".join(rng.choices(_WORDS, k=rng.randint(5, 90))) for _ in range(500)]
+    texts = _rich_texts(rng) if rich else _plain_texts(rng)
     turns: dict[str, int] = dict.fromkeys(names, 0)
 
     def rows():
-        for when, name in slots:
+        for number, (when, name) in enumerate(slots):
             turn = turns[name]
             turns[name] = turn + 1
             role = ("user", "assistant", "tool", "assistant")[turn % 4]
-            yield name, role, texts[(turn * 31 + len(name)) % 500], when
+            yield name, role, texts[(turn * 31 + number * 7) % len(texts)], when
 
     conn.executemany(
         "INSERT INTO messages (session_id, role, content, timestamp, active) "
@@ -138,3 +165,24 @@ def _add_messages(
         "UPDATE sessions SET message_count = ? WHERE id = ?",
         [(count, name) for name, count in turns.items()],
     )
+
+
+def _plain_texts(rng: random.Random) -> list[str]:
+    return [" ".join(rng.choices(_WORDS, k=rng.randint(5, 90))) for _ in range(500)]
+
+
+def _rich_texts(rng: random.Random) -> list[str]:
+    made = (
+        "".join(parts) for size in (2, 3, 4) for parts in itertools.product(_SYLLABLES, repeat=size)
+    )
+    words = list(itertools.islice(made, 20_000))
+    for place, word in enumerate(_WORDS):
+        words[20 + place * 25] = word
+    weights = list(itertools.accumulate(1 / (rank + 2) for rank in range(len(words))))
+    texts = [
+        " ".join(rng.choices(words, cum_weights=weights, k=rng.randint(5, 90)))
+        for _ in range(20_000)
+    ]
+    for place in range(0, len(texts), 4_000):
+        texts[place] += f" {RARE_PHRASE}"
+    return texts
