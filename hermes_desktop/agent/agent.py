@@ -237,7 +237,6 @@ class AIAgent:
             return
         choice = self._provider.choice
         try:
-            self._still_there()
             self._store.update_token_counts(
                 self.session_id,
                 input_tokens=max(0, used.input_tokens - used.cache_read_tokens),
@@ -247,6 +246,7 @@ class AIAgent:
                 billing_provider=choice.provider,
                 billing_base_url=choice.base_url or None,
                 api_call_count=1,
+                only_existing=True,
             )
         except HermesError as error:
             # The reply is stored; a missing figure must not make it look lost.

@@ -138,6 +138,7 @@ class StoreCondition:
         writable: Whether we may append to it.
         reason: Why not, "" when writable; a sentence for a person.
         hint: What to do about it.
+        notice: What a person should know about a store that is written; "" if nothing.
     """
 
     schema_version: int | None
@@ -145,3 +146,4 @@ class StoreCondition:
     reason: str = ""
     hint: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+    notice: str = ""

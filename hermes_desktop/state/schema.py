@@ -231,11 +231,15 @@ class FileLayout:
         version: The stored number, None when there is no row.
         columns: Names of columns by table; only tables that exist.
         objects: Names of all tables, indexes and triggers.
+        usage_key: Columns of the usage table's primary key.
+        full_text_sql: How ``messages_fts`` was made, "" without it.
     """
 
     version: int | None
     columns: Mapping[str, frozenset[str]]
     objects: frozenset[str]
+    usage_key: frozenset[str] = frozenset()
+    full_text_sql: str = ""
 
     def missing(self, table: str) -> tuple[Column, ...]:
         """Columns of schema 22 that this table lacks."""
@@ -257,13 +261,36 @@ class FileLayout:
     @property
     def lacks(self) -> tuple[str, ...]:
         """What a file of version 22 must have and this one has not, in words of the schema."""
-        names = [f"{table}.{column.name}" for table in TABLES for column in self.missing(table)]
+        names = (f"{table}.{column.name}" for table in TABLES for column in self.missing(table))
+        return (*names, *self.lacks_full_text)
+
+    @property
+    def lacks_full_text(self) -> tuple[str, ...]:
+        """Tables and triggers of the search index that are not there."""
         wanted = (f"{table}_{event}" for table in FULL_TEXT for event in _EVENTS)
-        names += [name for name in (*FULL_TEXT, *wanted) if name not in self.objects]
-        return tuple(names)
+        return tuple(name for name in (*FULL_TEXT, *wanted) if name not in self.objects)
+
+    @property
+    def has_inline_full_text(self) -> bool:
+        """Whether the search index holds its own copy of the words (versions 11 to 22).
+
+        Later ones refer to the messages instead; deleting from such an index damages it.
+        """
+        return bool(self.full_text_sql) and "tool_name" not in self.full_text_sql
+
+    @property
+    def counts_usage(self) -> bool:
+        """Whether usage per model may be written.
+
+        Before version 20 the owner still fills the table from the totals, which rows of ours
+        would block or double; before 22 its key may lack the task.
+        """
+        whole = self.usage_key >= set(COMPOUND_KEYS["session_model_usage"])
+        return whole and self.version is not None and self.version >= _FIRST_WITH_USAGE
 
 
 _EVENTS = ("insert", "delete", "update")
+_FIRST_WITH_USAGE = 20
 
 
 def read_layout(conn: sqlite3.Connection) -> FileLayout:
@@ -272,16 +299,17 @@ def read_layout(conn: sqlite3.Connection) -> FileLayout:
     Raises:
         sqlite3.Error: The file is no database, damaged or locked.
     """
-    objects = {
-        str(row[0]): str(row[1])
-        for row in conn.execute("SELECT name, type FROM main.sqlite_master")
-    }
+    found = conn.execute("SELECT name, type, sql FROM main.sqlite_master").fetchall()
+    objects = {str(row[0]): str(row[1]) for row in found}
+    full_text = next((str(row[2]) for row in found if row[0] == "messages_fts"), "")
     columns = {
         table: frozenset(str(row[1]) for row in conn.execute(f'PRAGMA main.table_info("{table}")'))
         for table in TABLES
         if objects.get(table) == "table"
     }
-    return FileLayout(_stored_version(conn), columns, frozenset(objects))
+    usage = conn.execute("PRAGMA main.table_info(session_model_usage)")
+    key = frozenset(str(row[1]) for row in usage if row[5])
+    return FileLayout(_stored_version(conn), columns, frozenset(objects), key, full_text)
 
 
 def schema_state(conn: sqlite3.Connection) -> tuple[int, int | None]:
@@ -306,8 +334,10 @@ def reading_views(layout: FileLayout) -> Iterator[str]:
     A temporary view hides the table of the same name on its own connection only; the file is not
     touched.
     """
-    for table in ("sessions", "messages"):
+    for table, columns in TABLES.items():
         missing = layout.missing(table)
-        if missing:
-            extra = ", ".join(f"{column.default} AS {column.name}" for column in missing)
+        extra = ", ".join(f"{column.default} AS {column.name}" for column in missing)
+        if missing == columns:
+            yield f"CREATE TEMP VIEW {table} AS SELECT {extra} WHERE 0"
+        elif missing:
             yield f"CREATE TEMP VIEW {table} AS SELECT t.*, {extra} FROM main.{table} AS t"

@@ -9,21 +9,21 @@ from typing import Any, Unpack
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.core.paths import resolve_paths
-from hermes_desktop.state import lineage, messages_table, sessions_table, titles, usage_table
+from hermes_desktop.state import lineage, messages_table, sessions_table, titles
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.face_search import SearchFace
 from hermes_desktop.state.messages_table import MessageFields
 from hermes_desktop.state.sessions_table import OptionalFields, SessionFields
-from hermes_desktop.state.store_face import WritingFace
+from hermes_desktop.state.usage_face import UsageFace
 
 
-class SessionDB(WritingFace, SearchFace):
+class SessionDB(UsageFace, SearchFace):
     """The conversations of one home. Thread-safe, starts no thread.
 
     Every write is one short transaction. While another program holds the file a write waits,
     about 20 s at most. All methods may raise ``BusyError`` and ``StateError`` (among them
-    ``StateReadOnlyError`` for writes to a file of another version, see :attr:`condition`).
+    ``StateReadOnlyError`` for writes to a file that is only read, see :attr:`condition`).
 
     Args:
         db_path: The file; made (mode 0600) if missing. None: that of the home the environment
@@ -118,7 +118,28 @@ class SessionDB(WritingFace, SearchFace):
         """
         clean = titles.sanitize_title(title)
         wanted = clean_text(session_id)
-        return self._execute_write(lambda conn: titles.set_title(conn, wanted, clean))
+        return self._execute_write(
+            lambda conn: titles.set_title(conn, wanted, clean, marks_user=self._marks_titles)
+        )
+
+    def set_auto_title_if_empty(self, session_id: str, title: str) -> bool:
+        """Give a title that nobody chose to a session that has none. False: nothing was done.
+
+        A title that another session has, or that is too long, is not given either.
+        """
+        try:
+            clean = titles.sanitize_title(title)
+        except titles.TitleError:
+            return False
+        wanted = clean_text(session_id)
+        return clean is not None and self._execute_write(
+            lambda conn: titles.set_if_empty(conn, wanted, clean)
+        )
+
+    @property
+    def _marks_titles(self) -> bool:
+        """Whether the file notes who chose a title (later versions do)."""
+        return "title_source" in self.layout.columns["sessions"]
 
     def set_session_archived(
         self,
@@ -189,28 +210,4 @@ class SessionDB(WritingFace, SearchFace):
         """Bring back what was taken back from this row on. Returns how many rows."""
         return self._execute_write(
             lambda conn: messages_table.restore_rewound(conn, session_id, since_message_id)
-        )
-
-    def update_token_counts(
-        self,
-        session_id: str,
-        input_tokens: int = 0,
-        output_tokens: int = 0,
-        *,
-        absolute: bool = False,
-        **amounts: Any,
-    ) -> None:
-        """Add one call's tokens and costs to a session, or set its totals (``absolute``).
-
-        Args:
-            session_id: Made with source ``unknown`` if it has no row.
-            input_tokens: Of the request.
-            output_tokens: Of the answer.
-            absolute: The numbers are totals.
-            amounts: The other fields of ``usage_table.Usage``.
-        """
-        usage = usage_table.Usage(input_tokens, output_tokens, **amounts)
-        now = self._clock.time()
-        self._execute_write(
-            lambda conn: usage_table.update(conn, session_id, usage, now, absolute=absolute)
         )

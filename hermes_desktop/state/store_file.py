@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from hermes_desktop.core.errors import StateReadOnlyError, StateUnavailableError
-from hermes_desktop.state import connection, schema
+from hermes_desktop.state import connection, schema, widening
 from hermes_desktop.state.connection import FileIdentity, Patience, abandon, identify
 from hermes_desktop.state.reader_pool import ReaderPool
-from hermes_desktop.state.schema import FileLayout
+from hermes_desktop.state.schema import SCHEMA_VERSION, FileLayout
 from hermes_desktop.state.sqlite_errors import breaks_a_rule, in_words, is_bad_text
 from hermes_desktop.state.store_opening import OpenStore, judge, open_store
 
@@ -68,7 +68,7 @@ class StoreFile:
         """
         self._follow_file(missing_is_error=False)
         try:
-            if not self.condition.writable:
+            if not self._is_settled:
                 self._follow_migration()
             with self._readers.lend() as conn:
                 try:
@@ -94,14 +94,25 @@ class StoreFile:
             self._require_open()
             try:
                 self._require_writable()
+                self._widen()
                 return connection.write(self.conn, fn, self._patience)
             except sqlite3.Error as error:
                 if breaks_a_rule(error):
                     raise
                 raise in_words(error, self.path) from error
 
+    @property
+    def _is_settled(self) -> bool:
+        """Whether the file is as we write it, so that nobody is going to migrate it."""
+        return self.condition.writable and self.condition.schema_version == SCHEMA_VERSION
+
+    def _widen(self) -> None:
+        if widening.needs_widening(self.layout):
+            connection.write(self.conn, widening.widen, self._patience)
+            self._judge_again()
+
     def _require_writable(self) -> None:
-        if not self.condition.writable:
+        if not self._is_settled:
             self._judge_again()
         if not self.condition.writable:
             raise StateReadOnlyError(

@@ -1,7 +1,7 @@
 """Opening one state.db: made if it is missing, judged before anything is written.
 
-A file we do not understand is left as it is, byte for byte; one of another version is opened for
-reading.
+A file we do not understand is left as it is, byte for byte. One of an older version is read as
+it is and widened before the first change; one of a newer version keeps its shape.
 """
 
 import sqlite3
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.core.errors import StateUnavailableError
+from hermes_desktop.state import widening
 from hermes_desktop.state.connection import (
     Access,
     FileIdentity,
@@ -154,46 +155,67 @@ def judge(
 ) -> StoreCondition:
     """Say whether we may write to this file, and if not, why and what to do."""
     version = layout.version
-    if version != SCHEMA_VERSION:
-        return _other_version(version)
-    if access != "rw":
-        return StoreCondition(
-            version,
-            writable=False,
-            reason="The conversation store was opened for reading only.",
-            hint=f"To write, make sure that you may change {path} and its folder.",
-        )
-    if layout.lacks:
-        return StoreCondition(
-            version,
-            writable=False,
-            reason=f"Parts of the conversation store are missing: {', '.join(layout.lacks)}.",
-            hint=_MIGRATE,
-        )
-    if not _has_full_text(conn):
-        return StoreCondition(
-            version,
-            writable=False,
-            reason=f"SQLite {sqlite3.sqlite_version} here lacks full-text search (FTS5).",
-            hint="Use a Python whose SQLite has FTS5.",
-        )
-    return StoreCondition(version, writable=True)
+    reason, hint = _why_not(conn, path, layout, access)
+    if reason:
+        return StoreCondition(version, writable=False, reason=reason, hint=hint)
+    return StoreCondition(version, writable=True, notice=_notice(version))
 
 
-def _other_version(version: int | None) -> StoreCondition:
+def _why_not(
+    conn: sqlite3.Connection, path: Path, layout: FileLayout, access: Access
+) -> tuple[str, str]:
+    """Why the file is only read, and what to do about it; ("", "") when it may be written."""
+    version = layout.version
     if version is None:
-        reason = "The conversation store does not say which version it has."
-        hint = _MIGRATE
-    elif version < SCHEMA_VERSION:
+        return "The conversation store does not say which version it has.", _MIGRATE
+    if version < widening.OLDEST_WRITABLE:
         reason = (
-            f"The conversation store was written by an older Hermes (version {version}, "
-            f"we write {SCHEMA_VERSION}). It can be read here, not written."
+            f"The conversation store was written by a very old Hermes (version {version}, we write "
+            f"{widening.OLDEST_WRITABLE} and later). It can be read here, not written."
         )
-        hint = _MIGRATE
-    else:
-        reason = (
-            f"The conversation store was written by a newer Hermes (version {version}, "
-            f"we write {SCHEMA_VERSION}). It can be read here, not written."
+        return reason, _MIGRATE
+    if access != "rw":
+        return (
+            "The conversation store was opened for reading only.",
+            f"To write, make sure that you may change {path} and its folder.",
         )
-        hint = "Update Hermes Desktop, or go on with the `hermes` command."
-    return StoreCondition(version, writable=False, reason=reason, hint=hint)
+    return _why_not_newer(conn, layout) if version > SCHEMA_VERSION else _lacking(conn, layout)
+
+
+def _lacking(conn: sqlite3.Connection, layout: FileLayout) -> tuple[str, str]:
+    version = layout.version
+    lacking = layout.lacks if version == SCHEMA_VERSION else layout.lacks_full_text
+    if lacking:
+        return f"Parts of the conversation store are missing: {', '.join(lacking)}.", _MIGRATE
+    if not _has_full_text(conn):
+        return (
+            f"SQLite {sqlite3.sqlite_version} here lacks full-text search (FTS5).",
+            "Use a Python whose SQLite has FTS5.",
+        )
+    return "", ""
+
+
+def _why_not_newer(conn: sqlite3.Connection, layout: FileLayout) -> tuple[str, str]:
+    obstacles = widening.obstacles(conn, layout)
+    if not obstacles:
+        return "", ""
+    reason = (
+        f"The conversation store was written by a newer Hermes (version {layout.version}, we know "
+        f"{SCHEMA_VERSION}) and can only be read here: {'; '.join(obstacles)}."
+    )
+    return reason, ("Update Hermes Desktop, or go on with the `hermes` command.")
+
+
+def _notice(version: int | None) -> str:
+    if version is None or version == SCHEMA_VERSION:
+        return ""
+    if version < SCHEMA_VERSION:
+        return (
+            f"The conversation store was written by an older Hermes (version {version}). The first "
+            "change made here adds what it lacks; its own migrations still follow when the "
+            "`hermes` command is updated."
+        )
+    return (
+        f"The conversation store was written by a newer Hermes (version {version}, we know "
+        f"{SCHEMA_VERSION}). What we do not know in it is kept as it is."
+    )

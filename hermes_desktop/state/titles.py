@@ -36,10 +36,18 @@ def sanitize_title(title: str | None) -> str | None:
     return text or None
 
 
-def set_title(conn: sqlite3.Connection, session_id: str, title: str | None) -> bool:
+def set_title(
+    conn: sqlite3.Connection, session_id: str, title: str | None, *, marks_user: bool = False
+) -> bool:
     """Give a session its (sanitised) title inside a write transaction.
 
     A title held by an earlier segment of the same conversation moves; any other holder keeps it.
+
+    Args:
+        conn: Inside a write transaction.
+        session_id: The session.
+        title: Sanitised, None to take the title away.
+        marks_user: Note that a person chose it, in a file that has a column for that.
 
     Returns:
         False when there is no such session.
@@ -62,8 +70,19 @@ def set_title(conn: sqlite3.Connection, session_id: str, title: str | None) -> b
                 hint="Choose another title.",
             )
         conn.execute("UPDATE sessions SET title = NULL WHERE id = ?", (holder[0],))
-    conn.execute("UPDATE sessions SET title = ? WHERE id = ?", (title, session_id))
+    chosen = ", title_source = 'user'" if marks_user else ""
+    conn.execute(f"UPDATE sessions SET title = ?{chosen} WHERE id = ?", (title, session_id))
     return True
+
+
+def set_if_empty(conn: sqlite3.Connection, session_id: str, title: str) -> bool:
+    """Give a (sanitised) title to a session without one, if nobody else has it."""
+    done = conn.execute(
+        "UPDATE sessions SET title = ? WHERE id = ? AND title IS NULL "
+        "AND NOT EXISTS (SELECT 1 FROM sessions AS other WHERE other.title = ?)",
+        (title, session_id, title),
+    )
+    return done.rowcount > 0
 
 
 def _numbered(conn: sqlite3.Connection, base: str) -> list[tuple[str, str]]:

@@ -41,16 +41,63 @@ class Usage:
     api_call_count: int = 0
 
 
-def update(
-    conn: sqlite3.Connection, session_id: str, usage: Usage, now: float, *, absolute: bool
-) -> None:
-    """Add one call's usage to a session, or set its totals; the row is made if it is missing."""
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """How usage is booked.
+
+    Attributes:
+        now: Epoch seconds.
+        absolute: The figures are totals, not one call's.
+        only_existing: A session without a row (deleted meanwhile, say) gets none.
+        shares: Whether the file's usage table may be written.
+    """
+
+    now: float
+    absolute: bool = False
+    only_existing: bool = False
+    shares: bool = True
+
+
+def update(conn: sqlite3.Connection, session_id: str, usage: Usage, booking: Booking) -> bool:
+    """Add one call's usage to a session, or set its totals. False: it has no row."""
     session_id = clean_text(session_id)
-    sessions_table.insert(conn, session_id, "unknown", now, {})
+    if not _has_row(conn, session_id, booking):
+        return False
     _settle_route(conn, session_id, usage)
-    _update_totals(conn, session_id, usage, absolute=absolute)
-    if not absolute:
-        _add_share(conn, session_id, usage, now)
+    _update_totals(conn, session_id, usage, absolute=booking.absolute)
+    if booking.shares and not booking.absolute:
+        row = conn.execute(
+            f"SELECT model, {', '.join(_ROUTE)} FROM sessions WHERE id = ?", (session_id,)
+        ).fetchone()
+        model = bindable(usage.model) or row["model"] or "unknown"
+        route = (bindable(getattr(usage, name)) or row[name] or "" for name in _ROUTE)
+        _add_share(conn, (session_id, model, *route, ""), usage, booking.now)
+    return True
+
+
+def add_auxiliary(
+    conn: sqlite3.Connection, session_id: str, task: str, usage: Usage, booking: Booking
+) -> bool:
+    """Book a side task (a title, a summary, a look at a picture) without the session's totals.
+
+    Returns:
+        False when nothing was booked: no row, or a file whose usage table is not ours to write.
+    """
+    session_id = clean_text(session_id)
+    if not booking.shares or not _has_row(conn, session_id, booking):
+        return False
+    row = conn.execute("SELECT model FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    model = bindable(usage.model) or row["model"] or "unknown"
+    route = (bindable(getattr(usage, name)) or "" for name in _ROUTE)
+    _add_share(conn, (session_id, model, *route, clean_text(task)), usage, booking.now)
+    return True
+
+
+def _has_row(conn: sqlite3.Connection, session_id: str, booking: Booking) -> bool:
+    if not booking.only_existing:
+        sessions_table.insert(conn, session_id, "unknown", booking.now, {})
+        return True
+    return sessions_table.exists(conn, session_id)
 
 
 def _settle_route(conn: sqlite3.Connection, session_id: str, usage: Usage) -> None:
@@ -86,16 +133,7 @@ def _update_totals(
     conn.execute(f"UPDATE sessions SET {', '.join(parts)} WHERE id = ?", (*values, session_id))
 
 
-def _add_share(conn: sqlite3.Connection, session_id: str, usage: Usage, now: float) -> None:
-    row = conn.execute(
-        f"SELECT model, {', '.join(_ROUTE)} FROM sessions WHERE id = ?", (session_id,)
-    ).fetchone()
-    key = (
-        session_id,
-        bindable(usage.model) or row["model"] or "unknown",
-        *(bindable(getattr(usage, name)) or row[name] or "" for name in _ROUTE),
-        "",
-    )
+def _add_share(conn: sqlite3.Connection, key: tuple[str, ...], usage: Usage, now: float) -> None:
     amounts = (*_COUNTERS, "estimated_cost_usd", "actual_cost_usd")
     columns = (*_KEY, *amounts, "cost_status", "cost_source", "first_seen", "last_seen")
     added = ", ".join(f"{name} = {name} + excluded.{name}" for name in amounts)

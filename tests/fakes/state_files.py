@@ -1,6 +1,7 @@
 """Files as other releases of Hermes left them, made from the facts in state/schema.py."""
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_desktop.state.schema import (
@@ -63,8 +64,53 @@ def make_newer_file(path: Path, version: int = 27) -> sqlite3.Connection:
         "CREATE VIRTUAL TABLE messages_fts USING fts5(content, tool_name, tool_calls, "
         "content='messages_fts_src', content_rowid='id')"
     )
+    for statement in _newer_triggers():
+        conn.execute(statement)
     conn.execute("INSERT INTO schema_version VALUES (?)", (version,))
     return conn
+
+
+def _newer_triggers() -> Iterator[str]:
+    """The index refers to the messages, so that words leave it through its 'delete' command."""
+    names = "content, tool_name, tool_calls"
+    add = f"INSERT INTO messages_fts (rowid, {names}) VALUES (new.id, {_each('new')});"
+    remove = (
+        f"INSERT INTO messages_fts (messages_fts, rowid, {names}) "
+        f"VALUES ('delete', old.id, {_each('old')});"
+    )
+    for event, body in (("insert", add), ("delete", remove), ("update", f"{remove} {add}")):
+        when = f"messages_fts_{event} AFTER {event.upper()} ON messages"
+        yield f"CREATE TRIGGER {when} BEGIN {body} END"
+
+
+def _each(row: str) -> str:
+    return f"{row}.content, {row}.tool_name, {row}.tool_calls"
+
+
+def lose_tokenizer(conn: sqlite3.Connection, table: str) -> None:
+    """Make an index as if by an SQLite that has one more tokenizer than ours."""
+    conn.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(content, tokenize='unicode61')")
+    conn.execute(
+        f"CREATE TRIGGER {table}_insert AFTER INSERT ON messages BEGIN "
+        f"INSERT INTO {table} (rowid, content) VALUES (new.id, new.content); END"
+    )
+    conn.execute("PRAGMA writable_schema=ON")
+    conn.execute(
+        "UPDATE sqlite_master SET sql = replace(sql, 'unicode61', 'cjk_unicode61') WHERE name = ?",
+        (table,),
+    )
+    conn.execute("PRAGMA writable_schema=RESET")
+
+
+def demand_mood(conn: sqlite3.Connection) -> None:
+    """Make a column without a default that every row must have."""
+    conn.execute("ALTER TABLE sessions ADD COLUMN mood TEXT")
+    conn.execute("PRAGMA writable_schema=ON")
+    conn.execute(
+        "UPDATE sqlite_master SET sql = replace(sql, 'mood TEXT', 'mood TEXT NOT NULL') "
+        "WHERE name = 'sessions'"
+    )
+    conn.execute("PRAGMA writable_schema=RESET")
 
 
 def add_session(conn: sqlite3.Connection, session_id: str, **columns: object) -> None:

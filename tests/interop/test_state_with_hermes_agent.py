@@ -157,22 +157,28 @@ def facts(path: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("version", state_files.OLD_VERSIONS)
-def test_an_old_file_is_brought_up_to_date_by_them_and_then_written_by_us(
+def test_an_old_file_is_written_by_us_and_then_brought_up_to_date_by_them(
     hermes: Any, version: int
 ) -> None:
     conn = state_files.make_old_file(hermes.state_db, version)
-    state_files.add_session(conn, "20250101_000001_aaaaaa", title="Old")
+    state_files.add_session(conn, "20250101_000001_aaaaaa", title="Old", input_tokens=7)
     state_files.add_message(conn, "20250101_000001_aaaaaa", content="old words")
     conn.close()
     with contextlib.closing(SessionDB(hermes.state_db)) as db:
-        assert not db.condition.writable
         assert db.list_summaries()[0].preview == "old words"
-        hermes.command("sessions", "stats")
-        assert db.list_summaries()[0].title == "Old"
-        assert db.condition.writable
         db.append_message("20250101_000001_aaaaaa", "user", "new words")
-    assert "Total messages: 2" in hermes.command("sessions", "stats")
+        db.update_token_counts("20250101_000001_aaaaaa", 3, model="m", api_call_count=1)
+        assert "Total messages: 2" in hermes.command("sessions", "stats")
+        assert db.list_summaries()[0].title == "Old"
+        assert db.condition.schema_version == 22
+        db.append_message("20250101_000001_aaaaaa", "user", "newest words")
+    assert "Total messages: 3" in hermes.command("sessions", "stats")
     assert integrity(hermes.state_db) == "ok"
+    with contextlib.closing(sqlite3.connect(hermes.state_db)) as conn:
+        shares = conn.execute("SELECT input_tokens, task FROM session_model_usage").fetchall()
+        assert shares == [(10, "")]
+        found = "SELECT count(*) FROM messages_fts WHERE messages_fts MATCH 'words'"
+        assert conn.execute(found).fetchone()[0] == 3
 
 
 def test_the_watcher_sees_what_they_do(home: Any) -> None:

@@ -1,7 +1,8 @@
-"""Files of older and newer releases: read, not written, not changed."""
+"""Files of older and newer releases: read as they are, written without hurting them."""
 
 import contextlib
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,13 +43,12 @@ def read_everything(path: Path) -> None:
         index = ActivityIndex(db)
         index.rebuild()
         assert index.select(empty=None).keys == (("a", "b"),)
-        refuses_to_write(db)
 
 
-def refuses_to_write(db: SessionDB) -> None:
+def refuses_to_write(db: SessionDB, why: str) -> None:
     condition = db.condition
     assert not condition.writable
-    assert str(condition.schema_version) in condition.reason
+    assert why in condition.reason
     assert condition.hint
     for call in (
         lambda: db.append_message("a", "user", "x"),
@@ -61,6 +61,37 @@ def refuses_to_write(db: SessionDB) -> None:
     assert db.promote_to_session_reset("b") is False
 
 
+def write_everything(path: Path) -> None:
+    """What a person does with a store; the counters, the index and the number stay right."""
+    with contextlib.closing(SessionDB(path)) as db:
+        assert db.condition.writable
+        assert db.condition.notice
+        row_id = db.append_message("b", "user", "zebra words", api_content="as sent")
+        assert db.messages_by_ids([row_id])[0].content == "zebra words"
+        db.create_session("new", "cli", model="m", cwd="/x", profile_name="work")
+        db.append_message("new", "user", "hello there")
+        db.update_token_counts("new", 5, 6, model="m", billing_provider="p", api_call_count=1)
+        assert db.set_session_title("new", "Fresh")
+        assert db.set_session_archived("b", True)
+        db.rewind_to_message("b", row_id)
+        db.end_session("new", "tui_close")
+        row = db.get_session("new") or {}
+        assert (row["title"], row["cwd"], row["input_tokens"]) == ("Fresh", "/x", 5)
+        assert (db.get_session("a") or {})["archived"] == 1
+        assert (db.get_session("b") or {})["rewind_count"] == 1
+        db.set_session_archived("b", False)
+        assert {line.id for line in db.list_summaries()} == {"b", "new"}
+
+
+def version_of(path: Path) -> int:
+    with contextlib.closing(sqlite3.connect(path)) as conn:
+        assert conn.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        assert conn.execute("PRAGMA foreign_key_check").fetchall() == []
+        found = "SELECT count(*) FROM messages_fts WHERE messages_fts MATCH 'zebra'"
+        assert conn.execute(found).fetchone()[0] == 1
+        return int(conn.execute("SELECT version FROM schema_version").fetchone()[0])
+
+
 @pytest.mark.parametrize("version", state_files.OLD_VERSIONS)
 def test_older_files_are_read_and_left_alone(tmp_path: Path, version: int) -> None:
     path = tmp_path / "state.db"
@@ -69,6 +100,77 @@ def test_older_files_are_read_and_left_alone(tmp_path: Path, version: int) -> No
     conn.close()
     before = state_files.dump(path)
     read_everything(path)
+    assert state_files.dump(path) == before
+
+
+@pytest.mark.parametrize("version", state_files.OLD_VERSIONS)
+def test_older_files_are_widened_by_the_first_change_and_keep_their_number(
+    tmp_path: Path, version: int
+) -> None:
+    path = tmp_path / "state.db"
+    conn = state_files.make_old_file(path, version)
+    fill(conn)
+    conn.close()
+    write_everything(path)
+    assert version_of(path) == version
+    new = tmp_path / "new.db"
+    SessionDB(new).close()
+    assert columns(path) == columns(new)
+    with contextlib.closing(sqlite3.connect(path)) as conn:
+        assert conn.execute("SELECT count(*) FROM session_model_usage").fetchone()[0] == 0
+
+
+def columns(path: Path) -> dict[str, set[tuple[object, ...]]]:
+    """Name, type, rule and default of every column; an added one stands at the end."""
+    with contextlib.closing(sqlite3.connect(path)) as conn:
+        names = conn.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE '%fts%'")
+        return {
+            f"{kind} {name}": {
+                row[1:] for row in conn.execute(f'PRAGMA table_info("{name}")').fetchall()
+            }
+            for kind, name in names.fetchall()
+        }
+
+
+def test_an_old_usage_table_is_left_to_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    conn = state_files.make_old_file(path, 20)
+    conn.execute(
+        "CREATE TABLE session_model_usage (session_id TEXT NOT NULL REFERENCES sessions(id) "
+        "ON DELETE CASCADE, model TEXT NOT NULL, PRIMARY KEY (session_id, model))"
+    )
+    fill(conn)
+    write_everything(path)
+    names = [row[1] for row in conn.execute("PRAGMA table_info(session_model_usage)")]
+    assert names == ["session_id", "model"]
+    assert conn.execute("SELECT count(*) FROM session_model_usage").fetchone()[0] == 0
+    conn.close()
+    assert version_of(path) == 20
+
+
+def test_two_sessions_of_one_title_do_not_stop_the_widening(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    conn = state_files.make_old_file(path, 13)
+    conn.execute("DROP INDEX idx_sessions_title_unique")
+    fill(conn)
+    for name in "cd":
+        state_files.add_session(conn, name, title="T")
+    conn.close()
+    with contextlib.closing(SessionDB(path)) as db:
+        db.append_message("a", "user", "x")
+        assert [db.get_session_title(name) for name in "cd"] == ["T", "T"]
+
+
+def test_very_old_files_are_only_read(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    conn = state_files.make_old_file(path, 11)
+    conn.execute("UPDATE schema_version SET version = 10")
+    fill(conn)
+    conn.close()
+    before = state_files.dump(path)
+    with contextlib.closing(SessionDB(path)) as db:
+        assert db.list_summaries()[0].preview == "next words"
+        refuses_to_write(db, "version 10")
     assert state_files.dump(path) == before
 
 
@@ -87,8 +189,54 @@ def test_newer_files_are_read_and_left_alone(tmp_path: Path, version: int) -> No
         index = ActivityIndex(db)
         index.rebuild()
         assert index.select(empty=None).total == 1
-        refuses_to_write(db)
     assert state_files.dump(path) == before
+
+
+@pytest.mark.parametrize("version", [23, 27, 30, 99])
+def test_newer_files_are_written_and_keep_their_shape(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "state.db"
+    conn = state_files.make_newer_file(path, version)
+    fill(conn)
+    conn.close()
+    before = shape(path)
+    write_everything(path)
+    assert version_of(path) == version
+    assert shape(path) == before
+    with contextlib.closing(SessionDB(path)) as db:
+        assert (db.get_session("new") or {})["title_source"] == "user"
+        assert (db.get_session("a") or {})["title_source"] is None
+
+
+def shape(path: Path) -> list[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(path)) as conn:
+        found = conn.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")
+        return found.fetchall()
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda conn: state_files.lose_tokenizer(conn, "messages_fts_cjk"), "cjk_unicode61"),
+        (
+            lambda conn: conn.execute("ALTER TABLE messages RENAME COLUMN api_content TO sent"),
+            "messages.api_content",
+        ),
+        (state_files.demand_mood, "sessions.mood"),
+    ],
+)
+def test_a_newer_layout_that_cannot_be_written_safely_is_only_read(
+    tmp_path: Path, damage: Callable[[sqlite3.Connection], object], why: str
+) -> None:
+    path = tmp_path / "state.db"
+    conn = state_files.make_newer_file(path, 28)
+    fill(conn)
+    damage(conn)
+    conn.close()
+    before = shape(path)
+    with contextlib.closing(SessionDB(path)) as db:
+        assert db.list_summaries()[0].preview == "next words"
+        refuses_to_write(db, why)
+    assert shape(path) == before
 
 
 def test_a_newer_layout_at_the_known_version_is_written_and_kept(tmp_path: Path) -> None:
