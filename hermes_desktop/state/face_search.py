@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from hermes_desktop.state import search_rows
-from hermes_desktop.state.search import (
+from hermes_desktop.state.search import Search
+from hermes_desktop.state.search_records import (
     CancelSignal,
-    Search,
     SearchHit,
     SearchOutcome,
     SearchQuery,

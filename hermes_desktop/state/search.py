@@ -8,19 +8,13 @@ than it returns; the words around a hit are made for those alone that are shown.
 import contextlib
 import functools
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.state import lineage, search_index
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.schema import FileLayout
-from hermes_desktop.state.search_index import (
-    DAMAGED,
-    IndexBrokenError,
-    SearchNotice,
-    StoppedError,
-)
+from hermes_desktop.state.search_index import DAMAGED, IndexBrokenError, StoppedError
 from hermes_desktop.state.search_query import (
     Node,
     Way,
@@ -29,6 +23,13 @@ from hermes_desktop.state.search_query import (
     row_condition,
     wanted,
     way_of,
+)
+from hermes_desktop.state.search_records import (
+    CancelSignal,
+    SearchHit,
+    SearchNotice,
+    SearchOutcome,
+    SearchQuery,
 )
 from hermes_desktop.state.snippets import Marker, snippet_of, texts_of
 from hermes_desktop.state.sqlite_errors import primary_code
@@ -41,92 +42,6 @@ _BEST_FIRST_LOOK = 500
 _SCAN_FIRST, _SCAN_MOST = 2_000, 64_000
 _STEPS_BETWEEN_LOOKS = 50_000
 """SQLite's own steps, about a millisecond's worth: how often it is asked whether to go on."""
-
-
-class CancelSignal(Protocol):
-    """What tells that nobody wants the answer any more; ``threading.Event`` is one."""
-
-    def is_set(self) -> bool:
-        """Whether to stop."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
-    """What to look for.
-
-    Attributes:
-        text: Words, "phrases", ``beginnings*``, AND, OR, NOT.
-        order: The newest messages first, or those that fit best.
-        sources: Only in conversations of these, exactly as stored; None for all.
-        exclude_sources: Not in these.
-        roles: Only messages of these roles; None for all.
-        session_ids: Only in these sessions; None for all.
-        limit: At most so many hits.
-        page_size: How many hits one call of ``on_hits`` gets at most.
-        prefix: Every bare word may be the beginning of one.
-        include_rewound: Also what the user took back.
-        one_per_conversation: Only the first hit of each conversation.
-    """
-
-    text: str
-    order: Literal["newest", "best"] = "newest"
-    sources: Collection[str] | None = None
-    exclude_sources: Collection[str] = ()
-    roles: Collection[str] | None = None
-    session_ids: Collection[str] | None = None
-    limit: int = 50
-    page_size: int = 50
-    prefix: bool = False
-    include_rewound: bool = False
-    one_per_conversation: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SearchHit:
-    """One message that was found.
-
-    Attributes:
-        message_id: Its row id.
-        session_id: The session it stands in.
-        root_id: The first segment of the conversation.
-        tip_id: The segment where the conversation goes on; what to open.
-        snippet: A few words around the hit, on one line.
-        marks: Start and end of the places found, in ``snippet``.
-        title: Of the tip, None without.
-    """
-
-    message_id: int
-    session_id: str
-    root_id: str
-    tip_id: str
-    role: str
-    timestamp: float
-    snippet: str
-    marks: tuple[tuple[int, int], ...]
-    source: str
-    title: str | None
-    session_started: float
-    tool_name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOutcome:
-    """How a search went.
-
-    Attributes:
-        hits: How many were delivered.
-        more: Whether it stopped at the limit, so that there may be others.
-        cancelled: Whether it was stopped.
-        way: By the index of words, by the one of three characters, or by reading the messages.
-        notice: What a person should know, None when all is well.
-    """
-
-    hits: int
-    more: bool = False
-    cancelled: bool = False
-    way: Way = "words"
-    notice: SearchNotice | None = None
 
 
 class Reads(Protocol):

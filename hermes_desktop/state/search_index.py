@@ -6,32 +6,18 @@ CREATE statement tells). Nothing here writes.
 
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hermes_desktop.state.schema import FULL_TEXT, FileLayout
 from hermes_desktop.state.search_query import Way
+from hermes_desktop.state.search_records import SearchNotice
 from hermes_desktop.state.sqlite_errors import is_busy, primary_code
 
 INDEX_OF: dict[Way, str] = {"words": "messages_fts", "trigram": "messages_fts_trigram"}
 _FIRST_RELIABLE_VERSION = 11
 _EVENTS = ("insert", "delete", "update")
 
-NoticeKind: TypeAlias = Literal["index-missing", "index-damaged", "index-incomplete"]
 Layout: TypeAlias = Literal["inline", "external"]
-
-
-@dataclass(frozen=True, slots=True)
-class SearchNotice:
-    """What a person should know about how the search was done.
-
-    Attributes:
-        kind: A stable word.
-        text: A sentence.
-    """
-
-    kind: NoticeKind
-    text: str
 
 
 MISSING = SearchNotice(

@@ -7,7 +7,7 @@ from typing import Any
 from hermes_desktop.state import search_index
 from hermes_desktop.state.content_codec import decode_content, plain_text
 from hermes_desktop.state.schema import FileLayout
-from hermes_desktop.state.search import SearchQuery, filters
+from hermes_desktop.state.search import filters
 from hermes_desktop.state.search_index import INDEX_OF, IndexBrokenError
 from hermes_desktop.state.search_query import (
     Combined,
@@ -19,6 +19,7 @@ from hermes_desktop.state.search_query import (
     wanted,
     way_of,
 )
+from hermes_desktop.state.search_records import SearchQuery
 from hermes_desktop.state.snippets import Marker, snippet_of, texts_of
 
 _CHUNK = 500
