@@ -1,0 +1,353 @@
+"""Conversations as rows: which rows belong to one, how a row is kept, how it is put back.
+
+Rows are kept with all columns as found, also those this version does not know.
+"""
+
+import base64
+import contextlib
+import json
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_desktop.state import lineage, titles
+from hermes_desktop.state.content_codec import clean_text
+
+Row = dict[str, Any]
+
+_CHUNK = 200
+_KINDS = {"sessions": "id", "messages": "session_id", "session_model_usage": "session_id"}
+_MARKERS = ("_delegate_from", "_branched_from")
+
+
+class _BadText(bytes):
+    """A stored text that is no UTF-8."""
+
+    __slots__ = ()
+
+
+def encode_row(row: Mapping[str, Any]) -> str:
+    """A row as JSON text from which the very same values come back."""
+    return json.dumps({name: _encoded(value) for name, value in row.items()}, ensure_ascii=False)
+
+
+def decode_row(text: str) -> Row:
+    """The row of :func:`encode_row`."""
+    return {name: _decoded(value) for name, value in json.loads(text).items()}
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, bytes):
+        kind = "text" if isinstance(value, _BadText) else "blob"
+        return {kind: base64.b64encode(value).decode("ascii")}
+    return value
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, dict):
+        ((kind, text),) = value.items()
+        raw = base64.b64decode(text)
+        return _BadText(raw) if kind == "text" else raw
+    return value
+
+
+def stored_text(raw: bytes) -> Any:
+    """A stored text; what is no UTF-8 stays as it is, so that it can be written back."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return _BadText(raw)
+
+
+@contextlib.contextmanager
+def one_view(conn: sqlite3.Connection) -> Iterator[None]:
+    """Let several queries see one state of the file, with texts exactly as stored."""
+    before = conn.text_factory
+    conn.text_factory = stored_text
+    conn.execute("BEGIN")
+    try:
+        yield
+    finally:
+        conn.text_factory = before
+        conn.execute("COMMIT")
+
+
+# ------------------------------------------------------------------------------ what belongs to it
+
+
+@dataclass(frozen=True, slots=True)
+class Belongings:
+    """The sessions of one conversation, and what hangs on them from outside.
+
+    Attributes:
+        root_id: The first segment.
+        session_ids: All segments, forks too, with their subagents; the root first.
+        children: Id and parent of other sessions whose parent is among them.
+    """
+
+    root_id: str
+    session_ids: tuple[str, ...]
+    children: tuple[tuple[str, str], ...]
+
+
+def belongings(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
+    """Everything that goes when this conversation goes; None for an unknown id."""
+    own = clean_text(session_id)
+    if conn.execute("SELECT 1 FROM main.sessions WHERE id = ?", (own,)).fetchone() is None:
+        return None
+    root = [own, *lineage.compression_ancestors(conn, own)][-1]
+    found, waiting = {root: None}, [root]
+    while waiting:
+        fresh = [each for each in _next(conn, waiting) if each not in found]
+        found.update(dict.fromkeys(fresh))
+        waiting = list(dict.fromkeys(fresh))
+    ids = tuple(found)
+    children = tuple(
+        (child, parent) for child, parent in _children(conn, ids) if child not in found
+    )
+    return Belongings(root, ids, children)
+
+
+def _next(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[str]:
+    """Continuations and subagents of these sessions."""
+    delegate = lineage.marker("_delegate_from", "c")
+    for chunk in _chunks(ids):
+        marks = ", ".join("?" * len(chunk))
+        yield from _column(
+            conn,
+            "SELECT c.id FROM sessions AS c JOIN sessions AS p ON p.id = c.parent_session_id "
+            f"WHERE c.parent_session_id IN ({marks}) AND ({delegate} IS NOT NULL "
+            f"OR (p.end_reason = 'compression' AND {lineage.continues_sql('c')}))",
+            chunk,
+        )
+        yield from _column(
+            conn, f"SELECT c.id FROM sessions AS c WHERE {delegate} IN ({marks})", chunk
+        )
+
+
+def _children(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for chunk in _chunks(ids):
+        for row in conn.execute(
+            "SELECT id, parent_session_id FROM sessions "
+            f"WHERE parent_session_id IN ({', '.join('?' * len(chunk))}) ORDER BY id",
+            chunk,
+        ).fetchall():
+            yield row[0], row[1]
+
+
+def fingerprint(conn: sqlite3.Connection, what: Belongings) -> tuple[object, ...]:
+    """What a copy is compared by before the originals go: any change makes another one."""
+    flags = [n for n in ("active", "compacted") if n in _columns(conn, "messages")]
+    sums = "".join(f", sum({name})" for name in flags)
+    seen: list[object] = [what]
+    for chunk in _chunks(what.session_ids):
+        marks = ", ".join("?" * len(chunk))
+        rows = conn.execute(
+            f"SELECT * FROM main.sessions WHERE id IN ({marks}) ORDER BY id", chunk
+        ).fetchall()
+        seen += [encode_row(dict(row)) for row in rows]
+        rows = conn.execute(
+            f"SELECT session_id, count(*), max(id){sums} FROM main.messages "
+            f"WHERE session_id IN ({marks}) GROUP BY session_id ORDER BY session_id",
+            chunk,
+        ).fetchall()
+        seen += [tuple(row) for row in rows]
+    return tuple(seen)
+
+
+def size_of(conn: sqlite3.Connection, what: Belongings) -> int:
+    """About how many bytes the rows hold."""
+    total = 0
+    for table, key in _KINDS.items():
+        names = _columns(conn, table)
+        if not names:
+            continue
+        length = " + ".join(f'coalesce(length(CAST("{name}" AS BLOB)), 0)' for name in names)
+        for chunk in _chunks(what.session_ids):
+            row = conn.execute(
+                f"SELECT sum({length}) FROM main.{table} "
+                f"WHERE {key} IN ({', '.join('?' * len(chunk))})",
+                chunk,
+            ).fetchone()
+            total += row[0] or 0
+    return total
+
+
+def rows_of(conn: sqlite3.Connection, what: Belongings) -> Iterator[tuple[str, str]]:
+    """Kind and text of every row, few at a time in memory."""
+    for table, key in _KINDS.items():
+        if not _columns(conn, table):
+            continue
+        order = " ORDER BY +id" if table == "messages" else ""
+        for session_id in what.session_ids:
+            cursor = conn.execute(
+                f"SELECT * FROM main.{table} WHERE {key} = ?{order}", (session_id,)
+            )
+            while rows := cursor.fetchmany(_CHUNK):
+                yield from ((table, encode_row(dict(row))) for row in rows)
+    for child, parent in what.children:
+        yield "children", encode_row({"id": child, "parent_session_id": parent})
+
+
+def delete(conn: sqlite3.Connection, what: Belongings) -> None:
+    """Take the sessions out of the shared file; what hangs on them loses its parent."""
+    for chunk in _chunks(what.session_ids):
+        marks = ", ".join("?" * len(chunk))
+        conn.execute(
+            f"UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id IN ({marks})",
+            chunk,
+        )
+        conn.execute(f"DELETE FROM messages WHERE session_id IN ({marks})", chunk)
+    for chunk in _chunks(what.session_ids):
+        conn.execute(f"DELETE FROM sessions WHERE id IN ({', '.join('?' * len(chunk))})", chunk)
+
+
+# ------------------------------------------------------------------------------------ putting back
+
+
+@dataclass(slots=True)
+class Kept:
+    """The rows of one conversation in the trash."""
+
+    sessions: list[Row] = field(default_factory=list)
+    messages: list[Row] = field(default_factory=list)
+    usage: list[Row] = field(default_factory=list)
+    children: list[Row] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, rows: Collection[tuple[str, str]]) -> "Kept":
+        """Sort rows of :func:`rows_of` by kind."""
+        kept = cls()
+        lists = {"session_model_usage": kept.usage}
+        for kind, text in rows:
+            lists.get(kind, getattr(kept, kind, [])).append(decode_row(text))
+        return kept
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many messages each session has here."""
+        counts = {row["id"]: 0 for row in self.sessions}
+        for row in self.messages:
+            counts[row["session_id"]] += 1
+        return counts
+
+
+def put_back(conn: sqlite3.Connection, kept: Kept, new_ids: Mapping[str, str]) -> dict[str, str]:
+    """Insert the rows, sessions under the ids of ``new_ids``.
+
+    Returns:
+        The titles that had to change, by session id.
+    """
+    retitled = _put_sessions(conn, kept.sessions, new_ids)
+    _put_messages(conn, kept.messages, new_ids)
+    for row in kept.usage:
+        session_id = new_ids[row["session_id"]]
+        _insert(conn, "session_model_usage", {**row, "session_id": session_id}, "OR IGNORE")
+    for row in kept.children:
+        conn.execute(
+            "UPDATE sessions SET parent_session_id = ? WHERE id = ? AND parent_session_id IS NULL",
+            (new_ids[row["parent_session_id"]], row["id"]),
+        )
+    return retitled
+
+
+def _put_sessions(
+    conn: sqlite3.Connection, rows: Sequence[Row], new_ids: Mapping[str, str]
+) -> dict[str, str]:
+    retitled: dict[str, str] = {}
+    for row in rows:
+        session_id, title = new_ids[row["id"]], row.get("title")
+        if isinstance(title, str) and _is_taken(conn, "title", title):
+            title = retitled[session_id] = titles.next_title(conn, title)
+        config = _remarked(row.get("model_config"), new_ids)
+        changed = {"id": session_id, "title": title, "model_config": config}
+        _insert(conn, "sessions", {**row, **changed, "parent_session_id": None})
+    for row in rows:
+        above = row.get("parent_session_id")
+        parent = new_ids.get(above, above) if isinstance(above, str) else None
+        if parent is not None and _is_taken(conn, "id", parent):
+            conn.execute(
+                "UPDATE sessions SET parent_session_id = ? WHERE id = ?",
+                (parent, new_ids[row["id"]]),
+            )
+    return retitled
+
+
+def _put_messages(
+    conn: sqlite3.Connection, rows: Sequence[Row], new_ids: Mapping[str, str]
+) -> None:
+    ordered = sorted(rows, key=lambda row: row["id"])
+    ids = [row["id"] for row in ordered]
+    taken = any(
+        conn.execute(
+            f"SELECT 1 FROM messages WHERE id IN ({', '.join('?' * len(chunk))}) LIMIT 1", chunk
+        ).fetchone()
+        for chunk in _chunks(ids)
+    )
+    for row in ordered:
+        values = {**row, "session_id": new_ids[row["session_id"]]}
+        if taken:
+            del values["id"]
+        _insert(conn, "messages", values)
+
+
+def _remarked(config: Any, new_ids: Mapping[str, str]) -> Any:
+    """The configuration with marks that name a session under its new id."""
+    if not isinstance(config, str) or all(old == new for old, new in new_ids.items()):
+        return config
+    try:
+        decoded = json.loads(config)
+    except ValueError:
+        return config
+    if not isinstance(decoded, dict):
+        return config
+    moved = {n: new_ids[decoded[n]] for n in _MARKERS if decoded.get(n) in new_ids}
+    return json.dumps({**decoded, **moved}) if moved else config
+
+
+def existing(conn: sqlite3.Connection, ids: Collection[str]) -> dict[str, int]:
+    """How many message rows those of these sessions have that exist."""
+    found: dict[str, int] = {}
+    for chunk in _chunks(list(ids)):
+        for row in conn.execute(
+            "SELECT s.id, (SELECT count(*) FROM messages AS m WHERE m.session_id = s.id) "
+            f"FROM sessions AS s WHERE s.id IN ({', '.join('?' * len(chunk))})",
+            chunk,
+        ).fetchall():
+            found[row[0]] = row[1]
+    return found
+
+
+def _is_taken(conn: sqlite3.Connection, column: str, value: str) -> bool:
+    row = conn.execute(f"SELECT 1 FROM sessions WHERE {column} = ?", (value,)).fetchone()
+    return row is not None
+
+
+def _insert(conn: sqlite3.Connection, table: str, row: Row, conflict: str = "") -> None:
+    present = _columns(conn, table)
+    names = [name for name in row if name in present]
+    marks = ["CAST(? AS TEXT)" if isinstance(row[name], _BadText) else "?" for name in names]
+    if names:
+        conn.execute(
+            f"INSERT {conflict} INTO {table} ({', '.join(_quoted(name) for name in names)}) "
+            f"VALUES ({', '.join(marks)})",
+            [row[name] for name in names],
+        )
+
+
+def _columns(conn: sqlite3.Connection, table: str) -> tuple[str, ...]:
+    return tuple(row[1] for row in conn.execute(f"PRAGMA main.table_info({table})").fetchall())
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _column(conn: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[Any]:
+    return [row[0] for row in conn.execute(sql, values).fetchall()]
+
+
+def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]

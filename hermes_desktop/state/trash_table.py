@@ -1,0 +1,94 @@
+"""The tables of the trash in desktop.db."""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.trash_rows import Kept
+
+COPIED, DELETED, RESTORING = "copied", "deleted", "restoring"
+"""How far an item is: copied, but perhaps still in the shared file; only here; perhaps in both."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrashItem:
+    """One conversation in the trash.
+
+    Attributes:
+        trash_id: Its number there.
+        deleted_at: Epoch seconds.
+        reason: Why, as given when it was deleted.
+        root_id: Id of its first segment.
+        session_count: Segments and subagents.
+        bytes: About how much the rows hold.
+    """
+
+    trash_id: int
+    deleted_at: float
+    reason: str
+    root_id: str
+    title: str | None
+    source: str
+    session_count: int
+    message_count: int
+    bytes: int
+
+
+_FIELDS = (
+    "deleted_at",
+    "reason",
+    "root_id",
+    "title",
+    "source",
+    "session_count",
+    "message_count",
+    "bytes",
+)
+COLUMNS = ", ".join(("id", *_FIELDS))
+
+
+def made(row: sqlite3.Row) -> TrashItem:
+    """One item from its row."""
+    return TrashItem(row["id"], **{name: row[name] for name in _FIELDS})
+
+
+def item(out: sqlite3.Connection, trash_id: int) -> TrashItem | None:
+    """One item, None when it is gone."""
+    row = out.execute(f"SELECT {COLUMNS} FROM trash WHERE id = ?", (trash_id,)).fetchone()
+    return None if row is None else made(row)
+
+
+def unsettled(out: sqlite3.Connection) -> list[int]:
+    """The items of which a delete or restore has not ended."""
+    rows = out.execute("SELECT id FROM trash WHERE state <> ? ORDER BY id", (DELETED,)).fetchall()
+    return [row[0] for row in rows]
+
+
+def kept(out: sqlite3.Connection, trash_id: int) -> Kept:
+    """All rows of one item."""
+    rows = out.execute(
+        "SELECT kind, content FROM trash_rows WHERE trash_id = ? ORDER BY place", (trash_id,)
+    ).fetchall()
+    return Kept.of([(row[0], row[1]) for row in rows])
+
+
+def column(out: sqlite3.Connection, trash_id: int, name: str) -> Any:
+    """One column of an item, None when it is gone."""
+    row = out.execute(f"SELECT {name} FROM trash WHERE id = ?", (trash_id,)).fetchone()
+    return None if row is None else row[0]
+
+
+def state(own: OwnStore, trash_id: int) -> Any:
+    """How far an item is, None when it is gone."""
+    return own.read(lambda out: column(out, trash_id, "state"), default=None)
+
+
+def set_state(out: sqlite3.Connection, trash_id: int, state: str, plan: str | None = None) -> None:
+    """Say how far an item is, and under which plan it is being restored."""
+    out.execute("UPDATE trash SET state = ?, plan = ? WHERE id = ?", (state, plan, trash_id))
+
+
+def drop(out: sqlite3.Connection, trash_id: int) -> None:
+    """Forget an item and its rows."""
+    out.execute("DELETE FROM trash WHERE id = ?", (trash_id,))
