@@ -135,6 +135,24 @@ def replace(
     _insert_all(conn, session_id, messages, now)
 
 
+def clear(conn: sqlite3.Connection, session_id: str) -> None:
+    """Delete every message of a session, with its counters; nothing for an unknown one."""
+    session_id = clean_text(session_id)
+    conn.execute("DELETE FROM messages WHERE session_id = ?", (session_id,))
+    conn.execute(
+        "UPDATE sessions SET message_count = 0, tool_call_count = 0 WHERE id = ?", (session_id,)
+    )
+
+
+def has_archived(conn: sqlite3.Connection, session_id: str) -> bool:
+    """Whether a session has messages that were summarised away."""
+    row = conn.execute(
+        "SELECT 1 FROM messages WHERE session_id = ? AND active = 0 AND compacted = 1 LIMIT 1",
+        (clean_text(session_id),),
+    ).fetchone()
+    return row is not None
+
+
 def archive_and_compact(
     conn: sqlite3.Connection, session_id: str, messages: Sequence[Mapping[str, Any]], now: float
 ) -> int:

@@ -180,10 +180,12 @@ FULL_TEXT: Mapping[str, str] = {
     "messages_fts_trigram": "content, tokenize = 'trigram'",
 }
 
-_WORDS = (
-    "coalesce(new.content, '') || ' ' || coalesce(new.tool_name, '') || ' ' || "
-    "coalesce(new.tool_calls, '')"
-)
+
+def indexed_words(row: str) -> str:
+    """SQL for what an inline search index holds of a message."""
+    return " || ' ' || ".join(
+        f"coalesce({row}.{name}, '')" for name in ("content", "tool_name", "tool_calls")
+    )
 
 
 def table_ddl(table: str, columns: tuple[Column, ...]) -> str:
@@ -204,7 +206,7 @@ def index_ddl(name: str) -> str:
 def full_text_ddl() -> Iterator[str]:
     """The statements for the two full-text tables and the six triggers that feed them."""
     for table, options in FULL_TEXT.items():
-        add = f"INSERT INTO {table} (rowid, content) VALUES (new.id, {_WORDS});"
+        add = f"INSERT INTO {table} (rowid, content) VALUES (new.id, {indexed_words('new')});"
         remove = f"DELETE FROM {table} WHERE rowid = old.id;"
         yield f"CREATE VIRTUAL TABLE {table} USING fts5({options})"
         for event, body in (("insert", add), ("delete", remove), ("update", f"{remove} {add}")):

@@ -1,7 +1,6 @@
 """SessionDB: one state.db as an object that any thread may use. Thin; the work stands elsewhere."""
 
 import os
-import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -9,16 +8,17 @@ from typing import Any, Unpack
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.core.paths import resolve_paths
-from hermes_desktop.state import lineage, messages_table, sessions_table, titles
+from hermes_desktop.state import messages_table, sessions_table, titles
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.face_search import SearchFace
+from hermes_desktop.state.maintenance_face import MaintenanceFace
 from hermes_desktop.state.messages_table import MessageFields
 from hermes_desktop.state.sessions_table import OptionalFields, SessionFields
 from hermes_desktop.state.usage_face import UsageFace
 
 
-class SessionDB(UsageFace, SearchFace):
+class SessionDB(MaintenanceFace, UsageFace, SearchFace):
     """The conversations of one home. Thread-safe, starts no thread.
 
     Every write is one short transaction. While another program holds the file a write waits,
@@ -141,22 +141,6 @@ class SessionDB(UsageFace, SearchFace):
         """Whether the file notes who chose a title (later versions do)."""
         return "title_source" in self.layout.columns["sessions"]
 
-    def set_session_archived(
-        self,
-        session_id: str,
-        archived: bool,  # noqa: FBT001 - see __init__
-    ) -> bool:
-        """Hide a conversation, all its segments, from lists, or show it again. False: unknown."""
-        wanted = clean_text(session_id)
-
-        def archive(conn: sqlite3.Connection) -> bool:
-            segments = lineage.compression_lineage(conn, wanted)
-            for segment in segments:
-                sessions_table.set_column(conn, segment, "archived", int(archived))
-            return bool(segments)
-
-        return self._execute_write(archive)
-
     def append_message(
         self, session_id: str, role: str, content: Any = None, **fields: Unpack[MessageFields]
     ) -> int:
@@ -195,6 +179,10 @@ class SessionDB(UsageFace, SearchFace):
                 conn, session_id, compacted_messages, now
             )
         )
+
+    def clear_messages(self, session_id: str) -> None:
+        """Delete all messages of a session and set its counters to nothing."""
+        self._execute_write(lambda conn: messages_table.clear(conn, session_id))
 
     def rewind_to_message(self, session_id: str, target_message_id: int) -> dict[str, Any]:
         """Take back a user message and what follows; see :func:`messages_table.rewind`.

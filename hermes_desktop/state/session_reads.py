@@ -120,6 +120,10 @@ class SessionReads(StoreFace):
         """How many message rows there are, inactive ones included."""
         return self.read(lambda conn: messages_table.count(conn, session_id))
 
+    def has_archived_messages(self, session_id: str) -> bool:
+        """Whether a session has messages that were summarised away."""
+        return self.read(lambda conn: messages_table.has_archived(conn, session_id))
+
     def has_platform_message_id(self, session_id: str, platform_message_id: str) -> bool:
         """Whether a platform's message is stored already."""
         return self.read(

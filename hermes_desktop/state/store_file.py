@@ -101,6 +101,23 @@ class StoreFile:
                     raise
                 raise in_words(error, self.path) from error
 
+    def outside(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``fn`` on the writing connection outside a transaction, for what needs none.
+
+        Raises:
+            StateReadOnlyError: The file may not be written.
+            BusyError: Another program kept it locked.
+            StateError: As in :meth:`write`.
+        """
+        self._follow_file(missing_is_error=True)
+        with self.lock:
+            self._require_open()
+            try:
+                self._require_writable()
+                return connection.retrying(lambda: fn(self.conn), self._patience)
+            except sqlite3.Error as error:
+                raise in_words(error, self.path) from error
+
     @property
     def _is_settled(self) -> bool:
         """Whether the file is as we write it, so that nobody is going to migrate it."""

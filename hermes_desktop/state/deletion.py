@@ -1,0 +1,190 @@
+"""Sessions taken out of the store: which rows go with one, which are only cut loose.
+
+Subagents go with the session that started them. All other children lose their parent and become
+conversations of their own. Usage rows follow their session by themselves (foreign keys are on).
+"""
+
+import contextlib
+import glob
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.core.ids import is_safe_session_id
+from hermes_desktop.state import lineage
+from hermes_desktop.state.chains import SEGMENT_COLUMNS, Chains, segment
+from hermes_desktop.state.content_codec import clean_text
+
+MOST_SESSIONS = 100
+MOST_MESSAGES = 4_000
+"""Limits of one transaction: others wait for it, and each message leaves two search indexes."""
+
+_CHUNK = 400
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionScope:
+    """What deleting one conversation takes with it.
+
+    Attributes:
+        session_ids: All segments of the conversation, the oldest first.
+        subagent_ids: Sessions of subagents it started, and those started by them.
+    """
+
+    session_ids: tuple[str, ...]
+    subagent_ids: tuple[str, ...]
+
+
+def marks(values: Collection[object]) -> str:
+    """As many question marks as values."""
+    return ", ".join("?" * len(values))
+
+
+def existing(conn: sqlite3.Connection, ids: Iterable[str]) -> list[str]:
+    """Those ids that have a row, each once, in the order given."""
+    wanted = list(dict.fromkeys(map(clean_text, ids)))
+    found: set[str] = set()
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        rows = conn.execute(f"SELECT id FROM sessions WHERE id IN ({marks(chunk)})", chunk)
+        found.update(row[0] for row in rows)
+    return [session_id for session_id in wanted if session_id in found]
+
+
+def conversation_scope(conn: sqlite3.Connection, session_id: str) -> DeletionScope:
+    """What belongs to the conversation a session is part of; nothing for an unknown id.
+
+    Deleting only its tip would bring the segment before it back, deleting only its root would
+    make the next one a conversation.
+    """
+    own = clean_text(session_id)
+    root = [own, *lineage.compression_ancestors(conn, own)][-1]
+    row = conn.execute(
+        f"SELECT {SEGMENT_COLUMNS} FROM sessions AS s WHERE s.id = ?", (root,)
+    ).fetchone()
+    if row is None:
+        return DeletionScope((), ())
+    chains = Chains.load(conn, below=root)
+    members = sorted(chains.all_below(segment(tuple(row))), key=lambda each: each.started_at)
+    ids = tuple(dict.fromkeys((root, *(each.id for each in members))))
+    return DeletionScope(ids, tuple(subagents(conn, ids)))
+
+
+def subagents(conn: sqlite3.Connection, ids: Collection[str]) -> list[str]:
+    """Sessions started by these as subagents, and theirs in turn; never one of the ids."""
+    mark = lineage.marker("_delegate_from", "s")
+    rows = conn.execute(
+        f"SELECT s.id, s.parent_session_id, {mark} FROM sessions AS s "
+        f"WHERE instr(s.model_config, '_delegate_from') AND {mark} IS NOT NULL ORDER BY s.id"
+    ).fetchall()
+    found: dict[str, None] = {}
+    front = set(ids)
+    while front:
+        fresh = [
+            row[0]
+            for row in rows
+            if row[0] not in found and row[0] not in ids and ({row[1], row[2]} & front)
+        ]
+        found.update(dict.fromkeys(fresh))
+        front = set(fresh)
+    return list(found)
+
+
+def remove(conn: sqlite3.Connection, ids: Sequence[str], *, cascade: bool = True) -> list[str]:
+    """Delete sessions inside a write transaction.
+
+    Args:
+        conn: Inside the transaction.
+        ids: Ids that have rows.
+        cascade: Take subagents along; otherwise they are cut loose like other children.
+
+    Returns:
+        All ids that are gone, those of subagents last.
+
+    Raises:
+        RefusedError: A table we do not know still refers to one of them.
+    """
+    gone = [*ids, *(subagents(conn, ids) if cascade and ids else ())]
+    try:
+        for start in range(0, len(gone), _CHUNK):
+            chunk = gone[start : start + _CHUNK]
+            conn.execute(
+                "UPDATE sessions SET parent_session_id = NULL "
+                f"WHERE parent_session_id IN ({marks(chunk)})",
+                chunk,
+            )
+            conn.execute(f"DELETE FROM messages WHERE session_id IN ({marks(chunk)})", chunk)
+            conn.execute(f"DELETE FROM sessions WHERE id IN ({marks(chunk)})", chunk)
+    except sqlite3.IntegrityError as error:
+        if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+            raise
+        raise RefusedError(
+            "This session cannot be deleted here.",
+            "A part of the store that Hermes Desktop does not know still refers to it.",
+            "Delete it with the `hermes` command, or update Hermes Desktop.",
+        ) from error
+    return gone
+
+
+def forget_routes(conn: sqlite3.Connection, scope: str, ids: Collection[str]) -> None:
+    """Remove the routing rows of one scope that lead to these sessions."""
+    wanted = set(ids)
+    rows = conn.execute(
+        "SELECT session_key, CASE WHEN json_valid(entry_json) "
+        "THEN json_extract(entry_json, '$.session_id') END FROM gateway_routing WHERE scope = ?",
+        (scope,),
+    ).fetchall()
+    conn.executemany(
+        "DELETE FROM gateway_routing WHERE scope = ? AND session_key = ?",
+        [(scope, row[0]) for row in rows if row[1] in wanted],
+    )
+
+
+def chunks(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[list[str]]:
+    """Ids in portions for one short transaction each; an id with many messages may stand alone."""
+    portion: list[str] = []
+    messages = 0
+    for session_id in ids:
+        row = conn.execute(
+            "SELECT count(*) FROM messages WHERE session_id = ?", (session_id,)
+        ).fetchone()
+        if portion and (len(portion) >= MOST_SESSIONS or messages + row[0] > MOST_MESSAGES):
+            yield portion
+            portion, messages = [], 0
+        portion.append(session_id)
+        messages += row[0]
+    if portion:
+        yield portion
+
+
+def remove_files(folder: Path, ids: Iterable[str]) -> None:
+    """Delete what older releases and error dumps left beside the store for these sessions."""
+    for session_id in ids:
+        if not is_safe_session_id(session_id):
+            continue
+        dumps = folder.glob(f"request_dump_{glob.escape(session_id)}_*.json")
+        for file in (folder / f"{session_id}.json", folder / f"{session_id}.jsonl", *dumps):
+            with contextlib.suppress(OSError):
+                file.unlink()
+
+
+EMPTY = (
+    "coalesce(s.message_count, 0) = 0 AND s.ended_at IS NOT NULL AND coalesce(s.archived, 0) = 0 "
+    "AND NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id)"
+)
+
+NEVER_USED = (
+    "s.title IS NULL "
+    "AND NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id) "
+    "AND NOT EXISTS (SELECT 1 FROM sessions AS c WHERE c.parent_session_id = s.id)"
+)
+
+
+def ids_where(conn: sqlite3.Connection, condition: str, *values: object) -> list[str]:
+    """Ids of the sessions ``s`` that a condition of this package holds for, the oldest first."""
+    rows = conn.execute(
+        f"SELECT s.id FROM sessions AS s WHERE {condition} ORDER BY s.started_at, s.id", values
+    )
+    return [row[0] for row in rows.fetchall()]

@@ -1,0 +1,196 @@
+"""Sessions deleted, hidden and pruned, as methods of the store."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Unpack
+
+from hermes_desktop.state import archiving, bulk_filters, deletion
+from hermes_desktop.state.bulk_filters import Candidate, FilterFields, SessionFilter
+from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.deletion import DeletionScope
+from hermes_desktop.state.records import SessionRow
+from hermes_desktop.state.store_face import StoreFace, WritingFace
+
+
+class DeletionReads(StoreFace):
+    """The part of ``SessionDB`` that says what a deletion or a bulk operation would touch."""
+
+    def lineage_ids_for_delete(self, session_id: str) -> DeletionScope:
+        """The whole conversation a session belongs to, and the subagents that go with it."""
+        return self.read(lambda conn: deletion.conversation_scope(conn, session_id))
+
+    def candidates(self, choice: SessionFilter) -> list[Candidate]:
+        """The sessions a bulk operation with this filter would touch, the oldest first."""
+        return self.read(choice.select)
+
+    def list_prune_candidates(
+        self,
+        older_than_days: float | None = None,
+        source: str | None = None,
+        **conditions: Unpack[FilterFields],
+    ) -> list[SessionRow]:
+        """What :meth:`prune_sessions` and :meth:`archive_sessions` would touch, as rows.
+
+        Raises:
+            TypeError: A condition nobody knows.
+        """
+        choice = bulk_filters.by_age(older_than_days, source, self._clock.time(), conditions)
+        return [candidate.as_row() for candidate in self.candidates(choice)]
+
+    def count_empty_sessions(self) -> int:
+        """How many sessions :meth:`delete_empty_sessions` would delete."""
+        return len(self.read(lambda conn: deletion.ids_where(conn, deletion.EMPTY)))
+
+
+class DeletionFace(WritingFace, DeletionReads):
+    """The part of ``SessionDB`` that deletes and archives.
+
+    ``sessions_dir``, where it is given, is the folder with transcripts of older releases and error
+    dumps: those of deleted sessions go, too. ``routing_scope`` is our own scope of the routing
+    table: its rows that lead to deleted sessions go, those of other scopes stay.
+    """
+
+    def delete_session(
+        self,
+        session_id: str,
+        sessions_dir: Path | None = None,
+        *,
+        routing_scope: str | None = None,
+    ) -> bool:
+        """Delete one session with its subagents; other children become conversations of their own.
+
+        Returns:
+            False when there is no such session.
+
+        Raises:
+            RefusedError: Something we do not know still refers to it.
+        """
+        return bool(self.delete_sessions([session_id], sessions_dir, routing_scope=routing_scope))
+
+    def delete_sessions(
+        self,
+        session_ids: Sequence[str],
+        sessions_dir: Path | None = None,
+        *,
+        routing_scope: str | None = None,
+    ) -> int:
+        """Delete sessions with their subagents, in short transactions. Returns how many.
+
+        Subagents are not counted, unknown ids are left out.
+        """
+        wanted = self.read(lambda conn: deletion.existing(conn, session_ids))
+        return self._delete(wanted, "1", sessions_dir, routing_scope=routing_scope)
+
+    def _delete(
+        self,
+        ids: Sequence[str],
+        still: str,
+        sessions_dir: Path | None,
+        *,
+        cascade: bool = True,
+        routing_scope: str | None = None,
+    ) -> int:
+        """Delete those of the ids for which a condition still holds when their turn comes."""
+        deleted = 0
+        for portion in self.read(lambda conn: list(deletion.chunks(conn, ids))):
+
+            def remove(
+                conn: sqlite3.Connection, portion: list[str] = portion
+            ) -> tuple[int, list[str]]:
+                condition = f"s.id IN ({deletion.marks(portion)}) AND ({still})"
+                present = deletion.ids_where(conn, condition, *portion)
+                gone = deletion.remove(conn, present, cascade=cascade)
+                if routing_scope is not None:
+                    deletion.forget_routes(conn, routing_scope, gone)
+                return len(present), gone
+
+            count, gone = self._execute_write(remove)
+            deleted += count
+            if sessions_dir is not None:
+                deletion.remove_files(sessions_dir, gone)
+        return deleted
+
+    def delete_session_if_empty(self, session_id: str, sessions_dir: Path | None = None) -> bool:
+        """Delete a session that has no title, no message and no child. False: it was left."""
+        return bool(self._delete([clean_text(session_id)], deletion.NEVER_USED, sessions_dir))
+
+    def delete_empty_sessions(self, sessions_dir: Path | None = None) -> int:
+        """Delete ended, unarchived sessions without messages. Returns how many."""
+        ids = self.read(lambda conn: deletion.ids_where(conn, deletion.EMPTY))
+        return self._delete(ids, deletion.EMPTY, sessions_dir, cascade=False)
+
+    def prune(
+        self,
+        choice: SessionFilter,
+        sessions_dir: Path | None = None,
+        *,
+        routing_scope: str | None = None,
+    ) -> int:
+        """Delete what a filter selects; children are cut loose, subagents too. Returns how many.
+
+        A session that was reopened meanwhile stays.
+        """
+        ids = [candidate.id for candidate in self.candidates(choice)]
+        return self._delete(
+            ids,
+            "s.ended_at IS NOT NULL",
+            sessions_dir,
+            cascade=False,
+            routing_scope=routing_scope,
+        )
+
+    def prune_sessions(
+        self,
+        older_than_days: float | None = 90,
+        source: str | None = None,
+        sessions_dir: Path | None = None,
+        **conditions: Unpack[FilterFields],
+    ) -> int:
+        """Delete ended sessions that began long ago and meet all conditions. Returns how many.
+
+        Raises:
+            TypeError: A condition nobody knows.
+        """
+        choice = bulk_filters.by_age(older_than_days, source, self._clock.time(), conditions)
+        return self.prune(choice, sessions_dir)
+
+    def archive(self, choice: SessionFilter) -> int:
+        """Hide the conversations that a filter selects, all their segments.
+
+        Returns:
+            How many selected sessions were not hidden before.
+        """
+        fresh = [found.id for found in self.candidates(choice) if not found.archived]
+        for start in range(0, len(fresh), deletion.MOST_SESSIONS):
+            self._archive(fresh[start : start + deletion.MOST_SESSIONS], archived=True)
+        return len(fresh)
+
+    def archive_sessions(
+        self,
+        older_than_days: float | None = None,
+        source: str | None = None,
+        **conditions: Unpack[FilterFields],
+    ) -> int:
+        """Like :meth:`archive`, with the conditions as keywords.
+
+        Raises:
+            TypeError: A condition nobody knows.
+        """
+        choice = bulk_filters.by_age(older_than_days, source, self._clock.time(), conditions)
+        return self.archive(choice)
+
+    def set_session_archived(
+        self,
+        session_id: str,
+        archived: bool,  # noqa: FBT001 - positional in programs that use this class
+    ) -> bool:
+        """Hide a conversation, all its segments, from lists, or show it again. False: unknown."""
+        return bool(self._archive([session_id], archived=bool(archived)))
+
+    def _archive(self, ids: Iterable[str], *, archived: bool) -> int:
+        def archive(conn: sqlite3.Connection) -> int:
+            members = archiving.families(conn, deletion.existing(conn, ids))
+            return archiving.set_archived(conn, members, archived=archived)
+
+        return self._execute_write(archive)

@@ -1,0 +1,77 @@
+"""Upkeep of the store: sessions nobody used, sessions nobody ended, the search index."""
+
+import sqlite3
+from collections.abc import Iterator
+
+from hermes_desktop.state.deletion import NEVER_USED
+from hermes_desktop.state.schema import FULL_TEXT, FileLayout, indexed_words
+
+DAY_S = 86_400.0
+ORPHAN_AGE_S = 7 * DAY_S
+LAST_AUTO_PRUNE = "last_auto_prune"
+_PORTION = 1_000
+_MERGE_PAGES = 500
+
+GHOST = f"s.source = 'tui' AND s.ended_at IS NOT NULL AND s.started_at < ? AND {NEVER_USED}"
+"""Terminal sessions that were opened and closed without a word; one value, the latest start."""
+
+_FINALIZE = """
+UPDATE sessions SET ended_at = :now, end_reason = 'orphaned_compression'
+WHERE coalesce(api_call_count, 0) = 0 AND end_reason IS NULL AND ended_at IS NULL
+  AND started_at < :latest
+  AND EXISTS (SELECT 1 FROM sessions AS p WHERE p.id = sessions.parent_session_id
+              AND p.end_reason = 'compression' AND p.ended_at IS NOT NULL)
+  AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = sessions.id)
+"""
+
+
+def finalize_orphans(conn: sqlite3.Connection, now: float) -> int:
+    """End continuations that no model ever answered in and that nobody will go on with.
+
+    All must hold: no call counted, no reason and no time of an end, begun more than a week ago,
+    the parent ended by compression, and at least one message. Nothing is deleted.
+    """
+    return conn.execute(_FINALIZE, {"now": now, "latest": now - ORPHAN_AGE_S}).rowcount
+
+
+def indexes(layout: FileLayout) -> list[str]:
+    """The search indexes that are ours to keep up: none in a layout we do not know."""
+    if not layout.has_inline_full_text:
+        return []
+    return [table for table in FULL_TEXT if table in layout.objects]
+
+
+def merge_step(conn: sqlite3.Connection, table: str, *, first: bool) -> bool:
+    """Put a part of an index in order, a bounded piece of work. False: nothing is left to do.
+
+    Many small steps give what the command 'optimize' gives in one long one, during which nobody
+    could write.
+    """
+    before = conn.total_changes
+    pages = -_MERGE_PAGES if first else _MERGE_PAGES
+    conn.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))
+    return conn.total_changes - before >= 2  # noqa: PLR2004 - the command itself counts as one
+
+
+def portions(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+    """Ranges of message ids that cover every possible id, each with about a thousand rows."""
+    low = -(2**63)
+    while True:
+        row = conn.execute(
+            "SELECT id FROM messages WHERE id >= ? ORDER BY id LIMIT 1 OFFSET ?", (low, _PORTION)
+        ).fetchone()
+        if row is None:
+            yield low, 2**63 - 1
+            return
+        yield low, row[0] - 1
+        low = row[0]
+
+
+def reindex(conn: sqlite3.Connection, table: str, low: int, high: int) -> None:
+    """Make one range of an inline index anew from the messages, in the caller's transaction."""
+    conn.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (low, high))
+    conn.execute(
+        f"INSERT INTO {table} (rowid, content) SELECT m.id, {indexed_words('m')} "
+        "FROM messages AS m WHERE m.id BETWEEN ? AND ?",
+        (low, high),
+    )
