@@ -22,6 +22,7 @@ from hermes_desktop.ui.chat.session_refresh import SessionRefresh
 from hermes_desktop.ui.chat.session_words import facts_of, is_live, title_of
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
+from hermes_desktop.ui.chat.turn_replay import replay
 from hermes_desktop.ui.transcript.markdown_blocks import safe_link
 from hermes_desktop.ui.transcript.transcript_view import TranscriptView
 
@@ -130,7 +131,7 @@ class ChatPage(QWidget):
         shown.loaded = True
         self._stack.setCurrentWidget(self.view)
         self.view.set_page(page)
-        self._replay(shown)
+        replay(self.view, self._ledger.of(shown.ids))
         self._tell()
         await self._look_at_settings()
 
@@ -175,21 +176,6 @@ class ChatPage(QWidget):
         )
         self._stack.setCurrentWidget(self.empty)
         self._tell()
-
-    def _replay(self, shown: ShownSession) -> None:
-        """Show what is going on in a session that was not in view."""
-        for turn in self._ledger.of(shown.ids):
-            if turn.state == "queued":
-                self.view.queue_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
-                continue
-            floor = turn.floor_id or 0
-            self.view.begin_turn(
-                turn.turn_id, turn.prompt, started_at=turn.started_at, floor_id=floor
-            )
-            for piece in turn.pieces:
-                self.view.add_delta(piece.turn_id, piece.text, piece.kind)
-            if turn.finished is not None:
-                self.view.finish_turn(turn.finished)
 
     def _tell(self) -> None:
         """Bring the head and the buttons up to date."""
@@ -255,7 +241,7 @@ class ChatPage(QWidget):
         if begun:
             shown.loaded = True
             self._stack.setCurrentWidget(self.view)
-            self._replay(shown)
+            replay(self.view, self._ledger.of(shown.ids))
             self.session_opened.emit(submitted.session_id)
         self.view.to_end()
         self._tell()

@@ -1,0 +1,31 @@
+"""Shows what is going on in a session that comes into view while its turns run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hermes_desktop.ui.chat.turn_ledger import LedgerTurn
+    from hermes_desktop.ui.transcript.transcript_view import TranscriptView
+
+
+def replay(view: TranscriptView, turns: Iterable[LedgerTurn]) -> None:
+    """Bring a freshly opened transcript to where its running turns are.
+
+    Args:
+        view: Shows the stored messages already.
+        turns: The session's turns that are not stored yet, in their order.
+    """
+    for turn in turns:
+        if turn.state == "queued":
+            view.queue_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
+            continue
+        view.begin_turn(
+            turn.turn_id, turn.prompt, started_at=turn.started_at, floor_id=turn.floor_id or 0
+        )
+        for piece in turn.pieces:
+            view.add_delta(piece.turn_id, piece.text, piece.kind)
+        if turn.finished is not None:
+            view.finish_turn(turn.finished)
