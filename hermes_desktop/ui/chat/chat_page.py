@@ -79,7 +79,6 @@ class ChatPage(QWidget):
         self._clock: Clock = clock or SystemClock()
         self._open_address = open_address or (lambda url: QDesktopServices.openUrl(QUrl(url)))
         workers = WorkerThreads("ui-parse")
-        self._workers = workers
         self.destroyed.connect(lambda _=None: workers.close())
         self._shown = ShownSession(nothing=True)
         self._ledger = TurnLedger()
@@ -151,10 +150,6 @@ class ChatPage(QWidget):
     def show_back_button(self, *, shown: bool) -> None:
         """Offer the way back to the list, in a window that shows only one of the two."""
         self.header.back.setVisible(shown)
-
-    def close_workers(self) -> None:
-        """End the page's thread; also happens when the page is deleted."""
-        self._workers.close()
 
     # ---------------------------------------------------------------------------- switching
     def _switch(self, shown: ShownSession) -> ShownSession:

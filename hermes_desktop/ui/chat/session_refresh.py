@@ -77,6 +77,7 @@ class SessionRefresh(QObject):
 
     async def _once(self, shown: ShownSession) -> None:
         first = self._view.refresh_from()
+        stored_before = self._view.live.stored_ids()
         try:
             page = await self._reader.refresh(cast(str, shown.id), first)
         except NotFoundError:
@@ -86,5 +87,5 @@ class SessionRefresh(QObject):
             return
         if shown is self._current():
             shown.take(page.session)
-            self._view.apply_refresh(page)
+            self._view.apply_refresh(page, stored_before=stored_before)
             self.taken.emit()
