@@ -12,13 +12,14 @@ from hermes_desktop.state import messages_table, sessions_table, titles
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.face_search import SearchFace
+from hermes_desktop.state.gateway_face import GatewayFace
 from hermes_desktop.state.maintenance_face import MaintenanceFace
 from hermes_desktop.state.messages_table import MessageFields
 from hermes_desktop.state.sessions_table import OptionalFields, SessionFields
 from hermes_desktop.state.usage_face import UsageFace
 
 
-class SessionDB(MaintenanceFace, UsageFace, SearchFace):
+class SessionDB(MaintenanceFace, GatewayFace, UsageFace, SearchFace):
     """The conversations of one home. Thread-safe, starts no thread.
 
     Every write is one short transaction. While another program holds the file a write waits,
