@@ -79,6 +79,7 @@ class ChatPage(QWidget):
         self._clock: Clock = clock or SystemClock()
         self._open_address = open_address or (lambda url: QDesktopServices.openUrl(QUrl(url)))
         workers = WorkerThreads("ui-parse")
+        self._workers = workers
         self.destroyed.connect(lambda _=None: workers.close())
         self._shown = ShownSession(nothing=True)
         self._ledger = TurnLedger()
@@ -150,6 +151,10 @@ class ChatPage(QWidget):
     def show_back_button(self, *, shown: bool) -> None:
         """Offer the way back to the list, in a window that shows only one of the two."""
         self.header.back.setVisible(shown)
+
+    def close_workers(self) -> None:
+        """End the page's thread, as the window does when it goes; deletion ends it, too."""
+        self._workers.close()
 
     # ---------------------------------------------------------------------------- switching
     def _switch(self, shown: ShownSession) -> ShownSession:
