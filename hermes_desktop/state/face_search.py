@@ -6,12 +6,12 @@ from typing import Any
 from hermes_desktop.state import search_rows
 from hermes_desktop.state.search import Search
 from hermes_desktop.state.search_records import (
-    CancelSignal,
     SearchHit,
     SearchOutcome,
     SearchQuery,
 )
 from hermes_desktop.state.session_reads import SessionReads
+from hermes_desktop.state.stopping import CancelSignal
 
 
 class SearchFace(SessionReads):

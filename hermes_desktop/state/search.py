@@ -5,7 +5,6 @@ stop. Newest first means the greatest row ids first, which the index gives witho
 than it returns; the words around a hit are made for those alone that are shown.
 """
 
-import contextlib
 import functools
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from hermes_desktop.state import lineage, search_index
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.schema import FileLayout
-from hermes_desktop.state.search_index import DAMAGED, IndexBrokenError, StoppedError
+from hermes_desktop.state.search_index import DAMAGED, IndexBrokenError
 from hermes_desktop.state.search_query import (
     Node,
     Way,
@@ -25,14 +24,13 @@ from hermes_desktop.state.search_query import (
     way_of,
 )
 from hermes_desktop.state.search_records import (
-    CancelSignal,
     SearchHit,
     SearchNotice,
     SearchOutcome,
     SearchQuery,
 )
 from hermes_desktop.state.snippets import Marker, snippet_of, texts_of
-from hermes_desktop.state.sqlite_errors import primary_code
+from hermes_desktop.state.stopping import CancelSignal, StoppedError, stoppable
 
 T = TypeVar("T")
 
@@ -40,8 +38,6 @@ _CHUNK = 500
 _LARGEST_PAGE = 2_000
 _BEST_FIRST_LOOK = 500
 _SCAN_FIRST, _SCAN_MOST = 2_000, 64_000
-_STEPS_BETWEEN_LOOKS = 50_000
-"""SQLite's own steps, about a millisecond's worth: how often it is asked whether to go on."""
 
 
 class Reads(Protocol):
@@ -249,30 +245,7 @@ class Search:
 
     def _ask(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         self._stop_if_cancelled()
-        cancel = self._cancel
-        if cancel is None:
-            return self._db.read(fn)
-        return self._db.read(lambda conn: stoppable(conn, fn, cancel))
-
-
-def stoppable(
-    conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T], cancel: CancelSignal
-) -> T:
-    """Run a query that ends at once when ``cancel`` is set.
-
-    Raises:
-        StoppedError: It was set.
-    """
-    conn.set_progress_handler(lambda: int(cancel.is_set()), _STEPS_BETWEEN_LOOKS)
-    try:
-        return fn(conn)
-    except sqlite3.OperationalError as error:
-        if primary_code(error) == sqlite3.SQLITE_INTERRUPT:
-            raise StoppedError from error
-        raise
-    finally:
-        with contextlib.suppress(sqlite3.Error):
-            conn.set_progress_handler(None, 0)
+        return self._db.read(lambda conn: stoppable(conn, fn, self._cancel))
 
 
 def filters(query: SearchQuery) -> tuple[str, list[Any]]:

@@ -37,10 +37,6 @@ class IndexBrokenError(Exception):
     """The index could not be asked; the messages themselves may well be in order."""
 
 
-class StoppedError(Exception):
-    """The search was cancelled while SQLite worked on it."""
-
-
 def layout_of(conn: sqlite3.Connection, table: str) -> Layout | None:
     """Where a full-text table keeps its text; None when the file has no such table."""
     row = conn.execute(

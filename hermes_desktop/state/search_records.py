@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from hermes_desktop.state.search_query import Way
 
@@ -20,14 +20,6 @@ class SearchNotice:
 
     kind: NoticeKind
     text: str
-
-
-class CancelSignal(Protocol):
-    """What tells that nobody wants the answer any more; ``threading.Event`` is one."""
-
-    def is_set(self) -> bool:
-        """Whether to stop."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,8 @@ def _put_planned(
 
 def settle_trash(db: SessionDB, own: OwnStore) -> int:
     """Finish or take back what a crash interrupted. Returns how many items; cheap without any."""
-    open_ids = own.read(trash_table.unsettled, default=[])
+    nothing: list[int] = []
+    open_ids = own.read(trash_table.unsettled, default=nothing)
     for trash_id in open_ids:
         db._execute_write(lambda conn: _settle(conn, own, trash_id))  # noqa: SLF001, B023 - same package; used at once
     return len(open_ids)

@@ -1,0 +1,147 @@
+"""A snapshot put in the place of the present store.
+
+Its pages are written into the file that is there, in one transaction: nobody ends up with a file
+that has lost its name, and a crash leaves the present as it was.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.state.connection import Patience, make_file, open_connection, retrying
+from hermes_desktop.state.holders import Holders, other_holders
+from hermes_desktop.state.snapshot import SnapshotInfo, copy_pages, take_snapshot
+from hermes_desktop.state.sqlite_errors import in_words
+from hermes_desktop.state.stopping import CancelSignal, OnProgress, silent
+from hermes_desktop.state.store_opening import open_store
+
+
+class HeldError(RefusedError):
+    """Other programs have the store open.
+
+    Attributes:
+        holders: Which, as far as it can be seen.
+    """
+
+    def __init__(self, title: str, detail: str, hint: str, holders: Holders) -> None:
+        super().__init__(title, detail, hint)
+        self.holders = holders
+
+
+class PerhapsHeldError(HeldError):
+    """Nobody is seen to have the store open, but some processes cannot be looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """What a restore did.
+
+    Attributes:
+        restored: What is there now.
+        before: The snapshot of what was there, None when there was nothing.
+    """
+
+    restored: SnapshotInfo
+    before: SnapshotInfo | None
+
+
+def require_alone(
+    path: Path,
+    *,
+    unseen_ok: bool,
+    holders: Callable[[Path], Holders] = other_holders,
+) -> None:
+    """Make sure that no other process has the store open.
+
+    Args:
+        path: The store.
+        unseen_ok: Go on although some processes are not visible to us.
+        holders: How to look.
+
+    Raises:
+        HeldError: Others have it open.
+        PerhapsHeldError: We cannot tell.
+    """
+    found = holders(path)
+    if found.seen:
+        raise HeldError(
+            "Other programs use the conversation store.",
+            f"Open in: {found}.",
+            "Close them and try again.",
+            found,
+        )
+    if found.hidden and not unseen_ok:
+        raise PerhapsHeldError(
+            "Whether other programs use the conversation store is not visible to us.",
+            f"{found.hidden} processes of other users or of the system cannot be looked into.",
+            "Make sure that no other Hermes program runs, then confirm.",
+            found,
+        )
+
+
+def restore_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the caller
+    snapshot: SnapshotInfo,
+    db_path: Path,
+    folder: Path,
+    *,
+    now: float,
+    unseen_ok: bool = False,
+    on_progress: OnProgress = silent,
+    cancel: CancelSignal | None = None,
+    holders: Callable[[Path], Holders] = other_holders,
+) -> RestoreReport:
+    """Put a snapshot in the place of the store, after a snapshot of the present.
+
+    Open ``SessionDB`` objects of this process should be opened anew afterwards: what they know of
+    the file's version may not be true any more.
+
+    Args:
+        snapshot: What to restore.
+        db_path: The store.
+        folder: Where the snapshot of the present goes.
+        now: Epoch seconds.
+        unseen_ok: Go on although some processes are not visible to us.
+        on_progress: Called after each step, on this thread.
+        cancel: Set from any thread to stop; the store is as it was then.
+        holders: How to look for other processes.
+
+    Raises:
+        HeldError: Other processes have the store open, or (``PerhapsHeldError``) may have.
+        NoRoomForSnapshotError: There is no room to keep the present.
+        CancelledError: It was cancelled.
+        BusyError: The store is locked.
+        StateError: The snapshot cannot be read, or the store not written.
+    """
+    require_alone(db_path, unseen_ok=unseen_ok, holders=holders)
+    source = open_store(snapshot.path, read_only=True, patience=Patience()).conn
+    with contextlib.closing(source):
+        before = None
+        if db_path.exists() and db_path.stat().st_size:
+            before = take_snapshot(
+                db_path,
+                folder,
+                reason="restore",
+                now=now,
+                on_progress=on_progress,
+                cancel=cancel,
+            )
+        try:
+            _write_over(source, db_path, on_progress, cancel)
+        except sqlite3.Error as error:
+            raise in_words(error, db_path) from error
+    return RestoreReport(snapshot, before)
+
+
+def _write_over(
+    source: sqlite3.Connection, path: Path, on_progress: OnProgress, cancel: CancelSignal | None
+) -> None:
+    is_new = not path.exists()
+    if is_new:
+        make_file(path)
+    with contextlib.closing(open_connection(path, "rw")) as target:
+        if is_new:
+            retrying(lambda: target.execute("PRAGMA journal_mode=WAL").fetchall(), Patience())
+        copy_pages(source, target, "Restoring the snapshot", on_progress, cancel)
