@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.core.errors import BusyError, RefusedError
-from hermes_desktop.state import lineage, trash_rows, trash_table
+from hermes_desktop.state import deletion, lineage, trash_rows, trash_table
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_db import SessionDB
 from hermes_desktop.state.trash_rows import Belongings
@@ -212,7 +212,7 @@ def _delete_copied(
         conn.text_factory = before
     if what is None or not same or trash_table.state(own, trash_id) != trash_table.COPIED:
         return False
-    trash_rows.delete(conn, what)
+    deletion.remove(conn, what.session_ids, cascade=False)
     return True
 
 

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_desktop.state import lineage, titles
-from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state import deletion, lineage, titles
 
 Row = dict[str, Any]
 
@@ -82,7 +81,7 @@ class Belongings:
 
     Attributes:
         root_id: The first segment.
-        session_ids: All segments, forks too, with their subagents; the root first.
+        session_ids: All segments, forks too, with their subagents, the oldest first.
         children: Id and parent of other sessions whose parent is among them.
     """
 
@@ -93,37 +92,14 @@ class Belongings:
 
 def belongings(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
     """Everything that goes when this conversation goes; None for an unknown id."""
-    own = clean_text(session_id)
-    if conn.execute("SELECT 1 FROM main.sessions WHERE id = ?", (own,)).fetchone() is None:
+    scope = deletion.conversation_scope(conn, session_id)
+    if not scope.session_ids:
         return None
-    root = [own, *lineage.compression_ancestors(conn, own)][-1]
-    found, waiting = {root: None}, [root]
-    while waiting:
-        fresh = [each for each in _next(conn, waiting) if each not in found]
-        found.update(dict.fromkeys(fresh))
-        waiting = list(dict.fromkeys(fresh))
-    ids = tuple(found)
-    children = tuple(
-        (child, parent) for child, parent in _children(conn, ids) if child not in found
-    )
+    ids = (*scope.session_ids, *scope.subagent_ids)
+    root = [ids[0], *lineage.compression_ancestors(conn, ids[0])][-1]
+    inside = set(ids)
+    children = tuple(pair for pair in _children(conn, ids) if pair[0] not in inside)
     return Belongings(root, ids, children)
-
-
-def _next(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[str]:
-    """Continuations and subagents of these sessions."""
-    delegate = lineage.marker("_delegate_from", "c")
-    for chunk in _chunks(ids):
-        marks = ", ".join("?" * len(chunk))
-        yield from _column(
-            conn,
-            "SELECT c.id FROM sessions AS c JOIN sessions AS p ON p.id = c.parent_session_id "
-            f"WHERE c.parent_session_id IN ({marks}) AND ({delegate} IS NOT NULL "
-            f"OR (p.end_reason = 'compression' AND {lineage.continues_sql('c')}))",
-            chunk,
-        )
-        yield from _column(
-            conn, f"SELECT c.id FROM sessions AS c WHERE {delegate} IN ({marks})", chunk
-        )
 
 
 def _children(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -188,19 +164,6 @@ def rows_of(conn: sqlite3.Connection, what: Belongings) -> Iterator[tuple[str, s
                 yield from ((table, encode_row(dict(row))) for row in rows)
     for child, parent in what.children:
         yield "children", encode_row({"id": child, "parent_session_id": parent})
-
-
-def delete(conn: sqlite3.Connection, what: Belongings) -> None:
-    """Take the sessions out of the shared file; what hangs on them loses its parent."""
-    for chunk in _chunks(what.session_ids):
-        marks = ", ".join("?" * len(chunk))
-        conn.execute(
-            f"UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id IN ({marks})",
-            chunk,
-        )
-        conn.execute(f"DELETE FROM messages WHERE session_id IN ({marks})", chunk)
-    for chunk in _chunks(what.session_ids):
-        conn.execute(f"DELETE FROM sessions WHERE id IN ({', '.join('?' * len(chunk))})", chunk)
 
 
 # ------------------------------------------------------------------------------------ putting back
@@ -342,10 +305,6 @@ def _columns(conn: sqlite3.Connection, table: str) -> tuple[str, ...]:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _column(conn: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[Any]:
-    return [row[0] for row in conn.execute(sql, values).fetchall()]
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
