@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hermes_desktop.state.content_codec import decode_content, decode_json
@@ -24,11 +24,27 @@ def conversation(
         drop_replayed: Leave out a user message that an ancestor session ended with already.
     """
     messages: list[dict[str, Any]] = []
+    after_review = False
     for row in rows:
         message = _message(row)
+        reviewed, after_review = after_review, _is_review(message)
+        if after_review or (reviewed and message["role"] == "assistant"):
+            continue
         if not (drop_replayed and _is_replayed(messages, message)):
             messages.append(message)
     return messages
+
+
+_REVIEWS = (
+    "Review the conversation above and consider saving to memory",
+    "Review the conversation above and update the skill library",
+)
+"""How older releases asked the model, in the person's name, to look back; nobody typed it."""
+
+
+def _is_review(message: Mapping[str, Any]) -> bool:
+    content = message["content"]
+    return message["role"] == "user" and isinstance(content, str) and content.startswith(_REVIEWS)
 
 
 def _message(row: sqlite3.Row) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from hermes_desktop.core.paths import resolve_paths
 from hermes_desktop.state import messages_table, sessions_table, titles
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.conversation_face import ConversationFace
 from hermes_desktop.state.face_search import SearchFace
 from hermes_desktop.state.gateway_face import GatewayFace
 from hermes_desktop.state.maintenance_face import MaintenanceFace
@@ -19,7 +20,7 @@ from hermes_desktop.state.sessions_table import OptionalFields, SessionFields
 from hermes_desktop.state.usage_face import UsageFace
 
 
-class SessionDB(MaintenanceFace, GatewayFace, UsageFace, SearchFace):
+class SessionDB(MaintenanceFace, ConversationFace, GatewayFace, UsageFace, SearchFace):
     """The conversations of one home. Thread-safe, starts no thread.
 
     Every write is one short transaction. While another program holds the file a write waits,

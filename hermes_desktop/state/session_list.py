@@ -15,6 +15,7 @@ from hermes_desktop.state.chains import SEGMENT_COLUMNS, Chains, Segment, segmen
 from hermes_desktop.state.content_codec import clean_text, preview_of
 from hermes_desktop.state.records import SessionRow, SessionSummary
 from hermes_desktop.state.schema import SESSIONS, FileLayout
+from hermes_desktop.state.stored_values import as_count, as_seconds, as_text
 
 _CHUNK = 200
 _FROM_TIP = (
@@ -207,7 +208,7 @@ def load_lines(
         f"SELECT {SEGMENT_COLUMNS}, s.source FROM sessions AS s WHERE {condition}", values
     )
     for row in rows:
-        yield _line(segment(row), row[8], chains)
+        yield _line(segment(row), as_text(row[8]) or "", chains)
 
 
 def _line(root: Segment, source: str, chains: Callable[[Segment], Chains]) -> Line:
@@ -327,15 +328,20 @@ def summaries(
 
 
 _COUNTS = ("message_count", "tool_call_count", "input_tokens", "output_tokens")
+_OTHERS = {*_COUNTS, "id", "archived", "started_at", "ended_at"}
+_TEXTS = tuple(name for name in _SUMMARY_COLUMNS if name not in _OTHERS)
 
 
 def _summary(row: SessionRow, root_id: str) -> SessionSummary:
     values = {name: row[name] for name in _SUMMARY_COLUMNS}
-    values.update({name: values[name] or 0 for name in _COUNTS})
+    values.update({name: as_count(values[name]) for name in _COUNTS})
+    values.update({name: as_text(values[name]) for name in _TEXTS})
     values["archived"] = bool(values["archived"])
-    return SessionSummary(
-        **values, root_id=root_id, preview=row["preview"], last_active=row["last_active"]
-    )
+    values["started_at"] = as_seconds(values["started_at"])
+    if values["ended_at"] is not None:
+        values["ended_at"] = as_seconds(values["ended_at"])
+    active = as_seconds(row["last_active"], values["started_at"])
+    return SessionSummary(**values, root_id=root_id, preview=row["preview"], last_active=active)
 
 
 def list_summaries(
@@ -345,6 +351,21 @@ def list_summaries(
     keys = list_keys(conn, choice, layout)
     found = summaries(conn, keys)
     return [found[tip] for _, tip in keys if tip in found]
+
+
+def rows_by_prefix(
+    conn: sqlite3.Connection, prefix: str, layout: FileLayout, *, limit: int, offset: int
+) -> list[SessionRow]:
+    """Rows whose id begins with a text (case matters), the latest start first."""
+    prefix = clean_text(prefix)
+    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    found = conn.execute(
+        "SELECT id FROM sessions WHERE id >= ? AND id < ? "
+        "ORDER BY started_at DESC, id DESC LIMIT ? OFFSET ?",
+        (prefix, after, limit, offset),
+    ).fetchall()
+    rows = rich_rows(conn, [row[0] for row in found], all_columns(layout))
+    return [rows[row[0]] for row in found]
 
 
 def recent_rows(

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal, Unpack
 
 from hermes_desktop.state import (
-    conversation,
     lineage,
     messages_table,
     session_list,
@@ -100,21 +99,6 @@ class SessionReads(StoreFace):
             )
         )
         return [messages_table.decoded(row) for row in rows]
-
-    def get_messages_as_conversation(
-        self,
-        session_id: str,
-        include_ancestors: bool = False,  # noqa: FBT001, FBT002 - see __init__
-        include_inactive: bool = False,  # noqa: FBT001, FBT002
-    ) -> list[dict[str, Any]]:
-        """Messages as a model is told them, with those of the ancestors before on request."""
-
-        def select(conn: sqlite3.Connection) -> list[sqlite3.Row]:
-            start = clean_text(session_id)
-            ids = lineage.ancestry(conn, start) if include_ancestors else [start]
-            return messages_table.select(conn, ids, include_inactive=include_inactive)
-
-        return conversation.conversation(self.read(select), drop_replayed=include_ancestors)
 
     def message_count(self, session_id: str | None = None) -> int:
         """How many message rows there are, inactive ones included."""

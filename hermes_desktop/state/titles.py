@@ -117,3 +117,17 @@ def next_title(conn: sqlite3.Connection, title: str) -> str:
         return base
     numbers = [int(m.group(2)) for m in map(_NUMBERED.match, numbered) if m]
     return f"{base} #{max([1, *numbers]) + 1}"
+
+
+def fitting_title(conn: sqlite3.Connection, title: str) -> str:
+    """The (sanitised) title itself if it is free, else the next number of its family.
+
+    The name is shortened where the number would make it too long.
+    """
+    if conn.execute("SELECT 1 FROM sessions WHERE title = ?", (title,)).fetchone() is None:
+        return title
+    match = _NUMBERED.match(title)
+    base = match.group(1) if match else title
+    while len(found := next_title(conn, base)) > MAX_CHARS:
+        base = base[: MAX_CHARS - (len(found) - len(base))].rstrip()
+    return found
