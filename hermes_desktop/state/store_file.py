@@ -1,5 +1,6 @@
 """One state.db held open: the writer, the readers, and what happens when the file is swapped."""
 
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import TypeVar
 from hermes_desktop.core.errors import StateReadOnlyError, StateUnavailableError
 from hermes_desktop.state import connection, schema, widening
 from hermes_desktop.state.connection import FileIdentity, Patience, abandon, identify
+from hermes_desktop.state.holders import other_holders
 from hermes_desktop.state.reader_pool import ReaderPool
 from hermes_desktop.state.schema import SCHEMA_VERSION, FileLayout
 from hermes_desktop.state.sqlite_errors import breaks_a_rule, in_words, is_bad_text
@@ -186,7 +188,20 @@ class StoreFile:
             self.conn.close()
         else:
             self._readers.close(let_go=abandon)
+            if before.wal_inode is not None and before.wal_inode == now.wal_inode:
+                self._empty_stale_log()
             abandon(self.conn)
+
+    def _empty_stale_log(self) -> None:
+        """The log beside the new file is that of the old one; whoever opens it would mix the two.
+
+        Its content goes where it belongs, into the old file, whose name is gone. Only when nobody
+        else has the log open: what others wrote into it already is meant for the new file.
+        """
+        if other_holders(self.path).seen:
+            return
+        with contextlib.suppress(sqlite3.Error):
+            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         """Close all connections; calling it again is harmless."""

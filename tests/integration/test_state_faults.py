@@ -1,0 +1,225 @@
+"""What happens to the store when something goes wrong: nothing that was stored is lost, and the
+person is told in words what it is."""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.core.errors import BusyError, StateError, StateUnavailableError
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.connection import Patience
+from hermes_desktop.state.health import health_report
+from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.snapshot import list_snapshots, take_snapshot
+from hermes_desktop.state.trash import list_trash, trash_sessions
+
+IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
+_HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "state.db"
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[SessionDB]:
+    with contextlib.closing(SessionDB(path, patience=IMPATIENT)) as store:
+        store.create_session("a", "cli")
+        store.append_message("a", "user", "first")
+        yield store
+
+
+def stored(path: Path) -> list[str]:
+    """What a program that comes later finds; the file must be sound."""
+    with contextlib.closing(sqlite3.connect(path)) as conn:
+        assert conn.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        return [row[0] for row in conn.execute("SELECT content FROM messages ORDER BY id")]
+
+
+@pytest.mark.slow
+@pytest.mark.two_processes
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the writers are made by fork")
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    """100 rounds of random changes, each ended by SIGKILL; the program checks after each."""
+    seed = os.urandom(2).hex()
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(_HERE / "killed_writers.py"),
+            str(tmp_path),
+            "100",
+            str(int(seed, 16)),
+        ],
+        env={**os.environ, "PYTHONPATH": str(_HERE.parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"seed {seed}: {done.stderr}"
+    assert done.stdout.startswith("100 rounds")
+
+
+# ------------------------------------------------------------------------------------- no room
+
+
+def until_it_fails(db: SessionDB) -> tuple[list[str], StateError]:
+    said = ["first"]
+    for number in range(20_000):
+        text = f"{number} " + os.urandom(400).hex()
+        try:
+            db.append_message("a", "user", text)
+        except StateError as error:
+            return said, error
+        said.append(text)
+    raise AssertionError("it never became full")
+
+
+def test_the_file_may_not_grow(db: SessionDB, path: Path) -> None:
+    pages = db._conn.execute("PRAGMA page_count").fetchone()[0]
+    db._conn.execute(f"PRAGMA max_page_count = {pages + 20}")
+    said, error = until_it_fails(db)
+    assert error.title == "The disk is full."
+    assert error.hint
+    assert stored(path) == said
+    db._conn.execute("PRAGMA max_page_count = 1000000")
+    db.append_message("a", "user", "later")
+    assert stored(path) == [*said, "later"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    command = [str(mount), "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("only root may make a small disk")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk(small_disk: Path) -> None:
+    path = small_disk / "state.db"
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * 1_000_000)
+    with contextlib.closing(SessionDB(path)) as db:
+        db.create_session("a", "cli")
+        db.append_message("a", "user", "first")
+        said, error = until_it_fails(db)
+        assert "disk" in error.title
+        assert [row["content"] for row in db.get_messages("a")] == said
+        with pytest.raises(StateError) as no_room:
+            take_snapshot(path, small_disk / "snapshots", reason="test", now=1.0)
+        assert "no room" in no_room.value.title
+        own = OwnStore(small_disk / "desktop" / "desktop.db")
+        with pytest.raises(Exception, match="no room"):
+            trash_sessions(db, own, ["a"], deleted_at=1.0, reason="test")
+        assert list_trash(own) == ()
+        filler.unlink()
+        db.append_message("a", "user", "later")
+        own.close()
+    assert stored(path) == [*said, "later"]
+    assert list_snapshots(small_disk / "snapshots") == ()
+
+
+def test_the_disk_fills_while_the_copy_for_the_trash_is_made(
+    db: SessionDB, path: Path, tmp_path: Path
+) -> None:
+    own = OwnStore(tmp_path / "desktop.db")
+    own.write(lambda conn: conn.execute("PRAGMA max_page_count = 30"))
+    db.replace_messages("a", [{"role": "user", "content": "x" * 3_000} for _ in range(100)])
+    with pytest.raises(StateError) as caught:
+        trash_sessions(db, own, ["a"], deleted_at=1.0, reason="test")
+    own.close()
+    assert caught.value.title == "The disk is full."
+    assert len(stored(path)) == 100
+
+
+# -------------------------------------------------------------------------- the file is changed
+
+
+def test_another_file_in_its_place(db: SessionDB, path: Path, tmp_path: Path) -> None:
+    """As a restore by another program does it: the file is made anew, its old log stays."""
+    other = tmp_path / "other" / "state.db"
+    with contextlib.closing(SessionDB(other)) as made:
+        made.create_session("a", "cli")
+        made.append_message("a", "user", "restored")
+    path.unlink()
+    shutil.move(other, path)
+    assert [row["content"] for row in db.get_messages("a")] == ["restored"]
+    db.append_message("a", "user", "after")
+    assert stored(path) == ["restored", "after"]
+
+
+def test_the_log_is_deleted(db: SessionDB, path: Path) -> None:
+    Path(f"{path}-wal").unlink()
+    db.append_message("a", "user", "second")
+    assert [row["content"] for row in db.get_messages("a")] == ["first", "second"]
+    assert stored(path) == ["first", "second"]
+
+
+def test_the_file_vanishes(db: SessionDB, path: Path) -> None:
+    path.unlink()
+    with pytest.raises(StateUnavailableError) as caught:
+        db.append_message("a", "user", "second")
+    assert "vanished" in caught.value.title
+    assert not path.exists()
+
+
+def test_locked_for_longer_than_anybody_waits(db: SessionDB, path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(BusyError) as caught:
+            db.append_message("a", "user", "second")
+        assert [row["content"] for row in db.get_messages("a")] == ["first"]
+        other.execute("ROLLBACK")
+    assert caught.value.exit_code == 6
+    db.append_message("a", "user", "second")
+    assert stored(path) == ["first", "second"]
+
+
+# ------------------------------------------------------------------------------------ the index
+
+
+def drop_trigger(conn: sqlite3.Connection) -> None:
+    conn.execute("DROP TRIGGER messages_fts_insert")
+
+
+def drop_row(conn: sqlite3.Connection) -> None:
+    conn.execute("DELETE FROM messages_fts WHERE rowid = 1")
+
+
+@pytest.mark.parametrize(
+    ("harm", "kind"), [(drop_trigger, "trigger-missing"), (drop_row, "index-incomplete")]
+)
+def test_an_index_that_lacks_something(
+    db: SessionDB, path: Path, harm: Callable[[sqlite3.Connection], None], kind: str
+) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        harm(other)
+        other.commit()
+    with contextlib.suppress(StateError):
+        db.append_message("a", "user", "second")
+    report = health_report(path)
+    assert kind in {finding.kind for finding in report.findings}
+    assert not report.is_healthy
+    assert stored(path)[0] == "first"
+
+
+def test_a_damaged_index_stops_writing_with_words(db: SessionDB, path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE messages_fts_data SET block = x'ffffffffff' WHERE id = 10")
+        other.commit()
+    with pytest.raises(StateUnavailableError) as caught:
+        db.append_message("a", "user", "second")
+    assert "search index" in caught.value.title or "damaged" in caught.value.title
+    assert stored(path) == ["first"]
+    assert [row["content"] for row in db.get_messages("a")] == ["first"]
