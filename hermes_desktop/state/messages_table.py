@@ -49,12 +49,16 @@ _STEP_S = 0.000001
 _FIELDS = tuple(MessageFields.__annotations__)
 _PLATFORM_ID, _TIME = _FIELDS.index("platform_message_id"), _FIELDS.index("timestamp")
 _KNOWN = {"role", "content", *_FIELDS}
-_COLUMNS = ("session_id", "role", "content", *_FIELDS, "active")
+_COLUMNS = ("id", "session_id", "role", "content", *_FIELDS, "active")
 _INSERT = f"INSERT INTO messages ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 
 def _insert(
-    conn: sqlite3.Connection, session_id: str, message: Mapping[str, Any], default_time: float
+    conn: sqlite3.Connection,
+    session_id: str,
+    message: Mapping[str, Any],
+    default_time: float,
+    row_id: int | None = None,
 ) -> int:
     values = [encode(message.get(name)) for name, encode in _ENCODED]
     if values[_PLATFORM_ID] is None:
@@ -62,7 +66,7 @@ def _insert(
     if values[_TIME] is None:
         values[_TIME] = default_time
     role = clean_text(str(message.get("role") or "user"))
-    row = (session_id, role, encode_content(message.get("content")), *values, 1)
+    row = (row_id, session_id, role, encode_content(message.get("content")), *values, 1)
     return int(conn.execute(_INSERT, row).lastrowid or 0)
 
 
@@ -108,11 +112,18 @@ def append(
     return _insert(conn, session_id, message, now)
 
 
-def _insert_all(
-    conn: sqlite3.Connection, session_id: str, messages: Sequence[Mapping[str, Any]], now: float
+def insert_all(
+    conn: sqlite3.Connection,
+    session_id: str,
+    messages: Sequence[Mapping[str, Any]],
+    now: float,
+    *,
+    ids: Sequence[int] | None = None,
 ) -> None:
+    """Add messages and set the counters to just them; ``ids`` are free row ids, None for new."""
     for number, message in enumerate(messages):
-        _insert(conn, session_id, message, now + number * _STEP_S)
+        row_id = None if ids is None else ids[number]
+        _insert(conn, session_id, message, now + number * _STEP_S, row_id)
     conn.execute(
         "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?",
         (len(messages), sum(map(_call_count, messages)), session_id),
@@ -132,7 +143,7 @@ def replace(
     sessions_table.require(conn, session_id)
     rest = " AND active = 1" if active_only else ""
     conn.execute(f"DELETE FROM messages WHERE session_id = ?{rest}", (session_id,))
-    _insert_all(conn, session_id, messages, now)
+    insert_all(conn, session_id, messages, now)
 
 
 def clear(conn: sqlite3.Connection, session_id: str) -> None:
@@ -163,7 +174,7 @@ def archive_and_compact(
         "UPDATE messages SET active = 0, compacted = 1 WHERE session_id = ? AND active = 1",
         (session_id,),
     )
-    _insert_all(conn, session_id, messages, now)
+    insert_all(conn, session_id, messages, now)
     return done.rowcount
 
 

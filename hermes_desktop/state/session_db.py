@@ -17,10 +17,13 @@ from hermes_desktop.state.gateway_face import GatewayFace
 from hermes_desktop.state.maintenance_face import MaintenanceFace
 from hermes_desktop.state.messages_table import MessageFields
 from hermes_desktop.state.sessions_table import OptionalFields, SessionFields
+from hermes_desktop.state.transfer_face import TransferFace
 from hermes_desktop.state.usage_face import UsageFace
 
 
-class SessionDB(MaintenanceFace, ConversationFace, GatewayFace, UsageFace, SearchFace):
+class SessionDB(
+    MaintenanceFace, TransferFace, ConversationFace, GatewayFace, UsageFace, SearchFace
+):
     """The conversations of one home. Thread-safe, starts no thread.
 
     Every write is one short transaction. While another program holds the file a write waits,

@@ -1,0 +1,74 @@
+"""Sessions exported and imported, as methods of the store."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hermes_desktop.state import export, import_checks, importing
+from hermes_desktop.state.importing import ImportReport
+from hermes_desktop.state.store_face import StoreFace, WritingFace
+
+_TOGETHER = 50
+
+
+class TransferReads(StoreFace):
+    """The part of ``SessionDB`` that exports."""
+
+    def export_session(self, session_id: str) -> dict[str, Any] | None:
+        """All columns of a session and its active ``messages``; None if there is none."""
+        return self.read(lambda conn: export.export_one(conn, session_id))
+
+    def export_session_lineage(self, session_id: str) -> dict[str, Any] | None:
+        """A conversation with its ``segments``; None for an unknown session."""
+        return self.read(lambda conn: export.export_lineage(conn, session_id))
+
+    def export_all(self, source: str | None = None) -> list[dict[str, Any]]:
+        """Every session, archived ones too, the latest activity first.
+
+        All of them are held in memory; :meth:`export_each` is for files.
+        """
+        ids = self.read(lambda conn: export.ids_by_activity(conn, source))
+        return list(self.export_each(ids))
+
+    def export_each(self, session_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Sessions one after the other, with ``last_active``; those that are gone are left out."""
+        for start in range(0, len(session_ids), _TOGETHER):
+            chunk = session_ids[start : start + _TOGETHER]
+            yield from self.read(
+                lambda conn, chunk=chunk: list(export.with_last_active(conn, chunk))  # type: ignore[misc]
+            )
+
+
+class TransferFace(WritingFace, TransferReads):
+    """The part of ``SessionDB`` that imports."""
+
+    def import_sessions(self, sessions: Sequence[Any]) -> dict[str, Any]:
+        """Import what was exported; sessions that are there already are skipped.
+
+        Written in short transactions: if the disk fails in between, what was imported stays, and
+        the same import goes on where it ended.
+
+        Args:
+            sessions: Exported sessions or conversations; at most 500, with limits in
+                :mod:`import_checks`.
+
+        Returns:
+            ``ok``, ``imported``, ``skipped``, ``detached`` (parents that could not be kept),
+            ``imported_ids``, ``skipped_ids``, ``errors`` and ``retitled``: which sessions got
+            another title because theirs was taken. With errors nothing is imported.
+
+        Raises:
+            ValueError: No list, or more than 500 sessions.
+        """
+        given = import_checks.opened(sessions)
+        errors = import_checks.problems(given)
+        if errors:
+            return importing.refused(errors)
+        report = ImportReport()
+        for portion in importing.portions(given):
+            now = self._clock.time()
+            report = self._execute_write(
+                lambda conn, portion=portion, now=now, done=report: importing.insert(  # type: ignore[misc]
+                    conn, portion, now, done
+                )
+            )
+        return report.as_dict([session["id"] for session in given])
