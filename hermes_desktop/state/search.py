@@ -37,6 +37,7 @@ T = TypeVar("T")
 _CHUNK = 500
 _LARGEST_PAGE = 2_000
 _BEST_FIRST_LOOK = 500
+_MOST_COMPARED = 100_000
 _SCAN_FIRST, _SCAN_MOST = 2_000, 64_000
 
 
@@ -140,7 +141,9 @@ class Search:
         look = max(self._query.limit * 5, _BEST_FIRST_LOOK)
 
         def best(conn: sqlite3.Connection, limit: int) -> list[int]:
-            return search_index.ids_best_first(conn, expressions, limit=limit)
+            return search_index.ids_best_first(
+                conn, expressions, limit=limit, newest=_MOST_COMPARED
+            )
 
         ids = self._ask(functools.partial(best, limit=look))
         if ids:

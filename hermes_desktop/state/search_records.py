@@ -28,7 +28,8 @@ class SearchQuery:
 
     Attributes:
         text: Words, "phrases", ``beginnings*``, AND, OR, NOT.
-        order: The newest messages first, or those that fit best.
+        order: The newest messages first, or those that fit best (of a word that stands in more
+            than 100,000 messages, among the newest of those).
         sources: Only in conversations of these, exactly as stored; None for all.
         exclude_sources: Not in these.
         roles: Only messages of these roles; None for all.
