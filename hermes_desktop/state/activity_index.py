@@ -20,6 +20,10 @@ from hermes_desktop.state.session_reads import SessionReads
 
 _ALL = ListFilter(exclude_sources=("tool",), limit=None)
 _CHUNK = 200
+_FIRST_LOOK = 1_000
+_WRITTEN_LAST = """
+SELECT DISTINCT session_id FROM (SELECT session_id FROM messages ORDER BY id DESC LIMIT ?)
+"""
 _MANY = 500
 """Above so many touched sessions reading everything is the quicker way."""
 
@@ -89,6 +93,28 @@ class ActivityIndex:
         }
         self._entries = {entry.key[0]: entry for entry in entries}
         self._root_of = {name: entry.key[0] for entry in entries for name in entry.members}
+
+    def first_page(self, *, limit: int = 50) -> IndexPage:
+        """The newest lines with messages, found without the index; for the time until it is built.
+
+        Looks at the messages written last, so that a conversation whose messages carry older
+        times than they were written at may stand elsewhere later. ``total`` counts the lines found.
+
+        Raises:
+            BusyError: Another program keeps the file locked.
+            StateError: It cannot be read.
+        """
+        return self._db.read(lambda conn: self._newest(conn, limit))
+
+    def _newest(self, conn: sqlite3.Connection, limit: int) -> IndexPage:
+        looked, seen = _FIRST_LOOK, -1
+        while True:
+            ids = [row[0] for row in conn.execute(_WRITTEN_LAST, (looked,)).fetchall()]
+            entries = [_Entry(line) for line in self._lines_around(conn, ids)]
+            shown = sorted((e for e in entries if not e.empty), key=_order, reverse=True)
+            if len(shown) >= limit or len(ids) == seen:
+                return IndexPage(tuple(entry.key for entry in shown[:limit]), len(shown))
+            looked, seen = looked * 8, len(ids)
 
     def apply(self, changes: StateChanges) -> None:
         """Follow what changed; costs as much as was touched.

@@ -115,6 +115,14 @@ def test_index_from_nothing(benchmark: BenchmarkFixture, db: SessionDB) -> None:
     report(benchmark, 500)
 
 
+def test_first_page_without_an_index(benchmark: BenchmarkFixture, db: SessionDB) -> None:
+    def page() -> int:
+        return len(db.summaries(ActivityIndex(db).first_page(limit=50).keys))
+
+    assert benchmark(page) == 50
+    report(benchmark, 100)
+
+
 def test_filter_of_the_index(benchmark: BenchmarkFixture, index: ActivityIndex) -> None:
     assert benchmark(index.select, text="kernel 1").total > 0
     report(benchmark, 50)

@@ -57,6 +57,22 @@ def test_order_pages_and_total(db: SessionDB, clock: MovableClock) -> None:
     assert len(index) == 3
 
 
+def test_first_page_before_the_index_is_built(db: SessionDB, clock: MovableClock) -> None:
+    assert ActivityIndex(db).first_page().keys == ()
+    for number in range(30):
+        add(db, clock, f"s{number}")
+        add(db, clock, f"t{number}", "tool")
+    db.end_session("s3", "compression")
+    add(db, clock, "tip", parent_session_id="s3")
+    db.create_session("empty", "cli")
+    for _ in range(1_100):
+        db.append_message("s5", "user", "x")
+    index = built(db)
+    for limit in (1, 10, 50):
+        page = ActivityIndex(db).first_page(limit=limit)
+        assert page.keys == index.select(limit=limit).keys
+
+
 def test_same_lines_as_the_list(db: SessionDB, clock: MovableClock) -> None:
     add(db, clock, "a")
     add(db, clock, "sub", "subagent", parent_session_id="a", model_config={"_delegate_from": "a"})
