@@ -148,7 +148,7 @@ def _subject(arguments: Any) -> str:
     """The arguments of a call as a person would say them: values, without names and brackets."""
     try:
         decoded = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except ValueError:
+    except (ValueError, RecursionError):
         return str(arguments)
     if isinstance(decoded, Mapping):
         return ", ".join(
@@ -171,7 +171,7 @@ def _tool_output(content: str) -> str:
     """Results are mostly a JSON object around the text that matters."""
     try:
         decoded = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return content
     if isinstance(decoded, dict):
         for name in ("output", "error", "content", "result"):

@@ -8,8 +8,10 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from hermes_desktop.state.lineage import MAX_STEPS, continues_sql
+from hermes_desktop.state.stored_values import as_count, as_seconds, as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,19 @@ coalesce((SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = s.id),
 """
 
 
-def segment(row: tuple[object, ...]) -> Segment:
+def segment(row: tuple[Any, ...]) -> Segment:
     """Make a segment from the columns of :data:`SEGMENT_COLUMNS`."""
-    return Segment(row[0], row[1], row[2], bool(row[3]), bool(row[4]), *row[5:8])  # type: ignore[arg-type]
+    started_at = as_seconds(row[2])
+    return Segment(
+        row[0],
+        row[1],
+        started_at,
+        bool(row[3]),
+        bool(row[4]),
+        as_text(row[5]),
+        as_count(row[6]),
+        as_seconds(row[7], started_at),
+    )
 
 
 class Chains:

@@ -54,7 +54,7 @@ def decode_content(stored: Any) -> Any:
     if isinstance(stored, str) and stored.startswith(STRUCTURED):
         try:
             return _clean_nested(json.loads(stored[len(STRUCTURED) :]))
-        except ValueError:
+        except (ValueError, RecursionError):
             return stored
     return stored
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from hermes_desktop.state.content_codec import clean_text, decode_content, decode_json, plain_text
 from hermes_desktop.state.records import Message, SessionMark
+from hermes_desktop.state.stored_values import as_seconds, as_text
 
 _CHUNK = 500
 _HIDDEN_ROLE = "session_meta"
@@ -96,15 +97,15 @@ def _message(row: sqlite3.Row) -> Message:
     return Message(
         id=row["id"],
         session_id=row["session_id"],
-        role=row["role"],
+        role=as_text(row["role"]) or "",
         content=plain_text(content),
-        timestamp=row["timestamp"],
+        timestamp=as_seconds(row["timestamp"]),
         parts=None if plain else content,
         tool_calls=tuple(_calls(decode_json(row["tool_calls"]))),
-        tool_call_id=row["tool_call_id"],
-        tool_name=row["tool_name"],
-        finish_reason=row["finish_reason"],
-        reasoning=row["reasoning"] or row["reasoning_content"] or None,
+        tool_call_id=as_text(row["tool_call_id"]),
+        tool_name=as_text(row["tool_name"]),
+        finish_reason=as_text(row["finish_reason"]),
+        reasoning=as_text(row["reasoning"] or row["reasoning_content"] or None),
         token_count=row["token_count"],
         active=bool(row["active"]),
         compacted=bool(row["compacted"]),

@@ -6,6 +6,8 @@ from PySide6.QtCore import QDate, QDateTime, QLocale
 
 DAYS_BY_NAME = 7
 """Days back that get a heading of their own; older ones stand together by month."""
+_FIRST_MOMENT, _LAST_MOMENT = -62_135_510_400.0, 253_402_214_400.0
+"""A day after the year 1 begins and a day before 9999 ends, in epoch seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,9 @@ def words_for(now: float, locale: QLocale | None = None) -> DayWords:
 
 
 def _local(when: float) -> QDateTime:
-    return QDateTime.fromMSecsSinceEpoch(int(when * 1000))
+    """The moment here; one that no calendar has becomes the nearest that has a date."""
+    within = min(max(when, _FIRST_MOMENT), _LAST_MOMENT)
+    return QDateTime.fromMSecsSinceEpoch(int(within * 1000))
 
 
 def _day_and_month(locale: QLocale) -> str:

@@ -40,6 +40,16 @@ def test_other_locales_order_day_and_month_their_way() -> None:
     assert words.group(at(2026, 11, 24)) == "Dienstag"
 
 
+@pytest.mark.parametrize(
+    "when", [-1e308, -1e15, -62_135_596_801.0, 0.0, 253_402_300_800.0, 1e18, 1e308]
+)
+def test_moments_that_no_calendar_has_get_words_too(when) -> None:
+    words = DayWords(TODAY, ENGLISH)
+    assert words.group(when)
+    assert words.brief(when)
+    assert words.full(when).strip(", ")
+
+
 def test_spoken_is_relative_up_to_yesterday() -> None:
     words = DayWords(TODAY, GERMAN)
     assert words.spoken(at(2026, 11, 27)) == "yesterday 14:02"
