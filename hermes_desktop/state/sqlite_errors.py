@@ -1,5 +1,6 @@
 """What SQLite says, in words a person can act on."""
 
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hermes_desktop.core.errors import (
     StateUnavailableError,
 )
 
+_LEAST_ROOM = 64 * 1024
 _REPAIR = "Close other Hermes programs, then run `hermes sessions repair --check-only`."
 
 
@@ -62,11 +64,19 @@ def in_words(error: sqlite3.Error, path: Path) -> HermesError:
             where,
             "Check the rights of the file and its folder, and that the disk is not read-only.",
         )
-    if code == sqlite3.SQLITE_FULL:
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _is_full(path)):
         return StateError("The disk is full.", where, "Free some space; nothing was half written.")
     if code == sqlite3.SQLITE_NOTADB:
         return not_a_database(path, str(error))
     return _damaged_or_unknown(error, path, where)
+
+
+def _is_full(path: Path) -> bool:
+    """Whether the disk lacks even the room for the log's index, which readers need, too."""
+    try:
+        return shutil.disk_usage(path.parent).free < _LEAST_ROOM
+    except OSError:
+        return False
 
 
 def _damaged_or_unknown(error: sqlite3.Error, path: Path, where: str) -> HermesError:

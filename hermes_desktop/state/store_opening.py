@@ -75,8 +75,12 @@ def open_store(path: Path, *, read_only: bool, patience: Patience) -> OpenStore:
 
 def _look_at_place(path: Path, *, read_only: bool) -> None:
     try:
-        if stat.S_ISDIR(path.stat().st_mode):
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
             raise cannot_open(path, "that is a folder, not a file")
+        if not stat.S_ISREG(kind):
+            # To open a pipe would wait for ever for somebody to write into it.
+            raise cannot_open(path, "that is a pipe or a device, not a file")
     except FileNotFoundError:
         pass
     except (OSError, ValueError) as error:

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from hermes_desktop.core.errors import (
 )
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.connection import Patience
+from hermes_desktop.state.sqlite_errors import in_words
 from tests.fakes import state_files
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
@@ -253,3 +255,19 @@ def test_home_that_may_not_be_written_can_be_read(ordinary_user: Path, *, with_l
     finally:
         home.chmod(0o700)
         other.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_pipe_is_not_waited_for(path: Path, *, read_only: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    assert "pipe" in refused(path, read_only=read_only).detail
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is the disk without room")
+def test_a_disk_without_room_for_the_index_of_the_log_is_called_full(tmp_path: Path) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    assert in_words(error, Path("/proc/state.db")).title == "The disk is full."
+    assert "full" not in in_words(error, tmp_path / "state.db").title
