@@ -261,6 +261,7 @@ class MainWindow(QMainWindow):
         pane.renamed.connect(self._services.watch.look_now)
         pane.new_chat_wanted.connect(self.new_chat)
         page.session_opened.connect(pane.show_as_open)
+        page.readiness_changed.connect(self._status.show_readiness)
         page.back_requested.connect(self._show_list)
         self._rail.sessions_wanted.connect(self._show_list)
         self._rail.help_wanted.connect(self._show_keys)

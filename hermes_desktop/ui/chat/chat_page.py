@@ -58,10 +58,12 @@ class ChatPage(QWidget):
     Signals:
         session_opened: A new chat got its id.
         back_requested: The way back to the list, in a narrow window.
+        readiness_changed: A look at the settings found this :class:`ChatReadiness`.
     """
 
     session_opened = Signal(str)
     back_requested = Signal()
+    readiness_changed = Signal(object)
 
     def __init__(
         self,
@@ -146,7 +148,7 @@ class ChatPage(QWidget):
 
     def focus_composer(self) -> None:
         """Put the cursor where a message is written."""
-        self.composer.field.setFocus()
+        self.composer.take_focus()
 
     def show_back_button(self, *, shown: bool) -> None:
         """Offer the way back to the list, in a window that shows only one of the two."""
@@ -206,6 +208,7 @@ class ChatPage(QWidget):
         self._model = readiness.model
         writable = self._services.db.condition.writable
         self.composer.set_readiness(readiness, about_model=writable)
+        self.readiness_changed.emit(readiness)
         if self._shown.id is None and not self._shown.nothing:
             caption = self.tr("{model} answers.").format(model=self._model) if self._model else ""
             self.empty.say(

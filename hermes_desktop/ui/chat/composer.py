@@ -103,7 +103,8 @@ class Composer(QWidget):
         submitted: A message that is not blank was sent off. The field still holds it; call
             :meth:`clear` once somebody has taken it.
         stop_wanted: The running reply is to be stopped.
-        check_wanted: Look at the settings again.
+        check_wanted: Look at the settings again; also when the window becomes the active one,
+            for they are mostly changed in another.
     """
 
     submitted = Signal(str)
@@ -116,6 +117,7 @@ class Composer(QWidget):
         self._ready = True
         self._running = False
         self._locked = False
+        self._focus_waits = False
         self.note = QLabel(self)
         self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setWordWrap(True)
@@ -166,6 +168,14 @@ class Composer(QWidget):
             self.reason.show_reason(readiness, about_model=about_model)
         self.reason.setVisible(not readiness.ready)
         self._update()
+        if self._focus_waits and readiness.ready:
+            self.field.setFocus()
+        self._focus_waits = False
+
+    def take_focus(self) -> None:
+        """Put the cursor into the field; where it is off, as soon as a look turns it on."""
+        self.field.setFocus()
+        self._focus_waits = not self._ready
 
     def set_running(self, running: bool) -> None:  # noqa: FBT001 - a state of one meaning
         """Offer Stop while a reply is written."""
@@ -183,6 +193,12 @@ class Composer(QWidget):
             self.stop_wanted.emit()
         else:
             super().keyPressEvent(event)
+
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.check_wanted.emit()
+        super().changeEvent(event)
 
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QInputMethodEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from hermes_desktop.services.desktop_chat import ChatReadiness
 from hermes_desktop.ui.chat.composer import Composer
@@ -120,6 +120,38 @@ def test_the_reason_stands_where_one_would_write(composer, qtbot) -> None:
     composer.set_readiness(ChatReadiness(True, "m"))
     composer._submit()
     assert sent == ["kept"]
+
+
+def test_focus_waits_for_the_look_that_turns_the_field_on(composer, qtbot) -> None:
+    composer.set_readiness(ChatReadiness(False, "", "No model is set."))
+    composer.send_button.setFocus()
+    composer.take_focus()
+    assert not composer.field.hasFocus()
+    composer.set_readiness(ChatReadiness(True, "m"))
+    assert composer.field.hasFocus()
+
+
+def test_focus_is_not_taken_long_after_it_was_asked_for(composer, qtbot) -> None:
+    off = ChatReadiness(False, "", "No model is set.")
+    composer.set_readiness(off)
+    composer.take_focus()
+    composer.set_readiness(off)
+    composer.reason.check_button.setFocus()
+    composer.set_readiness(ChatReadiness(True, "m"))
+    assert not composer.field.hasFocus()
+
+
+def test_the_settings_are_looked_at_when_the_window_becomes_active(composer, qtbot) -> None:
+    looks: list[bool] = []
+    composer.check_wanted.connect(lambda: looks.append(True))
+    other = QWidget()
+    qtbot.addWidget(other)
+    other.show()
+    other.activateWindow()
+    qtbot.waitUntil(other.isActiveWindow)
+    assert looks == []
+    composer.activateWindow()
+    qtbot.waitUntil(lambda: bool(looks))
 
 
 def test_a_message_that_was_not_taken_comes_back_above_what_was_typed_since(composer) -> None:
