@@ -272,6 +272,8 @@ class DesktopProgram:
                 key="closing",
             )
         )
+        if window.isMinimized() or not window.isVisible():
+            window.come_forward()
         first = self._quit_asked
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):

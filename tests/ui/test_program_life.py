@@ -92,6 +92,20 @@ async def test_quitting_waits_for_a_reply_in_sight(program) -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_hidden_window_shows_what_quitting_waits_for(program) -> None:
+    running = asyncio.ensure_future(program.run())
+    window = await the_window()
+    await a_running_reply(window, "Hello")
+    window.hide()
+    program.ask_to_quit()
+    async with asyncio.timeout(10):
+        while not window.isVisible():
+            await asyncio.sleep(0.01)
+    assert window.notices.current.key == "closing"
+    assert await running == 0
+
+
+@pytest.mark.asyncio
 async def test_asked_again_it_does_not_wait(program) -> None:
     running = asyncio.ensure_future(program.run())
     window = await the_window()
