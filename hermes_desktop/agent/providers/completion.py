@@ -9,6 +9,7 @@ from hermes_desktop.agent.types import Finished, ReasoningDelta, StreamEvent, Te
 from hermes_desktop.state.content_codec import clean_text
 
 DONE = "[DONE]"
+_MOST_TOKENS = 10**12
 
 
 def encode_json(value: Any) -> bytes:
@@ -155,4 +156,6 @@ def _text(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    """A number of tokens; 0 for what cannot be one (the store has no room for any integer)."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 < value <= _MOST_TOKENS else 0

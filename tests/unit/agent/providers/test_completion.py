@@ -60,6 +60,8 @@ def test_usage_that_is_nonsense_counts_as_none() -> None:
         {"usage": {"prompt_tokens": "9", "completion_tokens": -4, "prompt_tokens_details": 1}},
     )
     assert reader.finished() == Finished("stop")
+    take(reader, '{"usage": {"prompt_tokens": 1e999, "completion_tokens": 99999999999999999999}}')
+    assert reader.finished() == Finished("stop")
 
 
 def test_events_joined_by_a_missing_blank_line() -> None:
