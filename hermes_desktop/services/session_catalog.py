@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PAGE = 500
+"""Messages in the first read of a whole conversation; later ones are larger."""
 
 
 class SessionCatalog:
@@ -76,12 +77,14 @@ class SessionCatalog:
             return self._db.read_messages(session_id, limit=limit)
         pages: list[list[Message]] = []
         before: int | None = None
+        size = PAGE
         while True:
-            page = self._db.read_messages(session_id, before_id=before, limit=PAGE)
+            page = self._db.read_messages(session_id, before_id=before, limit=size)
             pages.append(page)
-            if len(page) < PAGE:
+            if len(page) < size:
                 return [message for page in reversed(pages) for message in page]
             before = page[0].id
+            size *= 2  # each page walks over all ids of the session
 
     def close(self) -> None:
         """Close the database."""
