@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hermes_desktop.state import SessionDB
 from tests.fakes import model_server
 from tests.fakes.model_server import ModelServer
 from tests.fakes.program import Outcome, Program, old, rows, said
+from tests.fakes.state_files import demand_mood
 
 # --------------------------------------------------------------------------------- what can fail
 
@@ -85,12 +87,15 @@ def test_a_broken_stream_keeps_both_sides(
     assert said(configured, session_id)[1] == ("assistant", "one two three")
 
 
-def test_a_newer_store_is_only_read(
+def test_a_newer_store_with_a_demand_we_do_not_know_is_only_read(
     program: Program, configured: Path, db: SessionDB, server: ModelServer
 ) -> None:
     old(db, "s1", "Hello")
-    db._execute_write(lambda conn: conn.execute("UPDATE schema_version SET version = 31"))
     db.close()
+    newer = sqlite3.connect(configured / "state.db", isolation_level=None)
+    newer.execute("UPDATE schema_version SET version = 31")
+    demand_mood(newer)
+    newer.close()
     before = (configured / "state.db").read_bytes()
 
     done = program.run("chat", "-q", "Hello", "--resume", "s1")
