@@ -130,6 +130,24 @@ class LiveTurns:
             self._adopt_reply(turn, rows, supply)
         self.turns = [turn for turn in self.turns if not self._settled(turn)]
 
+    def stored_ids(self) -> frozenset[str]:
+        """Turns that are over and whose rows were stored: the next reading must bring them."""
+        return frozenset(
+            turn.turn_id
+            for turn in self.turns
+            if turn.finished is not None and turn.finished.last_message_id is not None
+        )
+
+    def drop_undone(self, turn_ids: frozenset[str]) -> None:
+        """Forget what is left of turns whose rows a later reading did not bring.
+
+        Somebody took them back in the meantime. A block that tells of a failure stays.
+        """
+        for turn in self.turns:
+            if turn.turn_id in turn_ids:
+                turn.prompt_widget = turn.reply = None
+        self.turns = [turn for turn in self.turns if not self._settled(turn)]
+
     def _adopt_prompt(
         self, turn: LiveTurn, rows: list[MessageEntry], supply: Callable[[Entry, Fitted], None]
     ) -> None:

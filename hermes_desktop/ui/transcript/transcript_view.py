@@ -119,12 +119,23 @@ class TranscriptView(QWidget):
         """From which message on the conversation must be read for :meth:`apply_refresh`."""
         return self.window_of_entries.refresh_from()
 
-    def apply_refresh(self, page: TranscriptPage) -> None:
-        """Take in what another look at the conversation found; unchanged widgets stay untouched."""
+    def apply_refresh(
+        self, page: TranscriptPage, *, stored_before: frozenset[str] = frozenset()
+    ) -> None:
+        """Take in what another look at the conversation found; unchanged widgets stay untouched.
+
+        Args:
+            page: What was found.
+            stored_before: Turns that were stored before the look; those whose rows it did not
+                find were undone and are no longer shown.
+        """
         self.window_of_entries.refresh(
             page.messages, has_older=page.has_older, follow=self.area.stick
         )
         self._retarget()
+        if stored_before:
+            self.live.drop_undone(stored_before)
+            self._retarget()
 
     def clear(self) -> None:
         """Show nothing."""

@@ -94,6 +94,22 @@ def test_stored_rows_take_over_without_a_new_widget(view, show, history, row, pa
     assert list(view.messages)[-1] is reply
 
 
+def test_a_turn_undone_before_its_rows_were_read_goes_away(
+    view, show, history, page, settle
+) -> None:
+    show(history)
+    view.begin_turn("t", "Which train?")
+    stream(view)
+    view.finish_turn(done())
+    view.apply_refresh(page(history))
+    settle()
+    assert len(list(view.messages)) == len(history) + 2, "this look may be older than the rows"
+    view.apply_refresh(page(history), stored_before=view.live.stored_ids())
+    settle()
+    assert len(list(view.messages)) == len(history)
+    assert view.live.turns == []
+
+
 def test_other_text_that_was_stored_replaces_the_streamed_one(
     view, show, history, row, page, settle
 ) -> None:
