@@ -48,6 +48,14 @@ class WindowStage:
 
     async def __aenter__(self) -> Self:
         self.server.__enter__()
+        try:
+            await self._show()
+        except BaseException:
+            self.server.close()
+            raise
+        return self
+
+    async def _show(self) -> None:
         point_home_at(self.home, self.server)
         self.services = build_services(
             HermesPaths(self.home, self.home), redactor=SecretRedactor(), environ={}
@@ -64,15 +72,16 @@ class WindowStage:
         await self.services.start()
         self.window.show()
         self.window.begin()
-        return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.window.prepare_to_end()
-        await self.services.close(drain_s=0.0)
-        self.window.close()
-        self.window.deleteLater()
-        self.bridge.close()
-        await asyncio.to_thread(self.server.close)
+        try:
+            self.window.prepare_to_end()
+            await self.services.close(drain_s=0.0)
+        finally:
+            self.window.close()
+            self.window.deleteLater()
+            self.bridge.close()
+            await asyncio.to_thread(self.server.close)
 
     async def until(self, check: Callable[[], object], within_s: float = 15.0) -> None:
         """Let the loop run until something is true."""

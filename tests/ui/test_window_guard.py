@@ -47,6 +47,7 @@ async def test_a_turn_of_the_command_line_appears_and_is_known(qtbot, theme, hom
         pane, view = stage.window.pane, stage.window.page.view
         selected = pane.selected_session
         assert selected is not None
+        await stage.until(lambda: len(list(view.messages)) >= 60)  # older ones are laid out, too
         scroll = view.area.verticalScrollBar()
         scroll.setValue(scroll.maximum() // 2)
         place = scroll.value()
