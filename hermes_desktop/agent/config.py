@@ -22,9 +22,8 @@ from hermes_desktop.core.errors import ConfigError, NotConfiguredError
 from hermes_desktop.settings.config_file import Lookup, expand_env
 
 _WHAT_TO_SET = (
-    "Set in config.yaml, for instance, model: {default: NAME, base_url: http://127.0.0.1:8080/v1, "
-    "api_key: ${MY_KEY}}, or model: {default: NAME, provider: openrouter} and OPENROUTER_API_KEY "
-    "in .env."
+    "Set model.default (a name) and model.base_url (the address of a server) in config.yaml. For "
+    "OpenRouter, model.default in config.yaml and OPENROUTER_API_KEY in .env are enough."
 )
 _RETRIES, _MOST_RETRIES = 3, 20
 

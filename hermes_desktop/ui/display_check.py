@@ -38,8 +38,9 @@ _ALL_PACKAGES = (
     " libxcb-xkb1"
 )
 _NO_SCREEN_HINT = (
-    "Start it inside a desktop session, or under a virtual screen: `xvfb-run hermes-desktop`."
-    " The commands work without: `hermes-desktop sessions list`."
+    "Start it inside a desktop session, or under a virtual screen: `xvfb-run hermes-desktop`"
+    " (Debian packages xvfb and xauth). Without either, `--demo --screenshot demo.png` paints the"
+    " window into a file, and the commands work: `hermes-desktop sessions list`."
 )
 
 

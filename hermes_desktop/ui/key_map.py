@@ -25,7 +25,7 @@ KEYS = (
     Key("Ctrl+1", "Go to the session list", "focus_list"),
     Key("Up", "Previous session in the list"),
     Key("Down", "Next session in the list"),
-    Key("Return", "Open the session and write"),
+    Key("Enter", "Open the session and write"),
     Key("Ctrl+F", "Find in the conversation"),
     Key("Ctrl+Shift+C", "Copy the last reply"),
     Key("F2", "Rename the session", "rename"),

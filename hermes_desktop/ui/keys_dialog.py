@@ -1,7 +1,7 @@
 """Help: the keys, in a small window."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QKeySequence
+from PySide6.QtGui import QFont, QKeySequence, QPalette
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from hermes_desktop import __version__
@@ -29,7 +29,9 @@ class KeysDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         version = QLabel(f"Hermes Desktop {__version__}")
-        version.setEnabled(False)
+        quiet = version.palette()
+        quiet.setColor(QPalette.ColorRole.WindowText, quiet.placeholderText().color())
+        version.setPalette(quiet)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
         column.setSpacing(SPACE_16)

@@ -26,7 +26,11 @@ from typing_extensions import override
 
 from hermes_desktop.ui.resource_files import icon, icon_size
 from hermes_desktop.ui.theme import RADIUS_BUTTON, Theme
+from hermes_desktop.ui.transcript.column import SIDE
 from hermes_desktop.ui.transcript.look import tint
+
+_TITLE_INSET = 6
+"""Between the edge of the title's button and its text, which stands above the messages' edge."""
 
 ChatState = Literal["", "live", "working", "queued"]
 _WORDS: dict[ChatState, str] = {
@@ -75,7 +79,7 @@ class TitleButton(QAbstractButton):
         painter.setFont(font)
         painter.setPen(QColor(colours.text))
         flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading
-        painter.drawText(self.rect().adjusted(6, 0, -6, 0), int(flags), text)
+        painter.drawText(self.rect().adjusted(_TITLE_INSET, 0, -_TITLE_INSET, 0), int(flags), text)
         painter.end()
 
     def _face(self) -> QFont:
@@ -191,11 +195,11 @@ class ChatHeader(QWidget):
         lines.setSpacing(0)
         lines.addLayout(first)
         second = QHBoxLayout()
-        second.setContentsMargins(QMargins(6, 0, 0, 0))
+        second.setContentsMargins(QMargins(_TITLE_INSET, 0, 0, 0))
         second.addWidget(self.facts, 1)
         lines.addLayout(second)
         row = QHBoxLayout(self)
-        row.setContentsMargins(QMargins(12, 8, 18, 9))
+        row.setContentsMargins(QMargins(SIDE - _TITLE_INSET, 8, SIDE, 9))
         row.addWidget(self.back)
         row.addLayout(lines, 1)
 

@@ -164,9 +164,12 @@ class Composer(QWidget):
     def set_readiness(self, readiness: ChatReadiness, *, about_model: bool = True) -> None:
         """Allow sending, or say what is missing."""
         self._ready = readiness.ready
+        in_field = self.field.hasFocus()
         if not readiness.ready:
             self.reason.show_reason(readiness, about_model=about_model)
         self.reason.setVisible(not readiness.ready)
+        if in_field and not readiness.ready:
+            self.reason.check_button.setFocus()  # a field that is off would give it to the rail
         self._update()
         if self._focus_waits and readiness.ready:
             self.field.setFocus()

@@ -47,6 +47,12 @@ class DayWords:
             return self.locale.toString(moment.time(), QLocale.FormatType.ShortFormat)
         return self.locale.toString(moment.date(), _day_and_month(self.locale))
 
+    def alone(self, when: float) -> str:
+        """As :meth:`brief`, but naming the day, for lists without headings."""
+        today = _local(when).date().daysTo(self.today) <= 0
+        this_week = _local(when).date().daysTo(self.today) < DAYS_BY_NAME
+        return self.group(when) if this_week and not today else self.brief(when)
+
     def full(self, when: float) -> str:
         """Day and time in full, for hovering and for screen readers."""
         moment = _local(when)

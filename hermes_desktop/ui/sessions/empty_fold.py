@@ -68,6 +68,8 @@ class EmptyFold(QWidget):
     def toggle(self) -> None:
         """Open it, or close it again."""
         self._open = not self._open
+        if not self._open and self._view.hasFocus():
+            self._line.setFocus()  # else Qt hands it on to whatever comes next in the window
         self._view.setVisible(self._open)
         if self._open:
             self.feed.ask(self._later)

@@ -25,6 +25,8 @@ class PlaceHolder(QWidget):
         for label in (self._title, self._detail):
             label.setWordWrap(True)
             label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.setBackgroundRole(QPalette.ColorRole.Base)
+        self.setAutoFillBackground(True)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_24)
         column.setSpacing(SPACE_8)
@@ -46,5 +48,6 @@ class PlaceHolder(QWidget):
 
     def _colour(self) -> None:
         palette = QPalette(self._detail.palette())
-        palette.setColor(QPalette.ColorRole.WindowText, QColor(self._theme.palette.secondary_text))
+        for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text):
+            palette.setColor(role, QColor(self._theme.palette.secondary_text))
         self._detail.setPalette(palette)

@@ -224,7 +224,10 @@ class SessionListModel(QAbstractTableModel):
         return f"{line_of(summary.label)}\n{source_name(summary.source)} · {when}"
 
     def _brief_time(self, summary: SessionSummary) -> str:
-        return self._words.brief(summary.last_active) if self._words is not None else ""
+        if self._words is None:
+            return ""
+        say = self._words.brief if self._headings else self._words.alone
+        return say(summary.last_active)
 
     def _runs(self, summary: SessionSummary) -> bool:
         return summary.id in self._running or summary.root_id in self._running

@@ -85,8 +85,10 @@ class SessionListView(QTableView):
 
     @property
     def selected_session(self) -> SessionSummary | None:
-        """The selected session."""
-        return self._model.summary_at(self.currentIndex())
+        """The selected session; the cursor alone, which Qt sets with the focus, selects none."""
+        index = self.currentIndex()
+        selected = self.selectionModel().isSelected(index)
+        return self._model.summary_at(index) if selected else None
 
     def show_rows(self, rows: Sequence[SessionSummary], words: DayWords, *, total: int) -> None:
         """Show other rows; selection and scroll position stay with their sessions."""
@@ -144,7 +146,7 @@ class SessionListView(QTableView):
             self._tell_now()
             self.confirmed.emit()
         elif plain and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            self._step_from(self.currentIndex().row(), 1 if key == Qt.Key.Key_Down else -1)
+            self._step_from(self._selected_row(), 1 if key == Qt.Key.Key_Down else -1)
         elif plain and key in (Qt.Key.Key_Home, Qt.Key.Key_End):
             at_home = key == Qt.Key.Key_Home
             self._step_from(-1 if at_home else self._model.rowCount(), 1 if at_home else -1)
@@ -239,12 +241,16 @@ class SessionListView(QTableView):
             self._told = summary.root_id
             self.chosen.emit(summary)
 
+    def _selected_row(self) -> int:
+        return self.currentIndex().row() if self.selected_session is not None else -1
+
     def _step_from(self, row: int, step: int) -> None:
         """Select the next session in a direction, over headings."""
         row += step
         while 0 <= row < self._model.rowCount():
             if not self._model.is_heading(row):
                 self.setCurrentIndex(self._model.index(row, 0))
+                self._settle.start(_KEY_REPEAT_MS)  # also when the cursor stood there already
                 return
             row += step
         if step < 0:

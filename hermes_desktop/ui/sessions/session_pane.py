@@ -236,14 +236,14 @@ class SessionPane(QWidget):
             return
         if filtered:
             self._place_holder.say(
-                self.tr("No session fits."),
+                self.tr("No session matches."),
                 self.tr("Titles and ids are searched, not the messages."),
                 self.tr("Clear filter"),
             )
         else:
             self._place_holder.say(
-                self.tr("Your conversations stand here."),
-                self.tr("Those of the command line and of every platform appear by themselves."),
+                self.tr("Your conversations appear here."),
+                self.tr("Those from the command line and from every platform are listed too."),
                 self.tr("New chat"),
             )
         self._stack.setCurrentWidget(self._place_holder)

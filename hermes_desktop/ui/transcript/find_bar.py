@@ -16,6 +16,10 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from hermes_desktop.ui.resource_files import icon, icon_size
+from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.transcript.column import SIDE
+
 TextWidget = QTextEdit | QPlainTextEdit
 _MOST = 2_000
 
@@ -25,6 +29,7 @@ class FindBar(QWidget):
 
     Args:
         texts: Gives the text widgets in order, each time something is searched.
+        theme: Colours of the signs on the buttons.
 
     Signals:
         hit: The widget of the hit that is current now; it must be brought into view.
@@ -35,10 +40,14 @@ class FindBar(QWidget):
     closed = Signal()
 
     def __init__(
-        self, texts: Callable[[], Iterable[TextWidget]], parent: QWidget | None = None
+        self,
+        texts: Callable[[], Iterable[TextWidget]],
+        theme: Theme,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._texts = texts
+        self._theme = theme
         self._hits: list[QTextCursor] = []
         self._widgets: list[TextWidget] = []
         self._current = -1
@@ -47,15 +56,17 @@ class FindBar(QWidget):
         self.line.setAccessibleName("Find in this session")
         self.line.setClearButtonEnabled(True)
         self.count = QLabel(self)
-        self.previous = self._button("↑", "Previous hit (Shift+Enter)", self.step_back)
-        self.next = self._button("↓", "Next hit (Enter)", self.step)
-        self.close_button = self._button("✕", "Close (Esc)", self.close_bar)
+        self.previous = self._button("Previous hit (Shift+Enter)", self.step_back)
+        self.next = self._button("Next hit (Enter)", self.step)
+        self.close_button = self._button("Close (Esc)", self.close_bar)
         row = QHBoxLayout(self)
-        row.setContentsMargins(QMargins(12, 6, 8, 6))
+        row.setContentsMargins(QMargins(SIDE, 6, SIDE, 6))
         for widget in (self.line, self.count, self.previous, self.next, self.close_button):
             row.addWidget(widget, 1 if widget is self.line else 0)
         self.line.textChanged.connect(self.search)
         self.line.installEventFilter(self)
+        theme.changed.connect(self._colour)
+        self._colour()
 
     def open_bar(self) -> None:
         """Show the bar and take the keyboard."""
@@ -122,14 +133,20 @@ class FindBar(QWidget):
             widget.setTextCursor(self._hits[self._current])
             self.hit.emit(widget)
 
-    def _button(self, sign: str, words: str, action: Callable[[], None]) -> QToolButton:
+    def _button(self, words: str, action: Callable[[], None]) -> QToolButton:
         button = QToolButton(self)
-        button.setText(sign)
+        button.setIconSize(icon_size())
         button.setToolTip(words)
         button.setAccessibleName(words)
         button.setAutoRaise(True)
         button.clicked.connect(action)
         return button
+
+    def _colour(self) -> None:
+        palette = self._theme.palette
+        self.previous.setIcon(icon("chevron-up", palette))
+        self.next.setIcon(icon("chevron-down", palette))
+        self.close_button.setIcon(icon("close", palette))
 
 
 def _hits_in(widget: TextWidget, wanted: str) -> Iterator[QTextCursor]:

@@ -70,7 +70,8 @@ class TranscriptScroll(QScrollArea):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.column.set_width(self.viewport().width())
+        # The bar's place stays free without it: no text moves when it comes.
+        self.column.set_width(self.width() - self.verticalScrollBar().sizeHint().width())
         self._after_geometry()
 
     @override

@@ -66,7 +66,7 @@ class TranscriptView(QWidget):
         self._builder = Builder(calls, look, self)
         self.live = LiveTurns(look, self._actions.connect_message, self._retry)
         self.area = TranscriptScroll(theme, self)
-        self.find_bar = FindBar(self._text_widgets, self)
+        self.find_bar = FindBar(self._text_widgets, theme, self)
         self.find_bar.hide()
         self.jump = JumpButton(self)
         self.veil = Veil(self.area)
@@ -222,6 +222,11 @@ class TranscriptView(QWidget):
                 QGuiApplication.clipboard().setText(widget.source)
                 return True
         return False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show: no message, and no turn that runs or waits."""
+        return not self.window_of_entries.shown and not self.live.items()
 
     @property
     def messages(self) -> Iterator[MessageWidget]:

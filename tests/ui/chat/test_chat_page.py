@@ -54,6 +54,19 @@ async def test_a_new_chat_gets_its_id_and_its_streamed_reply(stage, qtbot) -> No
         assert [row.role for row in rows] == ["user", "assistant"]
 
 
+async def test_an_empty_session_says_so_until_something_is_said(stage) -> None:
+    async with stage:
+        stage.make_session("s")
+        await stage.show("s")
+        assert stage.page.empty.isVisible()
+        assert stage.page.empty.title.text() == "Nothing was said here yet"
+        stage.services.chat.confirm_resume(await stage.services.catalog.summary("s"))
+        await stage.say_and_wait("Which train?")
+        assert not stage.page.empty.isVisible()
+        await stage.until(lambda: len(stage.texts()) == 2)
+        assert stage.page.current_session_id == "s"
+
+
 async def test_a_session_is_gone_on_with_in_its_context(stage) -> None:
     async with stage:
         stage.make_session("s", "Which train?", "The 6:12.")

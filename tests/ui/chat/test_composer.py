@@ -122,6 +122,14 @@ def test_the_reason_stands_where_one_would_write(composer, qtbot) -> None:
     assert sent == ["kept"]
 
 
+def test_the_keyboard_stays_here_when_nothing_can_be_sent(composer, qtbot) -> None:
+    composer.activateWindow()
+    composer.field.setFocus()
+    qtbot.waitUntil(composer.field.hasFocus)
+    composer.set_readiness(ChatReadiness(False, "", "No model is set."))
+    assert composer.reason.check_button.hasFocus()
+
+
 def test_focus_waits_for_the_look_that_turns_the_field_on(composer, qtbot) -> None:
     composer.set_readiness(ChatReadiness(False, "", "No model is set."))
     composer.send_button.setFocus()

@@ -87,7 +87,7 @@ async def test_nothing_found_offers_the_way_back(qtbot, pane, catalog) -> None:
     pane.filter_field.setText("no such thing")
     await until(lambda: not pane.view.isVisible())
     texts = {label.text() for label in pane.findChildren(QLabel) if label.isVisible()}
-    assert "No session fits." in texts
+    assert "No session matches." in texts
     button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())
     assert button.text() == "Clear filter"
     button.click()
@@ -120,6 +120,37 @@ async def test_choosing_in_one_list_frees_the_other(qtbot, pane, catalog) -> Non
     assert pane.view.selected_session is None
     assert pane.selected_session == chosen[1]
     assert chosen[1].is_empty
+
+
+@pytest.mark.asyncio
+async def test_focus_alone_opens_nothing(qtbot, pane, catalog) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    chosen: list = []
+    pane.session_chosen.connect(chosen.append)
+    pane.fold.toggle()
+    fold = pane.fold.view
+    await until(lambda: fold.model().rowCount() == 12)
+    fold.setFocus(Qt.FocusReason.TabFocusReason)
+    await asyncio.sleep(0.15)
+    assert chosen == []
+    assert pane.selected_session is None
+    qtbot.keyClick(fold, Qt.Key.Key_Down)
+    await until(lambda: chosen == [fold.model().summary_at(fold.model().index(0, 0))])
+    assert fold.selectionModel().isSelected(fold.model().index(0, 0))
+
+
+@pytest.mark.asyncio
+async def test_closing_the_fold_keeps_the_focus_at_its_line(qtbot, pane, catalog) -> None:
+    pane.reload()
+    await shown(pane, catalog)
+    pane.fold.toggle()
+    await until(lambda: pane.fold.view.model().rowCount() == 12)
+    pane.activateWindow()
+    pane.fold.view.setFocus()
+    await until(pane.fold.view.hasFocus)
+    pane.fold.toggle()
+    assert pane.fold.line.hasFocus()
 
 
 @pytest.mark.asyncio

@@ -56,6 +56,15 @@ def test_the_column_is_centred_and_at_most_760_wide(view, show, rows, qtbot) -> 
     assert abs(left - right) <= 1
 
 
+def test_messages_are_as_wide_with_a_scroll_bar_as_without(view, show, rows) -> None:
+    show(rows(1, 2))
+    assert view.area.verticalScrollBar().maximum() == 0
+    width = widget_of(view, 1).width()
+    show(rows(101, 160))
+    assert view.area.verticalScrollBar().maximum() > 0
+    assert widget_of(view, 160).width() == width
+
+
 def test_the_first_paint_shows_the_tail_before_all_is_built(view, page, rows, qtbot) -> None:
     shown_at_paint: list[int] = []
     view.first_painted.connect(lambda: shown_at_paint.append(len(view.area.column.items)))

@@ -190,7 +190,7 @@ def test_nothing_is_set(config: dict[str, Any]) -> None:
     with pytest.raises(NotConfiguredError) as caught:
         resolve(config)
     assert caught.value.title == "No model is set."
-    for word in ("config.yaml", "model:", "base_url", "OPENROUTER_API_KEY"):
+    for word in ("config.yaml", "model.default", "base_url", "OPENROUTER_API_KEY"):
         assert word in caught.value.hint
 
 

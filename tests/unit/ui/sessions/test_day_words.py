@@ -54,3 +54,11 @@ def test_spoken_is_relative_up_to_yesterday() -> None:
     words = DayWords(TODAY, GERMAN)
     assert words.spoken(at(2026, 11, 27)) == "yesterday 14:02"
     assert words.spoken(at(2026, 3, 1)) == "Sonntag, 1. März 2026, 14:02"
+
+
+def test_a_list_without_headings_names_the_day() -> None:
+    words = DayWords(TODAY, GERMAN)
+    assert words.alone(at(2026, 11, 28)) == "14:02"
+    assert words.alone(at(2026, 11, 27)) == "Yesterday"
+    assert words.alone(at(2026, 11, 24)) == "Dienstag"
+    assert words.alone(at(2026, 10, 3)) == "3 Okt."
