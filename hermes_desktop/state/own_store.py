@@ -44,6 +44,15 @@ _DDL = (
       PRIMARY KEY (trash_id, place)
     )
     """,
+    """
+    CREATE TABLE trash_links (
+      trash_id INTEGER NOT NULL REFERENCES trash(id) ON DELETE CASCADE,
+      child TEXT NOT NULL,
+      parent TEXT NOT NULL,
+      PRIMARY KEY (child, parent, trash_id)
+    )
+    """,
+    "CREATE INDEX trash_links_parent ON trash_links (parent)",
     f"PRAGMA application_id = {_APPLICATION_ID}",
     f"PRAGMA user_version = {OWN_VERSION}",
 )

@@ -68,7 +68,7 @@ def parse(text: str, *, prefix: bool = False) -> Node | None:
 
     Args:
         text: As typed; what lies beyond 2,048 characters does not count.
-        prefix: Take every bare word for the beginning of one.
+        prefix: Take every bare word of two characters and more for the beginning of one.
 
     Returns:
         None when there is nothing to look for.
@@ -93,7 +93,8 @@ def _words(bare: str, *, prefix: bool) -> Iterator[Term]:
         kept = word.lstrip("*")
         body = kept.rstrip("*")
         if body:
-            yield Term(body, prefix=prefix or body != kept)
+            # Half of all words begin with one given letter; only who asks for that gets it.
+            yield Term(body, prefix=body != kept or (prefix and len(body) > 1))
 
 
 def _tidy(items: list[Term | str]) -> list[Term | str]:

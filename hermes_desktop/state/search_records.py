@@ -36,7 +36,7 @@ class SearchQuery:
         session_ids: Only in these sessions; None for all.
         limit: At most so many hits.
         page_size: How many hits one call of ``on_hits`` gets at most.
-        prefix: Every bare word may be the beginning of one.
+        prefix: Every bare word of two characters and more may be the beginning of one.
         include_rewound: Also what the user took back.
         one_per_conversation: Only the first hit of each conversation.
     """

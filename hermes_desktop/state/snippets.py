@@ -95,7 +95,7 @@ def _word(term: Term) -> str:
     if not parts:
         return ""
     body = r"[\W_]+".join(map(re.escape, parts))
-    return rf"(?<![^\W_]){body}" + ("" if term.prefix else r"(?![^\W_])")
+    return rf"(?<![^\W_]){body}" + (r"[^\W_]*" if term.prefix else r"(?![^\W_])")
 
 
 def _part(term: Term) -> str:

@@ -103,8 +103,8 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
 
 
 def _groups(conn: sqlite3.Connection, ids: Collection[str]) -> tuple[list[str], list[str], int]:
-    """One root for each conversation, the ids without a session, and the size of all together."""
-    roots: list[str] = []
+    """One id for each conversation, the ids without a session, and the size of all together."""
+    named: list[str] = []
     missing: list[str] = []
     covered: set[str] = set()
     size = 0
@@ -116,37 +116,37 @@ def _groups(conn: sqlite3.Connection, ids: Collection[str]) -> tuple[list[str], 
             missing.append(session_id)
             continue
         covered.update(what.session_ids)
-        roots.append(what.root_id)
+        named.append(session_id)
         size += trash_rows.size_of(conn, what)
-    return roots, missing, size
+    return named, missing, size
 
 
 def _trash_one(
-    db: SessionDB, own: OwnStore, root_id: str, deleted_at: float, reason: str
+    db: SessionDB, own: OwnStore, session_id: str, deleted_at: float, reason: str
 ) -> TrashItem | None:
     """Copy and delete one conversation; again when somebody wrote to it in between."""
     for _ in range(_ATTEMPTS):
-        copied = own.write(lambda out: _copy(db, out, root_id, deleted_at, reason))
+        copied = own.write(lambda out: _copy(db, out, session_id, deleted_at, reason))
         if copied is None:
             return None
         trash_id, seen = copied
-        if db._execute_write(lambda conn: _delete_copied(conn, own, trash_id, root_id, seen)):  # noqa: SLF001, B023 - same package; used at once
+        if db._execute_write(lambda conn: _delete_copied(conn, own, trash_id, session_id, seen)):  # noqa: SLF001, B023 - same package; used at once
             own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))  # noqa: B023
             return own.read(lambda out: trash_table.item(out, trash_id), default=None)  # noqa: B023
         own.write(lambda out: trash_table.drop(out, trash_id))  # noqa: B023
     raise BusyError(
         "The conversation is being written to.",
-        f"Session {root_id} changed each time before it could be deleted.",
+        f"Session {session_id} changed each time before it could be deleted.",
         "Try again when nobody writes to it.",
     )
 
 
 def _copy(
-    db: SessionDB, out: sqlite3.Connection, root_id: str, deleted_at: float, reason: str
+    db: SessionDB, out: sqlite3.Connection, session_id: str, deleted_at: float, reason: str
 ) -> tuple[int, tuple[object, ...]] | None:
     def copy(conn: sqlite3.Connection) -> tuple[int, tuple[object, ...]] | None:
         with trash_rows.one_view(conn):
-            what = trash_rows.belongings(conn, root_id)
+            what = trash_rows.belongings(conn, session_id)
             if what is None:
                 return None
             trash_id = _insert_item(conn, out, what, deleted_at, reason)
@@ -157,6 +157,7 @@ def _copy(
                     for place, (kind, text) in enumerate(trash_rows.rows_of(conn, what))
                 ),
             )
+            trash_table.add_links(out, trash_id, what.links, what.session_ids)
             return trash_id, trash_rows.fingerprint(conn, what)
 
     return db.read(copy)
@@ -199,14 +200,14 @@ def _delete_copied(
     conn: sqlite3.Connection,
     own: OwnStore,
     trash_id: int,
-    root_id: str,
+    session_id: str,
     seen: tuple[object, ...],
 ) -> bool:
     """Delete what was copied, unless it changed since or the copy is gone."""
     before = conn.text_factory
     conn.text_factory = trash_rows.stored_text
     try:
-        what = trash_rows.belongings(conn, root_id)
+        what = trash_rows.belongings(conn, session_id)
         same = what is not None and trash_rows.fingerprint(conn, what) == seen
     finally:
         conn.text_factory = before

@@ -82,12 +82,12 @@ class Belongings:
     Attributes:
         root_id: The first segment.
         session_ids: All segments, forks too, with their subagents, the oldest first.
-        children: Id and parent of other sessions whose parent is among them.
+        links: Child and parent, where one of the two is among them and the other is not.
     """
 
     root_id: str
     session_ids: tuple[str, ...]
-    children: tuple[tuple[str, str], ...]
+    links: tuple[tuple[str, str], ...]
 
 
 def belongings(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
@@ -98,16 +98,17 @@ def belongings(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
     ids = (*scope.session_ids, *scope.subagent_ids)
     root = [ids[0], *lineage.compression_ancestors(conn, ids[0])][-1]
     inside = set(ids)
-    children = tuple(pair for pair in _children(conn, ids) if pair[0] not in inside)
-    return Belongings(root, ids, children)
+    links = tuple(pair for pair in _links(conn, ids) if not inside.issuperset(pair))
+    return Belongings(root, ids, links)
 
 
-def _children(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _links(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[tuple[str, str]]:
     for chunk in _chunks(ids):
+        marks = ", ".join("?" * len(chunk))
         for row in conn.execute(
-            "SELECT id, parent_session_id FROM sessions "
-            f"WHERE parent_session_id IN ({', '.join('?' * len(chunk))}) ORDER BY id",
-            chunk,
+            "SELECT id, parent_session_id FROM sessions WHERE parent_session_id IS NOT NULL "
+            f"AND (id IN ({marks}) OR parent_session_id IN ({marks})) ORDER BY id",
+            (*chunk, *chunk),
         ).fetchall():
             yield row[0], row[1]
 
@@ -156,14 +157,14 @@ def rows_of(conn: sqlite3.Connection, what: Belongings) -> Iterator[tuple[str, s
         if not _columns(conn, table):
             continue
         order = " ORDER BY +id" if table == "messages" else ""
+        # Sessions that began at the same moment are listed in the order of their numbers.
+        number = "rowid, " if table == "sessions" else ""
         for session_id in what.session_ids:
             cursor = conn.execute(
-                f"SELECT * FROM main.{table} WHERE {key} = ?{order}", (session_id,)
+                f"SELECT {number}* FROM main.{table} WHERE {key} = ?{order}", (session_id,)
             )
             while rows := cursor.fetchmany(_CHUNK):
                 yield from ((table, encode_row(dict(row))) for row in rows)
-    for child, parent in what.children:
-        yield "children", encode_row({"id": child, "parent_session_id": parent})
 
 
 # ------------------------------------------------------------------------------------ putting back
@@ -176,12 +177,12 @@ class Kept:
     sessions: list[Row] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
     usage: list[Row] = field(default_factory=list)
-    children: list[Row] = field(default_factory=list)
+    links: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, rows: Collection[tuple[str, str]]) -> "Kept":
+    def of(cls, rows: Collection[tuple[str, str]], links: Collection[tuple[str, str]]) -> "Kept":
         """Sort rows of :func:`rows_of` by kind."""
-        kept = cls()
+        kept = cls(links=tuple(links))
         lists = {"session_model_usage": kept.usage}
         for kind, text in rows:
             lists.get(kind, getattr(kept, kind, [])).append(decode_row(text))
@@ -207,11 +208,7 @@ def put_back(conn: sqlite3.Connection, kept: Kept, new_ids: Mapping[str, str]) -
     for row in kept.usage:
         session_id = new_ids[row["session_id"]]
         _insert(conn, "session_model_usage", {**row, "session_id": session_id}, "OR IGNORE")
-    for row in kept.children:
-        conn.execute(
-            "UPDATE sessions SET parent_session_id = ? WHERE id = ? AND parent_session_id IS NULL",
-            (new_ids[row["parent_session_id"]], row["id"]),
-        )
+    _tie(conn, kept.links, new_ids)
     return retitled
 
 
@@ -224,17 +221,25 @@ def _put_sessions(
         if isinstance(title, str) and _is_taken(conn, "title", title):
             title = retitled[session_id] = titles.next_title(conn, title)
         config = _remarked(row.get("model_config"), new_ids)
-        changed = {"id": session_id, "title": title, "model_config": config}
-        _insert(conn, "sessions", {**row, **changed, "parent_session_id": None})
-    for row in rows:
-        above = row.get("parent_session_id")
-        parent = new_ids.get(above, above) if isinstance(above, str) else None
-        if parent is not None and _is_taken(conn, "id", parent):
-            conn.execute(
-                "UPDATE sessions SET parent_session_id = ? WHERE id = ?",
-                (parent, new_ids[row["id"]]),
-            )
+        values = {**row, "id": session_id, "title": title, "model_config": config}
+        if _is_taken(conn, "rowid", values["rowid"]):
+            del values["rowid"]
+        _insert(conn, "sessions", {**values, "parent_session_id": None})
+    inner = [(row["id"], row.get("parent_session_id")) for row in rows]
+    _tie(conn, [(child, parent) for child, parent in inner if parent is not None], new_ids)
     return retitled
+
+
+def _tie(
+    conn: sqlite3.Connection, links: Collection[tuple[str, str]], new_ids: Mapping[str, str]
+) -> None:
+    """Give children their parent back, if it is there and they have found no other."""
+    for child, parent in links:
+        conn.execute(
+            "UPDATE sessions SET parent_session_id = ?1 WHERE id = ?2 "
+            "AND parent_session_id IS NULL AND EXISTS (SELECT 1 FROM sessions WHERE id = ?1)",
+            (new_ids.get(parent, parent), new_ids.get(child, child)),
+        )
 
 
 def _put_messages(
@@ -282,13 +287,13 @@ def existing(conn: sqlite3.Connection, ids: Collection[str]) -> dict[str, int]:
     return found
 
 
-def _is_taken(conn: sqlite3.Connection, column: str, value: str) -> bool:
+def _is_taken(conn: sqlite3.Connection, column: str, value: str | int) -> bool:
     row = conn.execute(f"SELECT 1 FROM sessions WHERE {column} = ?", (value,)).fetchone()
     return row is not None
 
 
 def _insert(conn: sqlite3.Connection, table: str, row: Row, conflict: str = "") -> None:
-    present = _columns(conn, table)
+    present = ("rowid", *_columns(conn, table))
     names = [name for name in row if name in present]
     marks = ["CAST(? AS TEXT)" if isinstance(row[name], _BadText) else "?" for name in names]
     if names:

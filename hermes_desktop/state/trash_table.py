@@ -1,6 +1,7 @@
 """The tables of the trash in desktop.db."""
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +71,30 @@ def kept(out: sqlite3.Connection, trash_id: int) -> Kept:
     rows = out.execute(
         "SELECT kind, content FROM trash_rows WHERE trash_id = ? ORDER BY place", (trash_id,)
     ).fetchall()
-    return Kept.of([(row[0], row[1]) for row in rows])
+    links = out.execute(
+        "SELECT child, parent FROM trash_links WHERE trash_id = ? ORDER BY child", (trash_id,)
+    ).fetchall()
+    return Kept.of([(row[0], row[1]) for row in rows], [(row[0], row[1]) for row in links])
+
+
+def add_links(
+    out: sqlite3.Connection,
+    trash_id: int,
+    links: Iterable[tuple[str, str]],
+    session_ids: Iterable[str],
+) -> None:
+    """Remember who was whose child, also with what went into the trash before.
+
+    An item that is restored first finds the other missing; the one that is restored last ties
+    them together, whichever it is.
+    """
+    add = "INSERT OR IGNORE INTO trash_links (trash_id, child, parent) VALUES (?, ?, ?)"
+    out.executemany(add, [(trash_id, child, parent) for child, parent in links])
+    out.executemany(
+        "INSERT OR IGNORE INTO trash_links (trash_id, child, parent) "
+        "SELECT ?1, child, parent FROM trash_links WHERE child = ?2 OR parent = ?2",
+        [(trash_id, session_id) for session_id in session_ids],
+    )
 
 
 def column(out: sqlite3.Connection, trash_id: int, name: str) -> Any:

@@ -76,6 +76,8 @@ def test_what_must_not_be_found_is_not_shown() -> None:
 
 
 def test_bare_words_as_beginnings() -> None:
+    assert terms(parse("f", prefix=True)) == [Term("f")]
+    assert terms(parse("f*", prefix=True)) == [Term("f", prefix=True)]
     assert terms(parse('foo "bar baz"', prefix=True)) == [Term("foo", prefix=True), Term("bar baz")]
 
 

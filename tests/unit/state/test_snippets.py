@@ -20,6 +20,8 @@ def test_only_whole_words_unless_asked_otherwise() -> None:
     word = Marker([Term("ker")], words=True)
     assert word.first("the kernel") is None
     assert Marker([Term("ker", prefix=True)], words=True).first("the kernel") == 4
+    prefix = Marker([Term("ker", prefix=True)], words=True)
+    assert snippet_of(prefix, ["the kernel"]).marked() == "the >>>kernel<<<"
     assert Marker([Term("ern")], words=False).first("the kernel") == 5
 
 

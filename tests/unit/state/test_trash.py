@@ -38,12 +38,10 @@ def everything(db: SessionDB) -> dict[str, list[tuple[object, ...]]]:
     tables = ("sessions", "messages", "session_model_usage", "messages_fts", "messages_fts_trigram")
     return {
         table: sorted(
-            (tuple(row) for row in db._conn.execute(f"SELECT rowid, * FROM {table}").fetchall()),
-            key=repr,
+            (tuple(row) for row in db._conn.execute(f"SELECT {what} FROM {table}")), key=repr
         )
-        if "fts" in table
-        else sorted((tuple(r) for r in db._conn.execute(f"SELECT * FROM {table}")), key=repr)
         for table in tables
+        for what in ("*" if table == "session_model_usage" else "rowid, *",)
     }
 
 
@@ -87,7 +85,7 @@ def test_whole_conversation_goes_and_comes_back(
     (item,) = trash_sessions(family, own, [named], deleted_at=5.0, reason="person").items
     assert (item.root_id, item.session_count, item.message_count) == ("root", 4, 4)
     assert (item.title, item.source, item.reason, item.deleted_at) == ("Trip", "cli", "person", 5.0)
-    assert {row[0] for row in everything(family)["sessions"]} == {"branch", "other"}
+    assert {row[1] for row in everything(family)["sessions"]} == {"branch", "other"}
     branch = family.get_session("branch")
     assert branch is not None
     assert branch["parent_session_id"] is None
@@ -179,6 +177,18 @@ def test_vanished_parent_is_left_out(family: SessionDB, own: OwnStore) -> None:
     row = family.get_session("branch")
     assert row is not None
     assert row["parent_session_id"] is None
+
+
+@pytest.mark.parametrize("deleted", [("root", "branch"), ("branch", "root")])
+@pytest.mark.parametrize("back", [(0, 1), (1, 0)])
+def test_parent_and_child_find_each_other_in_any_order(
+    family: SessionDB, own: OwnStore, deleted: tuple[str, ...], back: tuple[int, ...]
+) -> None:
+    before = everything(family)
+    numbers = [trash(family, own, name)[0] for name in deleted]
+    for place in back:
+        restore_from_trash(family, own, [numbers[place]])
+    assert everything(family) == before
 
 
 def test_unknown_columns_and_odd_values_survive(family: SessionDB, own: OwnStore) -> None:
@@ -376,9 +386,9 @@ SESSIONS = st.lists(
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
 )
-@given(made=SESSIONS, chosen=st.lists(st.integers(0, 7), min_size=1, max_size=4))
+@given(made=SESSIONS, chosen=st.lists(st.integers(0, 7), min_size=1, max_size=4), data=st.data())
 def test_restoring_what_was_deleted_changes_nothing(
-    tmp_path_factory: pytest.TempPathFactory, made: list, chosen: list[int]
+    tmp_path_factory: pytest.TempPathFactory, made: list, chosen: list[int], data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("home")
     with (
@@ -391,7 +401,7 @@ def test_restoring_what_was_deleted_changes_nothing(
         numbers = trash(db, own, *ids)
         assert all(db.get_session(name) is None for name in ids)
         assert db._conn.execute("PRAGMA foreign_key_check").fetchall() == []
-        restore_from_trash(db, own, list(reversed(numbers)))
+        restore_from_trash(db, own, data.draw(st.permutations(numbers)))
         assert everything(db) == before
 
 
