@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hermes_desktop.agent.agent import INTERRUPTED
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
@@ -15,6 +16,8 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import SessionSummary
 
 RECENTLY_ACTIVE_S = 300.0
+_FAILED_TURN_ROWS = 4
+"""A failed turn leaves a prompt and at most a piece of a reply; one more shows what else came."""
 LOCAL_SOURCES = frozenset(
     {"desktop", "cli", "tui", "webui", "acp", "api_server", "local", "import"}
 )
@@ -56,17 +59,20 @@ class DesktopChat:
         adapter: The desktop's own platform adapter inside the gateway.
         db: For looking at a session before writing into it.
         readers: The ``state-read`` worker.
+        writers: The ``state-write`` worker.
         choose_model: Reads the configuration and names the model; blocking; raises ProviderError
             or ConfigError when there is none.
         bus: Tells when our own turns end.
         clock: For "was active a moment ago".
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a chat touches
         self,
         adapter: DesktopAdapter,
         db: SessionDB,
+        *,
         readers: WorkerThreads,
+        writers: WorkerThreads,
         choose_model: Callable[[], ModelChoice],
         bus: EventBus,
         clock: Clock,
@@ -74,6 +80,7 @@ class DesktopChat:
         self._adapter = adapter
         self._db = db
         self._readers = readers
+        self._writers = writers
         self._choose_model = choose_model
         self._clock = clock
         self._confirmed: set[str] = set()
@@ -110,7 +117,12 @@ class DesktopChat:
         self._confirmed.add(session.root_id)
 
     async def send(
-        self, text: str, *, session_id: str | None = None, source: str = "desktop"
+        self,
+        text: str,
+        *,
+        session_id: str | None = None,
+        source: str = "desktop",
+        again: bool = False,
     ) -> Submitted:
         """Hand a message to the gateway; the reply comes as events.
 
@@ -118,6 +130,8 @@ class DesktopChat:
             text: What was typed, not blank.
             session_id: The session to continue, None for a new one.
             source: Tag of a row that begins here: ``desktop`` or ``cli``.
+            again: Its turn failed a moment ago. The stored prompt, and the piece of a reply that
+                may follow it, are taken back first, so that the session holds the message once.
 
         Returns:
             The ids under which events and rows will come.
@@ -131,6 +145,8 @@ class DesktopChat:
             raise StateReadOnlyError(
                 "This history may only be looked at.", condition.reason, condition.hint
             )
+        if again and session_id is not None:
+            await self._writers.run(self._take_back, session_id, text)
         return await self._adapter.submit(
             text=text, session_id=session_id, turn_id=new_turn_id(), source_tag=source
         )
@@ -149,6 +165,15 @@ class DesktopChat:
             return ""
         place = session.source.replace("_", " ").title()
         return f"What you write here is stored in this session; it is not sent to {place}."
+
+    def _take_back(self, session_id: str, text: str) -> None:
+        newest = self._db.read_messages(session_id, limit=_FAILED_TURN_ROWS)
+        prompts = [message for message in newest if message.role == "user"]
+        if not prompts or prompts[-1].content.strip() != text.strip():
+            return
+        after = newest[newest.index(prompts[-1]) + 1 :]
+        if all(row.role == "assistant" and row.finish_reason == INTERRUPTED for row in after):
+            self._db.rewind_to_message(session_id, prompts[-1].id)
 
     def _note_own_turn(self, turn: TurnFinished) -> None:
         self._own_activity[turn.session_id] = self._clock.time()

@@ -223,16 +223,18 @@ class ChatPage(QWidget):
             self._tell()
 
     # ------------------------------------------------------------------------------ sending
-    def _send(self, text: str) -> None:
+    def _send(self, text: str, *, again: bool = False) -> None:
         self.composer.set_locked(True)
-        self._slots.start(self._submit(text, self._shown), doing=self.tr("Sending the message"))
+        self._slots.start(
+            self._submit(text, self._shown, again=again), doing=self.tr("Sending the message")
+        )
 
-    async def _submit(self, text: str, shown: ShownSession) -> None:
+    async def _submit(self, text: str, shown: ShownSession, *, again: bool = False) -> None:
         """Hand a message over; it leaves the field only once somebody has taken it."""
         try:
             if not await may_continue(self._services.chat, self._slots, shown.summary, self):
                 return
-            submitted = await self._services.chat.send(text, session_id=shown.id)
+            submitted = await self._services.chat.send(text, session_id=shown.id, again=again)
         finally:
             self.composer.set_locked(False)
         begun = shown.id is None
@@ -263,7 +265,7 @@ class ChatPage(QWidget):
         self._ledger.forget(turn_id)
         if self.composer.text.strip() == prompt.strip():
             self.composer.clear()
-        self._send(prompt)
+        self._send(prompt, again=True)
 
     # ------------------------------------------------------------------------------- events
     def _turn_queued(self, event: TurnQueued) -> None:

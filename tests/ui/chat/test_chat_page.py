@@ -273,6 +273,9 @@ async def test_an_endpoint_that_refuses_says_why_and_can_be_asked_again(stage) -
         await stage.until(lambda: stage.texts()[-1] == "At eight.")
         kinds = [type(item.widget) for item in stage.page.view.area.column.items]
         assert FailureBlock not in kinds
+        told = [each["content"] for each in stage.server.requests[-1].messages]
+        assert told.count("And back?") == 1, "what failed is not in the session twice"
+        await stage.until(lambda: stage.texts().count("And back?") == 1)
 
 
 async def test_a_failure_is_still_there_after_looking_elsewhere(stage) -> None:
