@@ -106,7 +106,8 @@ def recent_questions(
 
 def _preview(stored: Any) -> str:
     text = plain_text(decode_content(stored))
-    return " ".join(text[: PREVIEW_CHARS * 2].split())[:PREVIEW_CHARS]
+    line = " ".join(text[: PREVIEW_CHARS * 20].split())
+    return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 3] + "..."
 
 
 def set_sent_text(conn: sqlite3.Connection, session_id: str, content: Any, sent: str) -> int:

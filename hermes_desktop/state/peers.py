@@ -47,7 +47,9 @@ def newest_by_key(
     if active_only:
         conditions.append("s.ended_at IS NULL")
     rows = conn.execute(
-        f"SELECT s.* FROM sessions AS s WHERE {' AND '.join(conditions)} AND NOT EXISTS ("
+        "SELECT s.*, coalesce((SELECT max(m.timestamp) FROM messages AS m "
+        "WHERE m.session_id = s.id), s.started_at) AS last_active "
+        f"FROM sessions AS s WHERE {' AND '.join(conditions)} AND NOT EXISTS ("
         "SELECT 1 FROM sessions AS n WHERE n.session_key = s.session_key "
         "AND (n.started_at, n.id) > (s.started_at, s.id)) "
         "ORDER BY s.started_at DESC, s.id DESC",

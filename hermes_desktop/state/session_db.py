@@ -130,12 +130,10 @@ class SessionDB(
     def set_auto_title_if_empty(self, session_id: str, title: str) -> bool:
         """Give a title that nobody chose to a session that has none. False: nothing was done.
 
-        A title that another session has, or that is too long, is not given either.
+        Raises:
+            TitleError: Too long, or another session has it.
         """
-        try:
-            clean = titles.sanitize_title(title)
-        except titles.TitleError:
-            return False
+        clean = titles.sanitize_title(title)
         wanted = clean_text(session_id)
         return clean is not None and self._execute_write(
             lambda conn: titles.set_if_empty(conn, wanted, clean)

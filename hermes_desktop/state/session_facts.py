@@ -64,12 +64,15 @@ def fill_roots(conn: sqlite3.Connection, cwd_to_root: Mapping[str, str]) -> None
 
 
 def distinct_cwds(conn: sqlite3.Connection, *, include_archived: bool) -> list[SessionRow]:
-    """Folders that sessions work in, the latest used first: how many, and when last."""
+    """Folders that sessions work in, the latest used first: how many, and when last.
+
+    "When" is the end of a session, of an open one its start.
+    """
     shown = "" if include_archived else "AND coalesce(s.archived, 0) = 0"
     rows = conn.execute(
-        "SELECT s.cwd AS cwd, count(*) AS sessions, max(coalesce("
-        "(SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = s.id), s.started_at)"
-        f") AS last_active FROM sessions AS s WHERE s.cwd IS NOT NULL AND s.cwd <> '' {shown} "
+        "SELECT s.cwd AS cwd, count(*) AS sessions, "
+        "max(coalesce(s.ended_at, s.started_at)) AS last_active "
+        f"FROM sessions AS s WHERE s.cwd IS NOT NULL AND s.cwd <> '' {shown} "
         "GROUP BY s.cwd ORDER BY last_active DESC, s.cwd"
     ).fetchall()
     return [dict(row) for row in rows]

@@ -76,13 +76,13 @@ def set_title(
 
 
 def set_if_empty(conn: sqlite3.Connection, session_id: str, title: str) -> bool:
-    """Give a (sanitised) title to a session without one, if nobody else has it."""
-    done = conn.execute(
-        "UPDATE sessions SET title = ? WHERE id = ? AND title IS NULL "
-        "AND NOT EXISTS (SELECT 1 FROM sessions AS other WHERE other.title = ?)",
-        (title, session_id, title),
-    )
-    return done.rowcount > 0
+    """Give a (sanitised) title to a session without one. False: it has one, or no row.
+
+    Raises:
+        TitleError: Another session has exactly this title.
+    """
+    row = conn.execute("SELECT title FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    return row is not None and row[0] is None and set_title(conn, session_id, title)
 
 
 def _numbered(conn: sqlite3.Connection, base: str) -> list[tuple[str, str]]:

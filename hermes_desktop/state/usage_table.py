@@ -86,10 +86,9 @@ def add_auxiliary(
     session_id = clean_text(session_id)
     if not booking.shares or not _has_row(conn, session_id, booking):
         return False
-    row = conn.execute("SELECT model FROM sessions WHERE id = ?", (session_id,)).fetchone()
-    model = bindable(usage.model) or row["model"] or "unknown"
     route = (bindable(getattr(usage, name)) or "" for name in _ROUTE)
-    _add_share(conn, (session_id, model, *route, clean_text(task)), usage, booking.now)
+    key = (session_id, bindable(usage.model) or "unknown", *route, clean_text(task))
+    _add_share(conn, key, usage, booking.now)
     return True
 
 

@@ -107,7 +107,7 @@ def test_the_last_questions(db: SessionDB) -> None:
     found = db.list_recent_user_messages("a")
     assert [row["id"] for row in found] == [ids[2], ids[0]]
     assert found[0]["preview"] == "shown"
-    assert found[1]["preview"] == "first line " + "x" * 69
+    assert found[1]["preview"] == "first line " + "x" * 66 + "..."
     assert len(db.list_recent_user_messages("a", include_inactive=True)) == 3
     assert len(db.list_recent_user_messages("a", limit=1)) == 1
 
@@ -156,7 +156,7 @@ def test_folders(path: Path) -> None:
             clock.advance(1)
             db.create_session(name, "cli", cwd=cwd)
         clock.advance(1)
-        db.append_message("b", "user", "x")
+        db.end_session("b", "tui_close")
         db.set_session_archived("c", True)
         assert [(row["cwd"], row["sessions"]) for row in db.distinct_session_cwds()] == [
             ("/y", 1),

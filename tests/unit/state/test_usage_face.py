@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.state import SessionDB
+from hermes_desktop.state import SessionDB, TitleError
 
 
 def shares(db: SessionDB) -> list[dict[str, Any]]:
@@ -24,7 +24,7 @@ def test_side_tasks_stand_beside_the_totals(db: SessionDB) -> None:
          row["input_tokens"], row["estimated_cost_usd"])
         for row in shares(db)
     ]  # fmt: skip
-    assert found == [("title", "small", "p", 1, 0, 0.0), ("vision", "m", "", 2, 6, 1.0)]
+    assert found == [("title", "small", "p", 1, 0, 0.0), ("vision", "unknown", "", 2, 6, 1.0)]
     row = db.get_session("a") or {}
     assert (row["input_tokens"], row["api_call_count"], row["billing_provider"]) == (0, 0, None)
 
@@ -94,8 +94,10 @@ def test_a_title_nobody_chose(db: SessionDB) -> None:
     assert db.set_auto_title_if_empty("a", "  First words ")
     assert db.get_session_title("a") == "First words"
     assert not db.set_auto_title_if_empty("a", "Later")
-    assert not db.set_auto_title_if_empty("b", "First words")
+    with pytest.raises(TitleError, match="in use"):
+        db.set_auto_title_if_empty("b", "First words")
     assert not db.set_auto_title_if_empty("b", "")
-    assert not db.set_auto_title_if_empty("b", "x" * 101)
+    with pytest.raises(TitleError, match="too long"):
+        db.set_auto_title_if_empty("b", "x" * 101)
     assert not db.set_auto_title_if_empty("nobody", "T")
     assert db.set_auto_title_if_empty("b", "Second")
