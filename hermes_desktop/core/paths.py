@@ -58,6 +58,16 @@ class HermesPaths:
         return self.home / "desktop"
 
     @property
+    def own_store(self) -> Path:
+        """Our own database; the trash stands in it."""
+        return self.desktop_dir / "desktop.db"
+
+    @property
+    def snapshots_dir(self) -> Path:
+        """Copies of the shared database that we made."""
+        return self.desktop_dir / "snapshots"
+
+    @property
     def window_ini(self) -> Path:
         """Size, splitters and page of the window."""
         return self.desktop_dir / "window.ini"

@@ -1,0 +1,332 @@
+"""What a person does to sessions: rename, archive, delete, undo. Blocking; any thread may call it.
+
+The window and the command line use the same functions, so both refuse the same things. Nothing
+here imports asyncio or Qt.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.errors import NotFoundError, RefusedError
+from hermes_desktop.state import SessionDB, trash_rows
+from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.state.trash import (
+    TrashReceipt,
+    empty_trash,
+    expire_trash,
+    list_trash,
+    trash_sessions,
+)
+from hermes_desktop.state.trash_restore import Restored, restore_from_trash, settle_trash
+from hermes_desktop.state.trash_table import TrashItem
+
+RunningTurn = Callable[[str], str | None]
+"""Says which turn runs in a session, in words that end a sentence; None when there is none."""
+
+DELETED = "deleted"
+"""The reason that the list of the trash shows."""
+
+
+class RunningTurnError(RefusedError):
+    """A turn runs in the session.
+
+    Attributes:
+        session_id: The session it runs in.
+        turn: What :data:`RunningTurn` said.
+    """
+
+    def __init__(self, session_id: str, turn: str, verb: str) -> None:
+        super().__init__(
+            f"The session cannot be {verb} now: a turn is running in it.",
+            f"In session {session_id}: {turn}.",
+            "Stop that turn or wait for its end, then try again.",
+        )
+        self.session_id = session_id
+        self.turn = turn
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedConversation:
+    """One conversation that a delete takes.
+
+    Attributes:
+        id: The session the list shows for it.
+        label: What to call it.
+        source: Where it began.
+        segments: All parts of it, the oldest first; more than one after a compression.
+        subagents: Sessions of subagents that go with it.
+        messages: How many message rows, those of subagents included.
+        bytes: About how much they hold.
+    """
+
+    id: str
+    label: str
+    source: str
+    segments: tuple[str, ...]
+    subagents: tuple[str, ...]
+    messages: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePlan:
+    """What a delete would take; made by looking, nothing is changed.
+
+    Attributes:
+        conversations: In the order asked for, each once.
+        missing: Ids that name no session.
+    """
+
+    conversations: tuple[PlannedConversation, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The session that the list shows, for each conversation."""
+        return tuple(each.id for each in self.conversations)
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """All parts of all conversations."""
+        return tuple(part for each in self.conversations for part in each.segments)
+
+    @property
+    def subagents(self) -> tuple[str, ...]:
+        """All sessions of subagents that go along."""
+        return tuple(part for each in self.conversations for part in each.subagents)
+
+    @property
+    def by_source(self) -> Mapping[str, int]:
+        """How many conversations of each source, the largest number first."""
+        return dict(Counter(each.source for each in self.conversations).most_common())
+
+    @property
+    def messages(self) -> int:
+        """How many message rows."""
+        return sum(each.messages for each in self.conversations)
+
+    @property
+    def bytes(self) -> int:
+        """About how much all rows hold."""
+        return sum(each.bytes for each in self.conversations)
+
+
+def no_turn(_: str) -> str | None:
+    """For programs in which no turn can run."""
+    return None
+
+
+class SessionActions:
+    """Changes sessions in one home. Blocking; any thread may call it.
+
+    All methods may raise ``BusyError`` (another program keeps a file locked) and ``StateError``.
+
+    Args:
+        db: The shared file, open for writing. It stays the caller's.
+        own_path: Our own file with the trash; made with the first delete.
+        clock: Where times come from.
+        running_turn: Tells of running turns; called on the caller's thread.
+    """
+
+    def __init__(
+        self,
+        db: SessionDB,
+        own_path: Path,
+        *,
+        clock: Clock | None = None,
+        running_turn: RunningTurn = no_turn,
+    ) -> None:
+        self._db = db
+        self._own = OwnStore(own_path)
+        self._clock = clock or SystemClock()
+        self._running_turn = running_turn
+
+    def close(self) -> None:
+        """Close our own file."""
+        self._own.close()
+
+    # ---------------------------------------------------------------------------------- deleting
+
+    def plan_delete(self, ids: Collection[str]) -> DeletePlan:
+        """Look what goes with these sessions: all segments of each conversation, subagents.
+
+        Raises:
+            RunningTurnError: A turn runs in one of them.
+        """
+        planned: list[PlannedConversation] = []
+        missing: list[str] = []
+        covered: set[str] = set()
+        for session_id in ids:
+            if session_id in covered:
+                continue
+            conversation = self._conversation(session_id)
+            if conversation is None:
+                missing.append(session_id)
+                continue
+            covered.update(conversation.segments, conversation.subagents)
+            planned.append(conversation)
+        plan = DeletePlan(tuple(planned), tuple(missing))
+        self._refuse_running((*plan.segments, *plan.subagents), DELETED)
+        return plan
+
+    def delete(self, plan: DeletePlan, *, force: bool = False) -> TrashReceipt:
+        """Move what was planned to the trash; :meth:`undo` brings it back.
+
+        What was added to a conversation since it was planned goes with it.
+
+        Args:
+            plan: Of :meth:`plan_delete`.
+            force: Keep a copy in the trash however large it is.
+
+        Raises:
+            RunningTurnError: A turn has begun in one of them; nothing was deleted.
+            TrashTooLargeError: The copy would be very large; nothing was deleted.
+            NoRoomError: The disk has no room for the copy; nothing was deleted.
+        """
+        self._refuse_running((*plan.segments, *plan.subagents), DELETED)
+        self.tidy_trash()
+        return trash_sessions(
+            self._db,
+            self._own,
+            [each.segments[0] for each in plan.conversations],
+            deleted_at=self._clock.time(),
+            reason=DELETED,
+            force=force,
+        )
+
+    def undo(self, receipt: TrashReceipt) -> tuple[Restored, ...]:
+        """Take a delete back. What is in the trash no more is left out.
+
+        Raises:
+            NotFoundError: Nothing of it is in the trash any more.
+        """
+        there = {item.trash_id for item in self.trash()}
+        wanted = [item.trash_id for item in receipt.items if item.trash_id in there]
+        if receipt.items and not wanted:
+            raise NotFoundError(
+                "This is no longer in the trash.",
+                "It was restored or deleted for good meanwhile.",
+                "Look at the list of the trash.",
+            )
+        return self.restore(wanted)
+
+    # ------------------------------------------------------------------------------------- trash
+
+    def trash(self) -> tuple[TrashItem, ...]:
+        """What can be restored, the latest first."""
+        return list_trash(self._own)
+
+    def restore(self, trash_ids: Collection[int]) -> tuple[Restored, ...]:
+        """Put conversations back as they were; a taken id or title is replaced by a new one.
+
+        Raises:
+            NotFoundError: The trash has no such item.
+        """
+        return restore_from_trash(self._db, self._own, trash_ids)
+
+    def empty_trash(self, *, older_than: float | None = None) -> int:
+        """Delete for good; with a time (epoch seconds) only what was deleted before. How many."""
+        settle_trash(self._db, self._own)
+        return empty_trash(self._own, older_than=older_than)
+
+    def tidy_trash(self) -> int:
+        """Finish what a crash interrupted and drop what is 30 days old. How many were dropped."""
+        settle_trash(self._db, self._own)
+        return expire_trash(self._own, now=self._clock.time())
+
+    # ------------------------------------------------------------------------- renaming, archiving
+
+    def rename(self, session_id: str, title: str | None) -> str | None:
+        """Give the conversation of a session another title; a blank one takes it away.
+
+        Returns:
+            The title as it was stored, None when it was removed.
+
+        Raises:
+            NotFoundError: The session is gone.
+            TitleError: Too long, or another session has it.
+        """
+        shown = self._summary(session_id).id
+        if not self._db.set_session_title(shown, title):
+            raise _gone(session_id)
+        return self._db.get_session_title(shown)
+
+    def archive(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Hide conversations from the lists, all segments of each.
+
+        Returns:
+            Those of the ids that were not hidden before.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+            RunningTurnError: A turn runs in one of them; nothing was changed.
+        """
+        fresh = tuple(each for each in ids if not self._summary(each).archived)
+        for session_id in fresh:
+            members = self._db.lineage_ids_for_delete(session_id).session_ids
+            self._refuse_running(members, "archived")
+        return self._set_archived(fresh, archived=True)
+
+    def unarchive(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Show conversations in the lists again.
+
+        Returns:
+            Those of the ids that were hidden before.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        hidden = tuple(each for each in ids if self._summary(each).archived)
+        return self._set_archived(hidden, archived=False)
+
+    def _set_archived(self, ids: Collection[str], *, archived: bool) -> tuple[str, ...]:
+        return tuple(each for each in ids if self._db.set_session_archived(each, archived))
+
+    # ------------------------------------------------------------------------------------ looking
+
+    def _conversation(self, session_id: str) -> PlannedConversation | None:
+        scope = self._db.lineage_ids_for_delete(session_id)
+        summary = self._db.summary(session_id)
+        if not scope.session_ids or summary is None:
+            return None
+        messages, size = self._extent(session_id)
+        return PlannedConversation(
+            id=summary.id,
+            label=summary.label,
+            source=summary.source,
+            segments=scope.session_ids,
+            subagents=scope.subagent_ids,
+            messages=messages,
+            bytes=size,
+        )
+
+    def _extent(self, session_id: str) -> tuple[int, int]:
+        what = self._db.read(lambda conn: trash_rows.belongings(conn, session_id))
+        if what is None:
+            return 0, 0
+        counts = self._db.read(lambda conn: trash_rows.existing(conn, what.session_ids))
+        return sum(counts.values()), self._db.read(lambda conn: trash_rows.size_of(conn, what))
+
+    def _summary(self, session_id: str) -> SessionSummary:
+        summary = self._db.summary(session_id)
+        if summary is None:
+            raise _gone(session_id)
+        return summary
+
+    def _refuse_running(self, session_ids: Collection[str], verb: str) -> None:
+        for session_id in session_ids:
+            turn = self._running_turn(session_id)
+            if turn is not None:
+                raise RunningTurnError(session_id, turn, verb)
+
+
+def _gone(session_id: str) -> NotFoundError:
+    return NotFoundError(
+        "This session is no longer there.",
+        f"No row has the id {session_id}.",
+        "Another program deleted it; choose another session.",
+    )
