@@ -72,3 +72,29 @@ def hermes(hermes_python: Path, tmp_path: Path) -> RealHermes:
     home = tmp_path / "user" / ".hermes"
     home.mkdir(parents=True, mode=0o700)
     return RealHermes(hermes_python, home)
+
+
+OLD_RELEASES = ("0.13.0", "0.16.0", "0.18.2")
+
+
+@pytest.fixture(params=OLD_RELEASES)
+def old_hermes(request: pytest.FixtureRequest, tmp_path: Path) -> RealHermes:
+    """An older release on an empty home, from the kept environments.
+
+    ``tests/interop/scripts/make_environments.py`` makes them. A missing one fails where
+    HERMES_AGENT_VERSIONS promises it (in CI), else the test is skipped.
+    """
+    version = str(request.param)
+    cache = Path(os.environ.get("HERMES_TEST_CACHE") or _ROOT / ".ci" / "out" / "cache")
+    place = cache / f"hermes-agent-{version}"
+    if not (place / "complete").exists():
+        promised = os.environ.get("HERMES_AGENT_VERSIONS", "").split()
+        if os.environ.get("CI") == "true" and version in promised:
+            pytest.fail(f"hermes-agent {version} is promised and not in {cache}")
+        pytest.skip(
+            "older releases of hermes-agent are not installed: run "
+            f"`python tests/interop/scripts/make_environments.py {cache}`"
+        )
+    home = tmp_path / "user" / ".hermes"
+    home.mkdir(parents=True, mode=0o700)
+    return RealHermes(place / "bin" / "python", home)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-VERSIONS = ("0.13.0", "0.16.0", "0.18.2", "0.19.0")
+VERSIONS = ("0.13.0", "0.16.0", "0.18.2")
 _COMPLETE = "complete"
 
 
