@@ -6,6 +6,7 @@ step may be the last one before a crash: what was begun is finished or taken bac
 the copy once more inside its transaction, so that two of our processes cannot cross each other.
 """
 
+import functools
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection
@@ -129,8 +130,8 @@ def _trash_one(
         copied = own.write(lambda out: _copy(db, out, session_id, deleted_at, reason))
         if copied is None:
             return None
-        trash_id, seen = copied
-        if db._execute_write(lambda conn: _delete_copied(conn, own, trash_id, session_id, seen)):  # noqa: SLF001, B023 - same package; used at once
+        trash_id = copied.trash_id
+        if db._execute_write(functools.partial(_delete_copied, own, copied)):  # noqa: SLF001 - same package
             own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))  # noqa: B023
             return own.read(lambda out: trash_table.item(out, trash_id), default=None)  # noqa: B023
         own.write(lambda out: trash_table.drop(out, trash_id))  # noqa: B023
@@ -141,10 +142,19 @@ def _trash_one(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Copied:
+    """What a copy holds and what the originals looked like when it was made."""
+
+    trash_id: int
+    what: Belongings
+    seen: tuple[object, ...]
+
+
 def _copy(
     db: SessionDB, out: sqlite3.Connection, session_id: str, deleted_at: float, reason: str
-) -> tuple[int, tuple[object, ...]] | None:
-    def copy(conn: sqlite3.Connection) -> tuple[int, tuple[object, ...]] | None:
+) -> _Copied | None:
+    def copy(conn: sqlite3.Connection) -> _Copied | None:
         with trash_rows.one_view(conn):
             what = trash_rows.belongings(conn, session_id)
             if what is None:
@@ -158,7 +168,7 @@ def _copy(
                 ),
             )
             trash_table.add_links(out, trash_id, what.links, what.session_ids)
-            return trash_id, trash_rows.fingerprint(conn, what)
+            return _Copied(trash_id, what, trash_rows.fingerprint(conn, what))
 
     return db.read(copy)
 
@@ -196,24 +206,17 @@ def _insert_item(
     return int(done.lastrowid or 0)
 
 
-def _delete_copied(
-    conn: sqlite3.Connection,
-    own: OwnStore,
-    trash_id: int,
-    session_id: str,
-    seen: tuple[object, ...],
-) -> bool:
+def _delete_copied(own: OwnStore, copied: _Copied, conn: sqlite3.Connection) -> bool:
     """Delete what was copied, unless it changed since or the copy is gone."""
     before = conn.text_factory
     conn.text_factory = trash_rows.stored_text
     try:
-        what = trash_rows.belongings(conn, session_id)
-        same = what is not None and trash_rows.fingerprint(conn, what) == seen
+        same = trash_rows.fingerprint(conn, copied.what) == copied.seen
     finally:
         conn.text_factory = before
-    if what is None or not same or trash_table.state(own, trash_id) != trash_table.COPIED:
+    if not same or trash_table.state(own, copied.trash_id) != trash_table.COPIED:
         return False
-    deletion.remove(conn, what.session_ids, cascade=False)
+    deletion.remove(conn, copied.what.session_ids, cascade=False)
     return True
 
 

@@ -114,10 +114,13 @@ def _links(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def fingerprint(conn: sqlite3.Connection, what: Belongings) -> tuple[object, ...]:
-    """What a copy is compared by before the originals go: any change makes another one."""
+    """What a copy is compared by before the originals go: any change makes another one.
+
+    Quick enough for a write transaction: only rows of these sessions and their children are read.
+    """
     flags = [n for n in ("active", "compacted") if n in _columns(conn, "messages")]
     sums = "".join(f", sum({name})" for name in flags)
-    seen: list[object] = [what]
+    seen: list[object] = [what.session_ids, *_links(conn, what.session_ids)]
     for chunk in _chunks(what.session_ids):
         marks = ", ".join("?" * len(chunk))
         rows = conn.execute(
@@ -205,9 +208,10 @@ def put_back(conn: sqlite3.Connection, kept: Kept, new_ids: Mapping[str, str]) -
     """
     retitled = _put_sessions(conn, kept.sessions, new_ids)
     _put_messages(conn, kept.messages, new_ids)
+    present = _insertable(conn, "session_model_usage")
     for row in kept.usage:
-        session_id = new_ids[row["session_id"]]
-        _insert(conn, "session_model_usage", {**row, "session_id": session_id}, "OR IGNORE")
+        values = {**row, "session_id": new_ids[row["session_id"]]}
+        _insert(conn, "session_model_usage", present, values, "OR IGNORE")
     _tie(conn, kept.links, new_ids)
     return retitled
 
@@ -216,6 +220,7 @@ def _put_sessions(
     conn: sqlite3.Connection, rows: Sequence[Row], new_ids: Mapping[str, str]
 ) -> dict[str, str]:
     retitled: dict[str, str] = {}
+    present = _insertable(conn, "sessions")
     for row in rows:
         session_id, title = new_ids[row["id"]], row.get("title")
         if isinstance(title, str) and _is_taken(conn, "title", title):
@@ -224,7 +229,7 @@ def _put_sessions(
         values = {**row, "id": session_id, "title": title, "model_config": config}
         if _is_taken(conn, "rowid", values["rowid"]):
             del values["rowid"]
-        _insert(conn, "sessions", {**values, "parent_session_id": None})
+        _insert(conn, "sessions", present, {**values, "parent_session_id": None})
     inner = [(row["id"], row.get("parent_session_id")) for row in rows]
     _tie(conn, [(child, parent) for child, parent in inner if parent is not None], new_ids)
     return retitled
@@ -253,11 +258,12 @@ def _put_messages(
         ).fetchone()
         for chunk in _chunks(ids)
     )
+    present = _insertable(conn, "messages")
     for row in ordered:
         values = {**row, "session_id": new_ids[row["session_id"]]}
         if taken:
             del values["id"]
-        _insert(conn, "messages", values)
+        _insert(conn, "messages", present, values)
 
 
 def _remarked(config: Any, new_ids: Mapping[str, str]) -> Any:
@@ -292,8 +298,9 @@ def _is_taken(conn: sqlite3.Connection, column: str, value: str | int) -> bool:
     return row is not None
 
 
-def _insert(conn: sqlite3.Connection, table: str, row: Row, conflict: str = "") -> None:
-    present = ("rowid", *_columns(conn, table))
+def _insert(
+    conn: sqlite3.Connection, table: str, present: Collection[str], row: Row, conflict: str = ""
+) -> None:
     names = [name for name in row if name in present]
     marks = ["CAST(? AS TEXT)" if isinstance(row[name], _BadText) else "?" for name in names]
     if names:
@@ -302,6 +309,10 @@ def _insert(conn: sqlite3.Connection, table: str, row: Row, conflict: str = "") 
             f"VALUES ({', '.join(marks)})",
             [row[name] for name in names],
         )
+
+
+def _insertable(conn: sqlite3.Connection, table: str) -> frozenset[str]:
+    return frozenset(("rowid", *_columns(conn, table)))
 
 
 def _columns(conn: sqlite3.Connection, table: str) -> tuple[str, ...]:
