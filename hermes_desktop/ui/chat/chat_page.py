@@ -191,9 +191,7 @@ class ChatPage(QWidget):
                 title_of(summary), facts_of(summary), renameable=True, italic=italic
             )
             if shown.loaded:
-                if self.view.is_empty:
-                    self.empty.say_silence()
-                self._stack.setCurrentWidget(self.empty if self.view.is_empty else self.view)
+                self._stack.setCurrentWidget(self.empty.silent() if self.view.blank else self.view)
         elif not shown.nothing:
             self.header.set_words(self.tr("New chat"), self._model, renameable=False)
         self.header.setVisible(not shown.nothing)

@@ -50,12 +50,13 @@ class EmptyPage(QWidget):
             label.setText(text)
             label.setVisible(bool(text))
 
-    def say_silence(self) -> None:
-        """Say that the session that is open holds no message."""
+    def silent(self) -> "EmptyPage":
+        """The page, saying that the session that is open holds no message."""
         self.say(
             self.tr("Nothing was said here yet"),
             self.tr("Your first message goes into this session."),
         )
+        return self
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

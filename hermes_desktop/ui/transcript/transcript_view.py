@@ -224,7 +224,7 @@ class TranscriptView(QWidget):
         return False
 
     @property
-    def is_empty(self) -> bool:
+    def blank(self) -> bool:
         """Whether there is nothing to show: no message, and no turn that runs or waits."""
         return not self.window_of_entries.shown and not self.live.items()
 
