@@ -1,6 +1,7 @@
 """The way of a message through the gateway, on a real loop, real threads and a real state.db."""
 
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.state import SessionDB
 from tests.fakes.agents import DeafAgent, RotatingAgent
 from tests.fakes.gateway import RunningGateway, running_gateway, until
+from tests.fakes.state_files import demand_mood
 
 KEY = "agent:main:telegram:dm:c1"
 
@@ -212,9 +214,11 @@ async def test_without_a_model_nothing_is_stored(tmp_path: Path) -> None:
 @pytest.mark.asyncio
 async def test_a_store_that_may_not_be_written_keeps_the_text(tmp_path: Path) -> None:
     db_path = tmp_path / "state.db"
-    other = SessionDB(db_path)
-    other._execute_write(lambda conn: conn.execute("UPDATE schema_version SET version = 99"))
-    other.close()
+    SessionDB(db_path).close()
+    newer = sqlite3.connect(db_path, isolation_level=None)
+    newer.execute("UPDATE schema_version SET version = 99")
+    demand_mood(newer)
+    newer.close()
     async with running_gateway(db_path) as gateway:
         finished = await gateway.say("hello")
         assert (finished.outcome, finished.stored) == ("failed", False)
