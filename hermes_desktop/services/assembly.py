@@ -7,7 +7,7 @@ asyncio, httpx, keyring nor Qt.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_desktop.core.clock import Clock, SystemClock
@@ -15,20 +15,19 @@ from hermes_desktop.core.clock import Clock, SystemClock
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+    from hermes_desktop.core.background_tasks import TaskSet
     from hermes_desktop.core.event_bus import EventBus
     from hermes_desktop.core.log_setup import SecretRedactor
     from hermes_desktop.core.paths import HermesPaths
     from hermes_desktop.services.desktop_chat import DesktopChat
     from hermes_desktop.services.gateway_host import GatewayHost
     from hermes_desktop.services.live_catalog import LiveCatalog
+    from hermes_desktop.services.private_gateway import Workers
     from hermes_desktop.services.session_catalog import SessionCatalog
     from hermes_desktop.services.state_watch import StateWatch
     from hermes_desktop.services.transcript import TranscriptReader
     from hermes_desktop.state import SessionDB
     from hermes_desktop.state.change_watcher import ChangeWatcher
-
-TURN_WORKERS = 10
 
 
 def open_catalog(paths: HermesPaths) -> SessionCatalog:
@@ -60,7 +59,7 @@ class DesktopServices:
     tasks: TaskSet
     db: SessionDB
     watcher: ChangeWatcher
-    workers: tuple[WorkerThreads, ...] = field(default=())
+    workers: Workers
 
     async def start(self, *, watch: bool = True) -> None:
         """Start the gateway and, for a window, the watching of the database."""
@@ -73,11 +72,9 @@ class DesktopServices:
         """Close everything in reverse order; running turns get ``drain_s`` seconds to end."""
         await self.gateway.stop(drain_s=drain_s)
         await self.tasks.cancel_all()
-        readers = self.workers[0]
-        await readers.run(self.watcher.close)
-        await readers.run(self.db.close)
-        for worker in self.workers:
-            worker.close()
+        await self.workers.readers.run(self.watcher.close)
+        await self.workers.readers.run(self.db.close)
+        self.workers.close()
 
 
 def build_services(
@@ -100,48 +97,29 @@ def build_services(
     Raises:
         StateUnavailableError: The database cannot be opened or made.
     """
-    from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+    from hermes_desktop.core.background_tasks import TaskSet
     from hermes_desktop.core.event_bus import EventBus
-    from hermes_desktop.gateway.config import GatewayConfig
-    from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
-    from hermes_desktop.gateway.run import GatewayRunner
-    from hermes_desktop.gateway.session import SessionStore
     from hermes_desktop.services.agent_builder import AgentBuilder
     from hermes_desktop.services.desktop_chat import DesktopChat
     from hermes_desktop.services.gateway_host import GatewayHost
     from hermes_desktop.services.live_catalog import LiveCatalog
+    from hermes_desktop.services.private_gateway import Workers, build_private_gateway
     from hermes_desktop.services.state_watch import StateWatch
     from hermes_desktop.services.transcript import TranscriptReader
-    from hermes_desktop.state import AsyncSessionDB, SessionDB
+    from hermes_desktop.state import SessionDB
     from hermes_desktop.state.change_watcher import ChangeWatcher
 
     clock = clock or SystemClock()
     environ = os.environ if environ is None else environ
     db = SessionDB(paths.state_db, clock=clock)
     bus = EventBus()
-    readers = WorkerThreads("state-read")
-    writers = WorkerThreads("state-write")
-    turns = WorkerThreads("agent-turn", size=TURN_WORKERS)
+    workers = Workers.named()
     builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock)
-    config = GatewayConfig()
-    store = SessionStore(
-        paths.sessions_dir, config, db=db, clock=clock, persist=False, namespace=paths.namespace
+    runner, adapter = build_private_gateway(
+        paths, db, bus, workers=workers, builder=builder, clock=clock
     )
-    session_db = AsyncSessionDB(db, read=readers, write=writers)
-    adapter = DesktopAdapter(session_store=store, session_db=session_db, bus=bus, clock=clock)
-    runner = GatewayRunner(
-        config,
-        session_store=store,
-        session_db=session_db,
-        agent_factory=builder.build,
-        agent_settings=builder.fingerprint,
-        bus=bus,
-        turn_workers=turns,
-        clock=clock,
-        adapters=[adapter],
-    )
-    catalog = LiveCatalog(db, readers, writers)
-    transcript = TranscriptReader(db, readers)
+    catalog = LiveCatalog(db, workers.readers, workers.writers)
+    transcript = TranscriptReader(db, workers.readers)
     watcher = ChangeWatcher(paths.state_db)
     return DesktopServices(
         paths=paths,
@@ -151,16 +129,16 @@ def build_services(
         chat=DesktopChat(
             adapter,
             db,
-            readers=readers,
-            writers=writers,
+            readers=workers.readers,
+            writers=workers.writers,
             choose_model=builder.choose_model,
             bus=bus,
             clock=clock,
         ),
         gateway=GatewayHost(runner, bus),
-        watch=StateWatch(watcher, catalog, transcript, readers, bus),
+        watch=StateWatch(watcher, catalog, transcript, workers.readers, bus),
         tasks=TaskSet(),
         db=db,
         watcher=watcher,
-        workers=(readers, writers, turns),
+        workers=workers,
     )

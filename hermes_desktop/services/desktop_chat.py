@@ -99,7 +99,7 @@ class DesktopChat:
         if session.root_id in self._confirmed or self._adapter.running(session.id):
             return ResumeCheck()
         fresh = await self._readers.run(self._db.summary, session.id)
-        if fresh is None or fresh.ended_at is not None:
+        if fresh is None or fresh.ended_at is not None or fresh.is_empty:
             return ResumeCheck()
         if fresh.last_active <= self._own_activity.get(fresh.id, 0.0):
             return ResumeCheck()
