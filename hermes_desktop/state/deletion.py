@@ -7,14 +7,14 @@ conversations of their own. Usage rows follow their session by themselves (forei
 import contextlib
 import glob
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.ids import is_safe_session_id
 from hermes_desktop.state import lineage
-from hermes_desktop.state.chains import SEGMENT_COLUMNS, Chains, segment
 from hermes_desktop.state.content_codec import clean_text
 
 MOST_SESSIONS = 100
@@ -59,46 +59,56 @@ def conversation_scope(conn: sqlite3.Connection, session_id: str) -> DeletionSco
     Deleting only its tip would bring the segment before it back, deleting only its root would
     make the next one a conversation.
     """
-    own = clean_text(session_id)
-    root = [own, *lineage.compression_ancestors(conn, own)][-1]
-    row = conn.execute(
-        f"SELECT {SEGMENT_COLUMNS} FROM sessions AS s WHERE s.id = ?", (root,)
-    ).fetchone()
-    if row is None:
-        return DeletionScope((), ())
-    chains = Chains.load(conn, below=root)
-    members = sorted(chains.all_below(segment(tuple(row))), key=lambda each: each.started_at)
-    ids = tuple(dict.fromkeys((root, *(each.id for each in members))))
-    return DeletionScope(ids, tuple(subagents(conn, ids)))
+    ids = tuple(lineage.conversation(conn, clean_text(session_id)))
+    return DeletionScope(ids, tuple(subagents(conn, ids) if ids else ()))
 
 
 def subagents(conn: sqlite3.Connection, ids: Collection[str]) -> list[str]:
-    """Sessions started by these as subagents, and theirs in turn; never one of the ids."""
+    """Sessions started by these as subagents, and theirs in turn; never one of the ids.
+
+    Their marks name who started them, so that every row is looked at: not for a write transaction.
+    """
+    return _all_below(_by_starter(conn), ids)
+
+
+def subagents_of_each(conn: sqlite3.Connection, ids: Collection[str]) -> dict[str, list[str]]:
+    """The same for each id by itself; ids that started none are left out."""
+    started = _by_starter(conn)
+    return {each: _all_below(started, [each]) for each in ids if each in started}
+
+
+def _by_starter(conn: sqlite3.Connection) -> dict[str, list[str]]:
+    """Sessions of subagents by their parent and by whom their mark names."""
     mark = lineage.marker("_delegate_from", "s")
     rows = conn.execute(
         f"SELECT s.id, s.parent_session_id, {mark} FROM sessions AS s "
         f"WHERE instr(s.model_config, '_delegate_from') AND {mark} IS NOT NULL ORDER BY s.id"
     ).fetchall()
+    started: dict[str, list[str]] = defaultdict(list)
+    for session_id, parent, starter in rows:
+        for one in {parent, starter} - {None}:
+            started[one].append(session_id)
+    return started
+
+
+def _all_below(started: Mapping[str, Sequence[str]], ids: Collection[str]) -> list[str]:
     found: dict[str, None] = {}
-    front = set(ids)
-    while front:
-        fresh = [
-            row[0]
-            for row in rows
-            if row[0] not in found and row[0] not in ids and ({row[1], row[2]} & front)
-        ]
-        found.update(dict.fromkeys(fresh))
-        front = set(fresh)
+    waiting = list(ids)
+    while waiting:
+        for agent in started.get(waiting.pop(), ()):
+            if agent not in found and agent not in ids:
+                found[agent] = None
+                waiting.append(agent)
     return list(found)
 
 
-def remove(conn: sqlite3.Connection, ids: Sequence[str], *, cascade: bool = True) -> list[str]:
-    """Delete sessions inside a write transaction.
+def remove(conn: sqlite3.Connection, ids: Sequence[str], agents: Iterable[str] = ()) -> list[str]:
+    """Delete sessions inside a write transaction; children that stay are cut loose.
 
     Args:
         conn: Inside the transaction.
         ids: Ids that have rows.
-        cascade: Take subagents along; otherwise they are cut loose like other children.
+        agents: Sessions of their subagents, found before; those without a row are left out.
 
     Returns:
         All ids that are gone, those of subagents last.
@@ -106,7 +116,7 @@ def remove(conn: sqlite3.Connection, ids: Sequence[str], *, cascade: bool = True
     Raises:
         RefusedError: A table we do not know still refers to one of them.
     """
-    gone = [*ids, *(subagents(conn, ids) if cascade and ids else ())]
+    gone = list(dict.fromkeys((*ids, *existing(conn, agents))))
     try:
         for start in range(0, len(gone), _CHUNK):
             chunk = gone[start : start + _CHUNK]

@@ -1,11 +1,11 @@
 """Sessions deleted, hidden and pruned, as methods of the store."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from hermes_desktop.state import archiving, bulk_filters, deletion
+from hermes_desktop.state import archiving, bulk_filters, deletion, lineage
 from hermes_desktop.state.bulk_filters import Candidate, FilterFields, SessionFilter
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.deletion import DeletionScope
@@ -93,6 +93,8 @@ class DeletionFace(WritingFace, DeletionReads):
     ) -> int:
         """Delete those of the ids for which a condition still holds when their turn comes."""
         deleted = 0
+        started = (lambda conn: deletion.subagents_of_each(conn, ids)) if cascade else _nobody
+        agents = self.read(started)
         for portion in self.read(lambda conn: list(deletion.chunks(conn, ids))):
 
             def remove(
@@ -100,7 +102,8 @@ class DeletionFace(WritingFace, DeletionReads):
             ) -> tuple[int, list[str]]:
                 condition = f"s.id IN ({deletion.marks(portion)}) AND ({still})"
                 present = deletion.ids_where(conn, condition, *portion)
-                gone = deletion.remove(conn, present, cascade=cascade)
+                with_them = (agent for each in present for agent in agents.get(each, ()))
+                gone = deletion.remove(conn, present, with_them)
                 if routing_scope is not None:
                     deletion.forget_routes(conn, routing_scope, gone)
                 return len(present), gone
@@ -162,8 +165,14 @@ class DeletionFace(WritingFace, DeletionReads):
             How many selected sessions were not hidden before.
         """
         fresh = [found.id for found in self.candidates(choice) if not found.archived]
-        for start in range(0, len(fresh), deletion.MOST_SESSIONS):
-            self._archive(fresh[start : start + deletion.MOST_SESSIONS], archived=True)
+        members = self.read(lambda conn: archiving.families(conn, fresh))
+        for start in range(0, len(members), deletion.MOST_SESSIONS):
+            portion = members[start : start + deletion.MOST_SESSIONS]
+            self._execute_write(
+                lambda conn, portion=portion: archiving.set_archived(  # type: ignore[misc]
+                    conn, portion, archived=True
+                )
+            )
         return len(fresh)
 
     def archive_sessions(
@@ -186,11 +195,14 @@ class DeletionFace(WritingFace, DeletionReads):
         archived: bool,  # noqa: FBT001 - positional in programs that use this class
     ) -> bool:
         """Hide a conversation, all its segments, from lists, or show it again. False: unknown."""
-        return bool(self._archive([session_id], archived=bool(archived)))
+        wanted = clean_text(session_id)
 
-    def _archive(self, ids: Iterable[str], *, archived: bool) -> int:
         def archive(conn: sqlite3.Connection) -> int:
-            members = archiving.families(conn, deletion.existing(conn, ids))
-            return archiving.set_archived(conn, members, archived=archived)
+            members = lineage.conversation(conn, wanted)
+            return archiving.set_archived(conn, members, archived=bool(archived))
 
-        return self._execute_write(archive)
+        return bool(self._execute_write(archive))
+
+
+def _nobody(_: sqlite3.Connection) -> dict[str, list[str]]:
+    return {}

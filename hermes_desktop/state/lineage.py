@@ -57,6 +57,10 @@ WHERE c.parent_session_id = ? AND {continues_sql("c")} AND NOT {is_branch_sql("c
 ORDER BY c.started_at, c.id LIMIT 1
 """
 
+_CONTINUATIONS = f"""
+SELECT c.id, c.started_at FROM sessions AS c WHERE c.parent_session_id = ? AND {continues_sql("c")}
+"""
+
 _NEWEST_CHILD = f"""
 SELECT c.id FROM sessions AS c WHERE c.parent_session_id = ? AND {continues_sql("c")}
 ORDER BY c.started_at DESC, c.id DESC LIMIT 1
@@ -157,6 +161,28 @@ def compression_lineage(conn: sqlite3.Connection, session_id: str) -> list[str]:
             break
         lineage.append(child)
     return lineage if session_id in lineage else [session_id]
+
+
+def conversation(conn: sqlite3.Connection, session_id: str) -> list[str]:
+    """Every segment of the conversation a session belongs to, forks included, the oldest first.
+
+    Unlike :func:`compression_lineage`, which follows one path. [] for an unknown id.
+    """
+    root = [session_id, *compression_ancestors(conn, session_id)][-1]
+    started = _one(conn, "SELECT started_at FROM sessions WHERE id = ?", root)
+    if started is None:
+        return []
+    found = {root: started}
+    waiting = [root]
+    while waiting:
+        current = waiting.pop()
+        if _end_reason(conn, current) != "compression":
+            continue
+        for child, start in conn.execute(_CONTINUATIONS, (current,)).fetchall():
+            if child not in found:
+                found[child] = start
+                waiting.append(child)
+    return [root, *sorted((each for each in found if each != root), key=found.__getitem__)]
 
 
 def resume_target(conn: sqlite3.Connection, session_id: str) -> str:

@@ -1,7 +1,7 @@
 """Upkeep of the store: sessions nobody used, sessions nobody ended, the search index."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from hermes_desktop.state.deletion import NEVER_USED
 from hermes_desktop.state.schema import FULL_TEXT, FileLayout, indexed_words
@@ -15,23 +15,29 @@ _MERGE_PAGES = 500
 GHOST = f"s.source = 'tui' AND s.ended_at IS NOT NULL AND s.started_at < ? AND {NEVER_USED}"
 """Terminal sessions that were opened and closed without a word; one value, the latest start."""
 
-_FINALIZE = """
-UPDATE sessions SET ended_at = :now, end_reason = 'orphaned_compression'
-WHERE coalesce(api_call_count, 0) = 0 AND end_reason IS NULL AND ended_at IS NULL
-  AND started_at < :latest
-  AND EXISTS (SELECT 1 FROM sessions AS p WHERE p.id = sessions.parent_session_id
-              AND p.end_reason = 'compression' AND p.ended_at IS NOT NULL)
-  AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = sessions.id)
+ORPHAN = (
+    "coalesce(s.api_call_count, 0) = 0 AND s.end_reason IS NULL AND s.ended_at IS NULL "
+    "AND s.started_at < ? "
+    "AND EXISTS (SELECT 1 FROM sessions AS p WHERE p.id = s.parent_session_id "
+    "AND p.end_reason = 'compression' AND p.ended_at IS NOT NULL) "
+    "AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id)"
+)
+"""Continuations that no model ever answered in and that nobody will go on with.
+
+All must hold: no call counted, no reason and no time of an end, begun before a time (the one
+value: a week ago), the parent ended by compression, and at least one message.
 """
 
 
-def finalize_orphans(conn: sqlite3.Connection, now: float) -> int:
-    """End continuations that no model ever answered in and that nobody will go on with.
-
-    All must hold: no call counted, no reason and no time of an end, begun more than a week ago,
-    the parent ended by compression, and at least one message. Nothing is deleted.
-    """
-    return conn.execute(_FINALIZE, {"now": now, "latest": now - ORPHAN_AGE_S}).rowcount
+def finalize_orphans(conn: sqlite3.Connection, ids: Sequence[str], now: float) -> int:
+    """End those of these sessions that (still) are orphans. Nothing is deleted."""
+    marks = ", ".join("?" * len(ids))
+    orphans = f"SELECT s.id FROM sessions AS s WHERE s.id IN ({marks}) AND {ORPHAN}"
+    return conn.execute(
+        "UPDATE sessions SET ended_at = ?, end_reason = 'orphaned_compression' "
+        f"WHERE id IN ({orphans})",
+        (now, *ids, now - ORPHAN_AGE_S),
+    ).rowcount
 
 
 def indexes(layout: FileLayout) -> list[str]:

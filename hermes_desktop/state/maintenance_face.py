@@ -36,9 +36,17 @@ class MaintenanceFace(DeletionFace, MetaReads):
         return self._delete(ids, still, sessions_dir, cascade=False)
 
     def finalize_orphaned_compression_sessions(self) -> int:
-        """End continuations that were left behind; see :func:`maintenance.finalize_orphans`."""
+        """End continuations that were left behind; see :data:`maintenance.ORPHAN`."""
         now = self._clock.time()
-        return self._execute_write(lambda conn: maintenance.finalize_orphans(conn, now))
+        latest = now - maintenance.ORPHAN_AGE_S
+        ids = self.read(lambda conn: deletion.ids_where(conn, maintenance.ORPHAN, latest))
+        done = 0
+        for start in range(0, len(ids), deletion.MOST_SESSIONS):
+            portion = ids[start : start + deletion.MOST_SESSIONS]
+            done += self._execute_write(
+                lambda conn, portion=portion: maintenance.finalize_orphans(conn, portion, now)  # type: ignore[misc]
+            )
+        return done
 
     def maybe_auto_prune_and_vacuum(
         self,

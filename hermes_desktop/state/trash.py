@@ -216,7 +216,7 @@ def _delete_copied(own: OwnStore, copied: _Copied, conn: sqlite3.Connection) -> 
         conn.text_factory = before
     if not same or trash_table.state(own, copied.trash_id) != trash_table.COPIED:
         return False
-    deletion.remove(conn, copied.what.session_ids, cascade=False)
+    deletion.remove(conn, copied.what.session_ids)
     return True
 
 

@@ -337,6 +337,8 @@ class AnySequence(RuleBasedStateMachine):
             said=said,
         )
         self.talks[name].count_said(said)
+        for message in exported["messages"]:
+            message["compacted"] = 0  # what was summarised away and restored is plainly active
         again = self.db.export_session(name) or {}
         counted = ("message_count", "tool_call_count", "rewind_count", "parent_session_id")
         assert {**again, **{key: exported[key] for key in counted}} == exported
