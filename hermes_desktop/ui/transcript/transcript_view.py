@@ -269,6 +269,8 @@ class TranscriptView(QWidget):
             self.area.stick = True
         self.area.column.replace(items)
         if was_fresh:
+            # What stood in the column before and is not in the part shown now is to be built again.
+            self._builder.want([entry for entry in shown if self._kept(entry) is None])
             self.first_painted.emit()
 
     def _worth_showing(self, shown: tuple[Entry, ...], start: int) -> bool:

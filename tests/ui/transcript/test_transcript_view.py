@@ -276,3 +276,10 @@ def test_a_page_that_is_replaced_at_once_shows_only_the_second(view, page, rows,
     view.set_page(page(rows(901, 903)))
     settle()
     assert texts(view) == [f"Message {n} says a few words." for n in range(901, 904)]
+
+
+def test_a_conversation_that_grew_while_away_is_shown_whole(view, show, rows) -> None:
+    """Rows that stand in the column already are no reason to leave them out of the next page."""
+    show(rows(1, 2))
+    show(rows(1, 60))
+    assert [message.entry.message.id for message in view.messages] == list(range(1, 61))
