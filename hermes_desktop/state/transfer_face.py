@@ -30,7 +30,10 @@ class TransferReads(StoreFace):
         return list(self.export_each(ids))
 
     def export_each(self, session_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Sessions one after the other, with ``last_active``; those that are gone are left out."""
+        """Sessions one after the other, with ``last_active``; those that are gone are left out.
+
+        Each step reads the file, so go through them on a worker thread.
+        """
         for start in range(0, len(session_ids), _TOGETHER):
             chunk = session_ids[start : start + _TOGETHER]
             yield from self.read(

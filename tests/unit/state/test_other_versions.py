@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hermes_desktop.core.errors import StateReadOnlyError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.activity_index import ActivityIndex
+from hermes_desktop.state.branching import Branch
 from hermes_desktop.state.change_watcher import ChangeWatcher
 from hermes_desktop.state.schema import full_text_ddl
 from tests.fakes import state_files
@@ -132,6 +134,35 @@ def columns(path: Path) -> dict[str, set[tuple[object, ...]]]:
         }
 
 
+def test_several_programs_widen_a_file_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    conn = state_files.make_old_file(path, 11)
+    fill(conn)
+    conn.close()
+    errors: list[BaseException] = []
+    barrier = threading.Barrier(5)
+
+    def append() -> None:
+        try:
+            with contextlib.closing(SessionDB(path)) as db:
+                assert len(db.list_summaries()) == 1
+                barrier.wait(20)
+                for _ in range(5):
+                    db.append_message("b", "user", "zebra")
+                    assert db.list_summaries()[0].id == "b"
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=append) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    with contextlib.closing(SessionDB(path)) as db:
+        assert db.message_count("b") == 27
+
+
 def test_an_old_usage_table_is_left_to_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     conn = state_files.make_old_file(path, 20)
@@ -205,6 +236,14 @@ def test_newer_files_are_written_and_keep_their_shape(tmp_path: Path, version: i
     with contextlib.closing(SessionDB(path)) as db:
         assert (db.get_session("new") or {})["title_source"] == "user"
         assert (db.get_session("a") or {})["title_source"] is None
+        assert db.create_branch(Branch("b", "branch")) == 2
+        assert db.import_sessions([db.export_session("new") or {}])["skipped"] == 1
+        assert db.delete_session("a")
+        assert db.get_session("sub") is None
+        assert db.delete_session("new")
+        check = "INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)"
+        db._execute_write(lambda conn: conn.execute(check))
+    assert shape(path) == before
 
 
 def shape(path: Path) -> list[tuple[object, ...]]:
