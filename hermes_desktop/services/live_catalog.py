@@ -4,7 +4,7 @@ The order lives in memory (:class:`~hermes_desktop.state.activity_index.Activity
 read by primary key and kept until the watcher names them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -24,13 +24,20 @@ class ListQuery:
         text: Part of a title or id; "" shows all.
         source: Only this source, exactly as stored; None shows all.
         empty: False leaves out sessions without a message, True shows only those.
+        archived: Those that were put away instead of the others.
         limit: Rows at most; the list asks for more while it is scrolled.
     """
 
     text: str = ""
     source: str | None = None
     empty: bool = False
+    archived: bool = False
     limit: int = 200
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it hides anything that the list shows at first."""
+        return bool(self.text or self.source or self.archived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +50,14 @@ class SessionPage:
         total: How many rows the query has in all.
         empty_total: How many sessions without a message the same query hides.
         sources: Every source in the home with its number of listed sessions.
+        archived_total: How many sessions were put away.
     """
 
     rows: tuple[SessionSummary, ...]
     total: int
     empty_total: int
     sources: Mapping[str, int] = field(default_factory=dict)
+    archived_total: int = 0
 
 
 class LiveCatalog:
@@ -67,11 +76,16 @@ class LiveCatalog:
         self._index: ActivityIndex | None = None
         self._rows: dict[str, SessionSummary] = {}
         self._listed: frozenset[str] = frozenset()
+        self._expected: frozenset[str] = frozenset()
 
     @property
     def listed_ids(self) -> frozenset[str]:
         """Sessions at the head of the list, whose every change matters; read on ``state-read``."""
-        return self._listed
+        return self._listed | self._expected
+
+    def expect(self, session_ids: Collection[str]) -> None:
+        """Look at these with every look, listed or not: we have just changed them. Any thread."""
+        self._expected = frozenset(session_ids)
 
     async def page(self, query: ListQuery) -> SessionPage:
         """Read one page.
@@ -120,15 +134,24 @@ class LiveCatalog:
     def _page(self, query: ListQuery) -> SessionPage:
         index = self._ready_index()
         found = index.select(
-            text=query.text, source=query.source, empty=query.empty, limit=query.limit
+            text=query.text,
+            source=query.source,
+            empty=query.empty,
+            archived=query.archived,
+            limit=query.limit,
         )
-        hidden = index.select(text=query.text, source=query.source, empty=True, limit=0)
+        hidden = index.select(
+            text=query.text, source=query.source, empty=True, archived=query.archived, limit=0
+        )
         missing = [key for key in found.keys if key[1] not in self._rows]
         self._rows.update(self._db.summaries(missing))
         rows = tuple(self._rows[tip] for _, tip in found.keys if tip in self._rows)
         if not query.empty:
             self._listed = frozenset(row.id for row in rows[:WATCHED_ROWS])
-        return SessionPage(rows, found.total, hidden.total, index.sources())
+        archived = sum(
+            index.select(empty=empty, archived=True, limit=0).total for empty in (False, True)
+        )
+        return SessionPage(rows, found.total, hidden.total, index.sources(), archived)
 
     def _ready_index(self) -> ActivityIndex:
         if self._index is None:

@@ -6,10 +6,11 @@ the filter wants it at once. The index is read once and then follows what the ch
 
 import bisect
 import functools
+import itertools
 import sqlite3
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 from hermes_desktop.state import lineage
 from hermes_desktop.state.chains import Chains, Segment
@@ -18,9 +19,11 @@ from hermes_desktop.state.records import StateChanges
 from hermes_desktop.state.session_list import Line, ListFilter, Needle, haystack, load_lines
 from hermes_desktop.state.session_reads import SessionReads
 
-_ALL = ListFilter(exclude_sources=("tool",), limit=None)
+_ALL = ListFilter(exclude_sources=("tool",), limit=None, include_archived=True)
 _CHUNK = 200
 _FIRST_LOOK = 1_000
+_LISTED = (False, False)
+"""Neither archived nor empty."""
 _WRITTEN_LAST = """
 SELECT DISTINCT session_id FROM (SELECT session_id FROM messages ORDER BY id DESC LIMIT ?)
 """
@@ -44,15 +47,21 @@ class IndexPage:
 class _Entry:
     """One line and what a text is looked for in it."""
 
-    __slots__ = ("empty", "hay", "key", "members", "order", "source")
+    __slots__ = ("archived", "empty", "hay", "key", "members", "order", "source")
 
     def __init__(self, line: Line) -> None:
         self.key = (line.root.id, line.tip_id)
         self.order = line.order
         self.source = line.source
         self.empty = line.root.message_count == 0
+        self.archived = line.archived
         self.members = tuple(member.id for member in line.members)
         self.hay = haystack(line)
+
+    @property
+    def shelf(self) -> tuple[bool, bool]:
+        """In which of the ordered lists it stands."""
+        return self.archived, self.empty
 
 
 class ActivityIndex:
@@ -66,8 +75,8 @@ class ActivityIndex:
         self._db = db
         self._entries: dict[str, _Entry] = {}
         self._root_of: dict[str, str] = {}
-        self._oldest_first: dict[bool, list[_Entry]] = {False: [], True: []}
-        """The lines with messages and, apart because they are folded, those without."""
+        self._oldest_first: dict[tuple[bool, bool], list[_Entry]] = _shelved(())
+        """By whether they are archived and whether they are empty: each is a list of its own."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -88,9 +97,7 @@ class ActivityIndex:
 
         entries = self._db.read(load)
         entries.sort(key=_order)
-        self._oldest_first = {
-            empty: [entry for entry in entries if entry.empty is empty] for empty in (False, True)
-        }
+        self._oldest_first = _shelved(entries)
         self._entries = {entry.key[0]: entry for entry in entries}
         self._root_of = {name: entry.key[0] for entry in entries for name in entry.members}
 
@@ -111,7 +118,7 @@ class ActivityIndex:
         while True:
             ids = [row[0] for row in conn.execute(_WRITTEN_LAST, (looked,)).fetchall()]
             entries = [_Entry(line) for line in self._lines_around(conn, ids)]
-            shown = sorted((e for e in entries if not e.empty), key=_order, reverse=True)
+            shown = sorted((e for e in entries if e.shelf == _LISTED), key=_order, reverse=True)
             if len(shown) >= limit or len(ids) == seen:
                 return IndexPage(tuple(entry.key for entry in shown[:limit]), len(shown))
             looked, seen = looked * 8, len(ids)
@@ -145,9 +152,7 @@ class ActivityIndex:
         found: list[Line] = []
         wanted = list(roots)
         for start in range(0, len(wanted), _CHUNK):
-            choice = ListFilter(
-                exclude_sources=_ALL.exclude_sources, ids=wanted[start : start + _CHUNK]
-            )
+            choice = replace(_ALL, ids=wanted[start : start + _CHUNK])
             below = functools.partial(_chains_below, conn)
             found += load_lines(conn, choice, self._db.layout, below)
         return found
@@ -157,7 +162,7 @@ class ActivityIndex:
         self._entries[root] = entry
         for name in entry.members:
             self._root_of[name] = root
-        bisect.insort(self._oldest_first[entry.empty], entry, key=_order)
+        bisect.insort(self._oldest_first[entry.shelf], entry, key=_order)
 
     def _drop(self, root: str) -> None:
         entry = self._entries.pop(root, None)
@@ -166,7 +171,7 @@ class ActivityIndex:
         for name in entry.members:
             if self._root_of.get(name) == root:
                 del self._root_of[name]
-        entries = self._oldest_first[entry.empty]
+        entries = self._oldest_first[entry.shelf]
         del entries[bisect.bisect_left(entries, entry.order, key=_order)]
 
     def select(
@@ -175,6 +180,7 @@ class ActivityIndex:
         text: str = "",
         source: str | None = None,
         empty: bool | None = False,
+        archived: bool = False,
         limit: int = 200,
         offset: int = 0,
     ) -> IndexPage:
@@ -184,10 +190,11 @@ class ActivityIndex:
             text: Part of a title or id of any segment; case and marks do not matter.
             source: Exactly this source; None for all.
             empty: False for lines with messages, True for those without, None for both.
+            archived: Those that were put away instead of the others.
             limit: At most so many keys.
             offset: Skip so many first.
         """
-        entries = self._entries_of(empty)
+        entries = self._entries_of(empty, archived=archived)
         if source is not None:
             entries = [entry for entry in entries if entry.source == source]
         if text.strip():
@@ -197,20 +204,30 @@ class ActivityIndex:
         stop, start = max(total - offset, 0), max(total - offset - limit, 0)
         return IndexPage(tuple(entry.key for entry in reversed(entries[start:stop])), total)
 
-    def _entries_of(self, empty: bool | None, /) -> list[_Entry]:  # noqa: FBT001 - private
+    def _entries_of(self, empty: bool | None, *, archived: bool) -> list[_Entry]:  # noqa: FBT001
         if empty is not None:
-            return self._oldest_first[empty]
-        return sorted(self._entries.values(), key=_order)
+            return self._oldest_first[archived, empty]
+        both = (self._oldest_first[archived, each] for each in (False, True))
+        return sorted(itertools.chain(*both), key=_order)
 
-    def sources(self, *, empty: bool | None = False) -> dict[str, int]:
+    def sources(self, *, empty: bool | None = False, archived: bool = False) -> dict[str, int]:
         """How many lines each source has, counted as :meth:`select` does; the largest first."""
-        counts = Counter(entry.source for entry in self._entries_of(empty))
+        counts = Counter(entry.source for entry in self._entries_of(empty, archived=archived))
         return dict(counts.most_common())
 
     def key_of(self, session_id: str) -> tuple[str, str] | None:
         """The line that covers a session, None if none does."""
         root = self._root_of.get(session_id)
         return None if root is None else self._entries[root].key
+
+
+def _shelved(entries: Iterable[_Entry]) -> dict[tuple[bool, bool], list[_Entry]]:
+    shelves: dict[tuple[bool, bool], list[_Entry]] = {
+        (archived, empty): [] for archived in (False, True) for empty in (False, True)
+    }
+    for entry in entries:
+        shelves[entry.shelf].append(entry)
+    return shelves
 
 
 def _order(entry: _Entry) -> tuple[float, float, str]:

@@ -180,6 +180,7 @@ class Line:
     Attributes:
         members: Every session that the line covers, forks included.
         last_active: Epoch seconds of the latest message in any of them.
+        archived: Whether it was put away, as its oldest row says.
     """
 
     root: Segment
@@ -187,6 +188,7 @@ class Line:
     members: tuple[Segment, ...]
     last_active: float
     source: str
+    archived: bool = False
 
     @property
     def order(self) -> tuple[float, float, str]:
@@ -205,19 +207,19 @@ def load_lines(
     cursor = conn.cursor()
     cursor.row_factory = None
     rows = cursor.execute(
-        f"SELECT {SEGMENT_COLUMNS}, s.source FROM sessions AS s WHERE {condition}", values
+        f"SELECT {SEGMENT_COLUMNS}, s.source, coalesce(s.archived, 0) <> 0 "
+        f"FROM sessions AS s WHERE {condition}",
+        values,
     )
     for row in rows:
-        yield _line(segment(row), as_text(row[8]) or "", chains)
-
-
-def _line(root: Segment, source: str, chains: Callable[[Segment], Chains]) -> Line:
-    if not root.is_compressed:
-        return Line(root, root.id, (root,), root.last_active, source)
-    found = chains(root)
-    members = tuple(found.all_below(root))
-    newest = max(member.last_active for member in members)
-    return Line(root, found.forward(root)[-1].id, members, newest, source)
+        root, source, archived = segment(row), as_text(row[8]) or "", bool(row[9])
+        if not root.is_compressed:
+            yield Line(root, root.id, (root,), root.last_active, source, archived)
+            continue
+        found = chains(root)
+        members = tuple(found.all_below(root))
+        newest = max(member.last_active for member in members)
+        yield Line(root, found.forward(root)[-1].id, members, newest, source, archived)
 
 
 def _keys_from_lines(

@@ -1,6 +1,7 @@
 """Keeps a list fed: asks for pages when the filter or the data change, never more than needed."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from PySide6.QtCore import QDateTime, QObject, QTimer, Signal
@@ -79,8 +80,7 @@ class ListFeed(QObject):
 
     def more(self) -> None:
         """Ask for more rows of the same query."""
-        query = self._query
-        self._query = ListQuery(query.text, query.source, query.empty, query.limit + PAGE_ROWS)
+        self._query = replace(self._query, limit=self._query.limit + PAGE_ROWS)
         self._wait.start(0)
 
     def refresh(self) -> None:

@@ -233,3 +233,30 @@ def test_a_failed_rebuild_keeps_what_was_there(db: SessionDB, clock: MovableCloc
     with pytest.raises(StateUnavailableError):
         index.rebuild()
     assert tips(index) == ["a"]
+
+
+def test_archived_lines_are_a_list_of_their_own(db: SessionDB, clock: MovableClock) -> None:
+    for name in "abc":
+        add(db, clock, name)
+    db.end_session("b", "compression")
+    add(db, clock, "b2", "telegram", parent_session_id="b")
+    db.create_session("empty", "cli")
+    index = built(db)
+    assert tips(index, archived=True, empty=None) == []
+    for name in ("b2", "empty"):
+        db.set_session_archived(name, archived=True)
+    index.apply(StateChanges(touched=frozenset({"b", "b2", "empty"})))
+    for each in (index, built(db)):
+        assert tips(each) == ["c", "a"]
+        assert tips(each, empty=True) == []
+        assert tips(each, archived=True) == ["b2"]
+        assert tips(each, archived=True, empty=True) == ["empty"]
+        assert tips(each, archived=True, empty=None) == ["empty", "b2"]
+        assert each.sources() == {"cli": 2}
+        assert each.sources(archived=True) == {"cli": 1}
+        assert each.key_of("b") == ("b", "b2")
+    assert ActivityIndex(db).first_page().keys == index.select().keys
+    db.set_session_archived("b2", archived=False)
+    index.apply(StateChanges(touched=frozenset({"b", "b2"})))
+    assert tips(index) == ["b2", "c", "a"]
+    assert tips(index, archived=True) == []
