@@ -7,15 +7,14 @@ cancelled · 6 busy or locked.
 import os
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import cast
 
 import click
 
 from hermes_desktop import __version__
 from hermes_desktop.cli import output
 from hermes_desktop.cli.home_option import profile_option
+from hermes_desktop.cli.lazy_group import LazyGroup
 from hermes_desktop.core.errors import CancelledError, HermesError
 from hermes_desktop.core.paths import resolve_paths
 
@@ -28,23 +27,9 @@ _COMMANDS = {
 }
 
 
-class CommandGroup(click.Group):
-    """Loads a command's module when it is asked for, so that a list does not pay for a chat."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The names, for the help page."""
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command, None for an unknown name."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module, name = _COMMANDS[cmd_name]
-        return cast(click.Command, getattr(import_module(module), name))
-
-
 @click.group(
-    cls=CommandGroup,
+    cls=LazyGroup,
+    places=_COMMANDS,
     name=PROGRAM,
     invoke_without_command=True,
     context_settings={"help_option_names": ["--help", "-h"]},

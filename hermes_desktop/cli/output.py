@@ -69,6 +69,11 @@ def is_error_terminal() -> bool:
     return _is_tty(sys.stderr)
 
 
+def is_input_terminal() -> bool:
+    """Whether a person can answer on standard input."""
+    return _is_tty(sys.stdin)
+
+
 def bold(text: str) -> str:
     """Emphasise where that means something: on a terminal that has colours and wants them."""
     plain = not is_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
@@ -101,10 +106,25 @@ def write_json(objects: Iterable[Mapping[str, Any]]) -> None:
     write(f"[\n{body}\n]\n" if body else "[]\n")
 
 
+def write_json_lines(objects: Iterable[Mapping[str, Any]]) -> None:
+    """Write an object a line, for programs and terminals alike."""
+    everything_escaped = not _speaks_unicode(sys.stdout)
+    for item in objects:
+        line = json.dumps(item, ensure_ascii=everything_escaped)
+        write(_UNSAFE.sub(_json_escape, line) + "\n")
+
+
 def say(text: str) -> None:
     """Tell a person something beside the result, on standard error."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(neutralise(text) + "\n")
+        sys.stderr.flush()
+
+
+def ask(text: str) -> None:
+    """Write on standard error without ending the line: a question, how far something is."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text)
         sys.stderr.flush()
 
 

@@ -1,4 +1,4 @@
-"""``hermes-desktop sessions``: the history of a home, read only."""
+"""``hermes-desktop sessions``: the history of a home. Here stand the commands that only look."""
 
 import contextlib
 from typing import TYPE_CHECKING, Any
@@ -7,6 +7,7 @@ import click
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.lazy_group import LazyGroup
 from hermes_desktop.services.assembly import open_catalog
 
 if TYPE_CHECKING:
@@ -61,9 +62,28 @@ MESSAGE_FIELDS = (
 )
 
 
-@click.group()
+_HERE = "hermes_desktop.cli"
+_PLACES = {
+    "archive": (f"{_HERE}.session_bulk", "archive"),
+    "delete": (f"{_HERE}.session_edits", "delete"),
+    "export": (f"{_HERE}.session_transfer", "export"),
+    "health": (f"{_HERE}.store_commands", "health"),
+    "import": (f"{_HERE}.session_transfer", "import_sessions"),
+    "optimize": (f"{_HERE}.store_commands", "optimize"),
+    "prune": (f"{_HERE}.session_bulk", "prune"),
+    "rename": (f"{_HERE}.session_edits", "rename"),
+    "restore": (f"{_HERE}.snapshot_commands", "restore"),
+    "search": (f"{_HERE}.session_search", "search"),
+    "snapshot": (f"{_HERE}.snapshot_commands", "snapshot"),
+    "stats": (f"{_HERE}.session_stats", "stats"),
+    "trash": (f"{_HERE}.session_trash", "trash"),
+    "unarchive": (f"{_HERE}.session_edits", "unarchive"),
+}
+
+
+@click.group(cls=LazyGroup, places=_PLACES)
 def sessions() -> None:
-    """Look at the sessions of a home. Nothing is changed."""
+    """Look at the sessions of a home, change them, keep their store in order."""
 
 
 @sessions.command("list")

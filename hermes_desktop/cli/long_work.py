@@ -1,0 +1,66 @@
+"""Long work on the command line: how far it is, and Ctrl-C that ends it cleanly."""
+
+import contextlib
+import signal
+import time
+from collections.abc import Iterator
+from types import FrameType
+
+from hermes_desktop.cli import output
+from hermes_desktop.state.stopping import Progress
+
+_BETWEEN_S = 0.1
+
+
+class LongWork:
+    """Hand ``on_progress`` and the object itself (as the cancel signal) to what takes long."""
+
+    def __init__(self) -> None:
+        self._stopped = False
+        self._shown_at = 0.0
+        self._line = ""
+
+    def is_set(self) -> bool:
+        """Whether the person pressed Ctrl-C."""
+        return self._stopped
+
+    def stop(self, *_: int | FrameType | None) -> None:
+        """End it at the next step; a second Ctrl-C ends it at once."""
+        if self._stopped:
+            raise KeyboardInterrupt
+        self._stopped = True
+
+    def on_progress(self, progress: Progress) -> None:
+        """Show how far it is, where a person looks, ten times a second at most."""
+        now = time.monotonic()
+        if not output.is_error_terminal() or now - self._shown_at < _BETWEEN_S:
+            return
+        self._shown_at = now
+        share = 100 * progress.done // max(progress.total, 1)
+        self._show(f"{progress.step} … {share} %")
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._line:
+            self._show("")
+
+    def _show(self, line: str) -> None:
+        output.ask("\r" + line.ljust(len(self._line)) + ("" if line else "\r"))
+        self._line = line
+
+
+@contextlib.contextmanager
+def long_work() -> Iterator[LongWork]:
+    """Let Ctrl-C, and SIGTERM where there is one, stop what runs inside between two steps."""
+    work = LongWork()
+    before = {
+        number: signal.signal(number, work.stop)
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield work
+    finally:
+        work.clear()
+        for number, handler in before.items():
+            signal.signal(number, handler)

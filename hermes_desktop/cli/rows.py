@@ -1,0 +1,87 @@
+"""Records as rows: a table on a terminal, fields with tabs between them in a pipe."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hermes_desktop.cli import output
+
+_GAP = 2
+_LEAST_WIDTH = 10
+MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        name: What stands above it.
+        right: Numbers stand at the right.
+        gives_way: It is cut when the terminal is narrow; at most one column is.
+    """
+
+    name: str
+    right: bool = False
+    gives_way: bool = False
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, such as ``1 session`` and ``1,200 sessions``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
+
+
+def size(number: int) -> str:
+    """Bytes for a person."""
+    for unit, bytes_each in (("GB", 1e9), ("MB", 1e6)):
+        if number >= bytes_each / 10:
+            return f"{number / bytes_each:,.1f} {unit}"
+    return f"{number / 1e3:,.1f} kB"
+
+
+def as_text(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> str:
+    """Rows for whoever reads standard output: drawn on a terminal, with tabs elsewhere."""
+    cells = [[output.one_line(str(cell)) for cell in row] for row in rows]
+    if not output.is_terminal():
+        return "".join("\t".join(row) + "\n" for row in cells)
+    return _table(columns, cells)
+
+
+def first_rows(columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> str:
+    """The same for a preview: a person is shown the first twenty and how many more there are."""
+    if not output.is_terminal() or len(rows) <= MOST_SHOWN:
+        return as_text(columns, rows)
+    return as_text(columns, rows[:MOST_SHOWN]) + f"… and {len(rows) - MOST_SHOWN:,} more\n"
+
+
+def _table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> str:
+    """Draw it as wide as the terminal; what does not give way stays whole."""
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    widths = [
+        max(cell_len(text) for text in (column.name, *(row[place] for row in cells)))
+        for place, column in enumerate(columns)
+    ]
+    console = Console(highlight=False, markup=False, emoji=False)
+    stiff = sum(w for w, c in zip(widths, columns, strict=True) if not c.gives_way)
+    left = console.width - stiff - _GAP * len(columns)
+    for place, column in enumerate(columns):
+        if column.gives_way:
+            widths[place] = min(widths[place], max(_LEAST_WIDTH, left))
+    console.width = max(console.width, sum(widths) + _GAP * len(columns))
+    drawn = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for column, width in zip(columns, widths, strict=True):
+        drawn.add_column(
+            column.name,
+            no_wrap=True,
+            overflow="ellipsis",
+            width=width,
+            justify="right" if column.right else "left",
+        )
+    for row in cells:
+        drawn.add_row(*map(Text, row))
+    with console.capture() as captured:
+        console.print(drawn)
+    return captured.get()

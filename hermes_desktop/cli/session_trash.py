@@ -1,0 +1,155 @@
+"""``hermes-desktop sessions trash``: what was deleted and can be restored."""
+
+import dataclasses
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.consent import Consent, per_source, with_consent
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.rows import Column, as_text, counted, first_rows, size
+from hermes_desktop.cli.session_filters import Moment
+from hermes_desktop.cli.session_text import clock_time
+from hermes_desktop.cli.store_access import open_actions
+from hermes_desktop.core.errors import AmbiguousError, NotFoundError
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.state.trash_table import TrashItem
+
+_COLUMNS = (
+    Column("Trash ID", right=True),
+    Column("Deleted"),
+    Column("Source"),
+    Column("Sessions", right=True),
+    Column("Messages", right=True),
+    Column("Session"),
+    Column("Title", gives_way=True),
+)
+
+
+@click.group()
+def trash() -> None:
+    """What was deleted in the last 30 days."""
+
+
+@trash.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@with_home
+def list_items(*, as_json: bool, paths: "HermesPaths") -> None:
+    """List the trash, the latest first.
+
+    In a pipe: trash id, time, source, number of sessions and of messages, first session, title.
+    """
+    with open_actions(paths) as (actions, _):
+        actions.tidy_trash()
+        items = actions.trash()
+    if as_json:
+        output.write_json(map(dataclasses.asdict, items))
+    elif not items:
+        output.write("The trash is empty.\n")
+    else:
+        output.write(as_text(_COLUMNS, _rows(items)))
+
+
+@trash.command()
+@click.argument("wanted", nargs=-1, required=True, metavar="ID...")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array of what is back.")
+@with_home
+def restore(*, wanted: tuple[str, ...], as_json: bool, paths: "HermesPaths") -> None:
+    """Put deleted sessions back as they were.
+
+    ID is the number that `trash list` shows, or the id of the session it shows.
+    """
+    with open_actions(paths) as (actions, _):
+        items = actions.trash()
+        chosen = [_chosen(items, output.without_surrogates(each)) for each in wanted]
+        done = actions.restore(list(dict.fromkeys(chosen)))
+    if as_json:
+        output.write_json(
+            {
+                "trash_id": each.trash_id,
+                "id": each.root_id,
+                "session_ids": dict(each.session_ids),
+                "retitled": dict(each.retitled),
+            }
+            for each in done
+        )
+        return
+    for each in done:
+        output.write(output.one_line(f"Restored session {each.root_id}.") + "\n")
+        moved = {old: new for old, new in each.session_ids.items() if old != new}
+        for old, new in moved.items():
+            output.say(f"Note: the id {old} is taken; the session is now {new}.")
+        for session_id, title in each.retitled.items():
+            output.say(f"Note: the title was taken; session {session_id} is now called “{title}”.")
+
+
+@trash.command()
+@click.option(
+    "--older-than", type=Moment(), metavar="AGE", help="Deleted longer ago: 5h, 2d, 1w, days."
+)
+@with_consent
+@with_home
+def empty(*, older_than: float | None, consent: Consent, paths: "HermesPaths") -> None:
+    """Delete for good what is in the trash."""
+    with open_actions(paths) as (actions, _):
+        actions.tidy_trash()
+        there = actions.trash()
+        # A moment and not "everything": what is deleted while we ask is not meant.
+        latest = max((item.deleted_at for item in there), default=0.0)
+        edge = math.nextafter(max(time.time(), latest), math.inf)
+        edge = edge if older_than is None else older_than
+        items = [item for item in there if item.deleted_at < edge]
+        if not items:
+            output.write("[]\n" if consent.as_json else "There is nothing to delete.\n")
+            return
+        counts = per_source(Counter(item.source for item in items))
+        total = sum(item.bytes for item in items)
+        preview = first_rows(_COLUMNS, _rows(items)) + f"{counts}\n{size(total)}, for good\n"
+        question = f"Delete {counted(len(items), 'session')} for good?"
+        if consent.obtain(preview, question):
+            actions.empty_trash(older_than=edge)
+    if consent.as_json:
+        output.write_json(map(dataclasses.asdict, items))
+    elif not consent.dry_run:
+        output.write(f"Deleted for good: {counts}.\n")
+
+
+def _rows(items: Sequence["TrashItem"]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            item.trash_id,
+            clock_time(item.deleted_at),
+            item.source,
+            item.session_count,
+            item.message_count,
+            item.root_id,
+            item.title or "",
+        )
+        for item in items
+    ]
+
+
+def _chosen(items: Sequence["TrashItem"], wanted: str) -> int:
+    """The number of the item that is meant; what was deleted twice has to be told by number."""
+    text = wanted.strip()
+    fitting = [item for item in items if str(item.trash_id) == text]
+    fitting = fitting or [item for item in items if item.root_id == text]
+    if not fitting:
+        raise NotFoundError(
+            f"The trash does not hold “{text}”.",
+            "",
+            "Look at it with `hermes-desktop sessions trash list`.",
+        )
+    if len(fitting) > 1:
+        numbers = ", ".join(str(item.trash_id) for item in fitting)
+        raise AmbiguousError(
+            f"The trash holds “{text}” more than once.", "", f"Give one of the numbers {numbers}."
+        )
+    return fitting[0].trash_id

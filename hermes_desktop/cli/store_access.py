@@ -1,0 +1,50 @@
+"""The store of a home, opened for a command and closed behind it."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hermes_desktop.state import SessionDB
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.services.session_actions import SessionActions
+
+
+@contextlib.contextmanager
+def open_store(
+    paths: "HermesPaths", *, write: bool = False, make: bool = False
+) -> Iterator[SessionDB]:
+    """Open the shared file.
+
+    Args:
+        paths: The home.
+        write: It will be changed.
+        make: Make it if there is none; otherwise that is an error.
+
+    Raises:
+        StateUnavailableError: There is no store, or it cannot be opened.
+    """
+    there = paths.state_db.exists()
+    db = SessionDB(paths.state_db, read_only=not write or not (there or make))
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+@contextlib.contextmanager
+def open_actions(paths: "HermesPaths") -> "Iterator[tuple[SessionActions, SessionDB]]":
+    """What a person does to sessions, on an existing store."""
+    from hermes_desktop.core.clock import SystemClock
+    from hermes_desktop.services.open_turns import OpenTurns
+    from hermes_desktop.services.session_actions import SessionActions
+
+    with open_store(paths, write=True) as db:
+        clock = SystemClock()
+        turns = OpenTurns(db, clock)
+        actions = SessionActions(db, paths.own_store, clock=clock, running_turn=turns.turn_in)
+        try:
+            yield actions, db
+        finally:
+            actions.close()

@@ -1,0 +1,81 @@
+"""Many sessions at once, chosen by a filter. Blocking; any thread may call it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.bulk_filters import DAY_S, Candidate, SessionFilter
+
+PRUNE_AGE_S = 90 * DAY_S
+
+
+@dataclass(frozen=True, slots=True)
+class BulkPlan:
+    """What a bulk operation would touch; made by the query that then acts.
+
+    Attributes:
+        choice: The filter, with times instead of ages, so that it means the same later.
+        candidates: The sessions, the oldest first.
+    """
+
+    choice: SessionFilter
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def by_source(self) -> Mapping[str, int]:
+        """How many sessions of each source, the largest number first."""
+        return dict(Counter(each.source for each in self.candidates).most_common())
+
+    @property
+    def messages(self) -> int:
+        """How many messages, by the sessions' own counters."""
+        return sum(each.message_count for each in self.candidates)
+
+
+def plan_prune(
+    db: SessionDB, choice: SessionFilter, *, now: float, include_archived: bool = False
+) -> BulkPlan:
+    """Look which ended sessions would be deleted: without a condition those of 90 days ago.
+
+    Args:
+        db: The store.
+        choice: Conditions that must all hold.
+        now: Epoch seconds.
+        include_archived: Archived ones, too.
+    """
+    wanted = choice or replace(choice, started_before=now - PRUNE_AGE_S)
+    if not include_archived:
+        wanted = replace(wanted, archived=False)
+    return BulkPlan(wanted, tuple(db.candidates(wanted)))
+
+
+def prune(db: SessionDB, plan: BulkPlan, sessions_dir: Path) -> int:
+    """Delete for good what a plan selects, with the files of older releases. Returns how many.
+
+    Children of a deleted session become sessions of their own.
+    """
+    return db.prune(plan.choice, sessions_dir)
+
+
+def plan_archive(db: SessionDB, choice: SessionFilter) -> BulkPlan:
+    """Look which ended sessions would be archived.
+
+    Raises:
+        RefusedError: There is no condition: that would be every session.
+    """
+    if not choice:
+        raise RefusedError(
+            "Without a condition every session would be archived.",
+            "",
+            "Name sessions, or give a condition such as --older-than 30d or --source telegram.",
+        )
+    wanted = replace(choice, archived=False)
+    return BulkPlan(wanted, tuple(db.candidates(wanted)))
+
+
+def archive(db: SessionDB, plan: BulkPlan) -> int:
+    """Hide what a plan selects from the lists, with all parts of each. Returns how many."""
+    return db.archive(plan.choice)
