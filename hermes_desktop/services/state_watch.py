@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import logging
+import threading
+from concurrent.futures import Future
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import StateError
@@ -45,7 +47,8 @@ class StateWatch:
         self._readers = readers
         self._bus = bus
         self._interval_s = HIDDEN_INTERVAL_S
-        self._wake: asyncio.Event | None = None
+        self._due = threading.Event()
+        self._ended = False
         self._failing = False
 
     def set_visible(self, visible: bool) -> None:  # noqa: FBT001 - a slot of one meaning
@@ -55,20 +58,24 @@ class StateWatch:
 
     def look_now(self) -> None:
         """Look at once; called after a write of our own."""
-        if self._wake is not None:
-            self._wake.set()
+        self._due.set()
 
     async def run(self) -> None:
-        """Watch until cancelled."""
-        self._wake = asyncio.Event()
+        """Watch until cancelled; then never again.
+
+        Nearly every look finds nothing. The loop hears only of those that have something to
+        tell: a timer and a task four times a second would be most of what an idle window costs.
+        """
+        loop = asyncio.get_running_loop()
+        pulse = threading.Thread(
+            target=self._keep_looking, args=(loop,), name="state-watch", daemon=True
+        )
+        pulse.start()
         try:
-            while True:
-                await self.look()
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), self._interval_s)
-                self._wake.clear()
+            await loop.create_future()
         finally:
-            self._wake = None
+            self._ended = True
+            self._due.set()
 
     async def look(self) -> None:
         """Look once and publish what is found."""
@@ -76,7 +83,29 @@ class StateWatch:
             changes = await self._readers.run(self._look)
         except StateError as error:
             self._tell_failure(error)
-            return
+        else:
+            self._tell(changes)
+
+    def _keep_looking(self, loop: asyncio.AbstractEventLoop) -> None:
+        """On ``state-watch``: only the pauses; each look runs on ``state-read``."""
+        with contextlib.suppress(RuntimeError):  # readers or loop were closed meanwhile
+            while not self._ended:
+                look = self._readers.submit(self._look)
+                if look.exception() or look.result() or self._failing:
+                    loop.call_soon_threadsafe(self._hear, look)
+                self._due.wait(self._interval_s)
+                self._due.clear()
+
+    def _hear(self, look: Future[StateChanges]) -> None:
+        error = look.exception()
+        if error is None:
+            self._tell(look.result())
+        elif isinstance(error, StateError):
+            self._tell_failure(error)
+        else:
+            log.error("Looking at the database failed", exc_info=error)
+
+    def _tell(self, changes: StateChanges) -> None:
         if self._failing:
             self._failing = False
             self._bus.publish(NoticeCleared(_NOTICE_KEY))
@@ -90,6 +119,8 @@ class StateWatch:
             )
 
     def _look(self) -> StateChanges:
+        if self._ended:
+            return StateChanges()  # the watcher may be closed by now
         self._watcher.watch(self._catalog.listed_ids | self._transcript.opened_ids)
         changes = self._watcher.look()
         if changes:
