@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
     from hermes_desktop.services.desktop_chat import DesktopChat
     from hermes_desktop.services.gateway_host import GatewayHost
+    from hermes_desktop.services.live_actions import LiveActions
     from hermes_desktop.services.live_catalog import LiveCatalog
     from hermes_desktop.services.private_gateway import Workers
     from hermes_desktop.services.session_catalog import SessionCatalog
+    from hermes_desktop.services.session_search import SessionSearch
     from hermes_desktop.services.state_watch import StateWatch
     from hermes_desktop.services.transcript import TranscriptReader
     from hermes_desktop.state import SessionDB
@@ -52,6 +54,8 @@ class DesktopServices:
     paths: HermesPaths
     bus: EventBus
     catalog: LiveCatalog
+    actions: LiveActions
+    search: SessionSearch
     transcript: TranscriptReader
     chat: DesktopChat
     gateway: GatewayHost
@@ -71,7 +75,9 @@ class DesktopServices:
     async def close(self, *, drain_s: float = 15.0) -> None:
         """Close everything in reverse order; running turns get ``drain_s`` seconds to end."""
         await self.gateway.stop(drain_s=drain_s)
+        self.search.cancel()
         await self.tasks.cancel_all()
+        await self.actions.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.db.close)
         self.workers.close()
@@ -102,8 +108,12 @@ def build_services(
     from hermes_desktop.services.agent_builder import AgentBuilder
     from hermes_desktop.services.desktop_chat import DesktopChat
     from hermes_desktop.services.gateway_host import GatewayHost
+    from hermes_desktop.services.live_actions import LiveActions
     from hermes_desktop.services.live_catalog import LiveCatalog
+    from hermes_desktop.services.own_turns import OwnTurns
     from hermes_desktop.services.private_gateway import Workers, build_private_gateway
+    from hermes_desktop.services.session_actions import SessionActions
+    from hermes_desktop.services.session_search import SessionSearch
     from hermes_desktop.services.state_watch import StateWatch
     from hermes_desktop.services.transcript import TranscriptReader
     from hermes_desktop.state import SessionDB
@@ -121,10 +131,22 @@ def build_services(
     catalog = LiveCatalog(db, workers.readers, workers.writers)
     transcript = TranscriptReader(db, workers.readers)
     watcher = ChangeWatcher(paths.state_db)
+    watch = StateWatch(watcher, catalog, transcript, workers.readers, bus)
+    turns = OwnTurns(db, bus, clock)
+    changes = SessionActions(db, paths.own_store, clock=clock, running_turn=turns.turn_in)
     return DesktopServices(
         paths=paths,
         bus=bus,
         catalog=catalog,
+        actions=LiveActions(
+            changes,
+            db,
+            writers=workers.writers,
+            bulk=workers.bulk,
+            catalog=catalog,
+            watch=watch,
+        ),
+        search=SessionSearch(db, workers.search),
         transcript=transcript,
         chat=DesktopChat(
             adapter,
@@ -136,7 +158,7 @@ def build_services(
             clock=clock,
         ),
         gateway=GatewayHost(runner, bus),
-        watch=StateWatch(watcher, catalog, transcript, workers.readers, bus),
+        watch=watch,
         tasks=TaskSet(),
         db=db,
         watcher=watcher,

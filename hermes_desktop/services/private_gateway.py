@@ -21,6 +21,8 @@ class Workers:
 
     readers: WorkerThreads
     writers: WorkerThreads
+    search: WorkerThreads
+    bulk: WorkerThreads
     turns: WorkerThreads
 
     @classmethod
@@ -29,12 +31,14 @@ class Workers:
         return cls(
             readers=WorkerThreads("state-read"),
             writers=WorkerThreads("state-write"),
+            search=WorkerThreads("state-search"),
+            bulk=WorkerThreads("state-bulk"),
             turns=WorkerThreads("agent-turn", size=MAX_TURNS),
         )
 
     def close(self) -> None:
         """Take no more calls. Never waits."""
-        for worker in (self.readers, self.writers, self.turns):
+        for worker in (self.turns, self.bulk, self.search, self.writers, self.readers):
             worker.close()
 
 

@@ -1,0 +1,122 @@
+"""What a person does to sessions in the window: archive, delete, undo; awaited on the loop."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.services.live_catalog import LiveCatalog
+from hermes_desktop.services.session_actions import DeletePlan, SessionActions
+from hermes_desktop.services.state_watch import StateWatch
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.trash import TrashReceipt
+from hermes_desktop.state.trash_restore import Restored
+
+NAMED_SUBAGENTS = 5
+"""How many of the subagents that go along are called by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePreview:
+    """What a delete would take, in words for a person.
+
+    Attributes:
+        plan: What is handed to :meth:`LiveActions.delete`.
+        subagents: What the first few subagents that go along are called.
+    """
+
+    plan: DeletePlan
+    subagents: tuple[str, ...] = ()
+
+
+class LiveActions:
+    """Asynchronous face of :class:`SessionActions`, called on the loop.
+
+    Every method may raise ``BusyError``, ``StateError`` and what its namesake raises.
+
+    Args:
+        actions: What is done; refuses while a turn runs.
+        db: For names in previews.
+        writers: The ``state-write`` worker, for what is quick.
+        bulk: The ``state-bulk`` worker, for the trash.
+        catalog: Learns which rows we change, listed or not.
+        watch: Looks at the file after each change.
+    """
+
+    def __init__(
+        self,
+        actions: SessionActions,
+        db: SessionDB,
+        *,
+        writers: WorkerThreads,
+        bulk: WorkerThreads,
+        catalog: LiveCatalog,
+        watch: StateWatch,
+    ) -> None:
+        self._actions = actions
+        self._db = db
+        self._writers = writers
+        self._bulk = bulk
+        self._catalog = catalog
+        self._watch = watch
+
+    async def plan_delete(self, ids: Collection[str]) -> DeletePreview:
+        """Look what goes with these sessions; changes nothing.
+
+        Raises:
+            RunningTurnError: A turn runs in one of them.
+        """
+        return await self._bulk.run(self._preview, tuple(ids))
+
+    async def delete(self, plan: DeletePlan, *, force: bool = False) -> TrashReceipt:
+        """Move what was planned to the trash.
+
+        Raises:
+            RunningTurnError: A turn has begun in one of them; nothing was deleted.
+            TrashTooLargeError: The copy would be very large; ask, then call with ``force``.
+            NoRoomError: The disk has no room for the copy; nothing was deleted.
+        """
+        receipt = await self._bulk.run(lambda: self._actions.delete(plan, force=force))
+        self._watch.look_now()
+        return receipt
+
+    async def undo_delete(self, receipt: TrashReceipt) -> tuple[Restored, ...]:
+        """Bring a delete back.
+
+        Raises:
+            NotFoundError: It is not in the trash any more.
+        """
+        restored = await self._bulk.run(self._actions.undo, receipt)
+        self._watch.look_now()
+        return restored
+
+    async def archive(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Put conversations away; those of the ids that were not before.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+            RunningTurnError: A turn runs in one of them; nothing was changed.
+        """
+        self._catalog.expect(ids)
+        changed = await self._writers.run(self._actions.archive, tuple(ids))
+        self._watch.look_now()
+        return changed
+
+    async def unarchive(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Show conversations in the list again; those of the ids that were put away.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        self._catalog.expect(ids)
+        changed = await self._writers.run(self._actions.unarchive, tuple(ids))
+        self._watch.look_now()
+        return changed
+
+    async def close(self) -> None:
+        """Let go of our own file, after what runs has ended."""
+        await self._bulk.run(self._actions.close)
+
+    def _preview(self, ids: tuple[str, ...]) -> DeletePreview:
+        plan = self._actions.plan_delete(ids)
+        found = (self._db.summary(each) for each in plan.subagents[:NAMED_SUBAGENTS])
+        return DeletePreview(plan, tuple(each.label for each in found if each is not None))
