@@ -237,14 +237,12 @@ class ChatPage(QWidget):
             self.composer.set_locked(False)
         begun = shown.id is None
         if begun:
-            shown.id = submitted.session_id
-            shown.ids.add(submitted.session_id)
-            shown.nothing = False
+            shown.begin(submitted.session_id)
         if shown is not self._shown:
-            self._drafts.pop("" if begun else shown.draft_key, None)
+            key = "" if begun else shown.draft_key
+            self._drafts[key] = self._drafts.get(key, "").removeprefix(text)
             return
-        if self.composer.text == text:
-            self.composer.clear()
+        self.composer.take_out(text)
         if begun:
             shown.loaded = True
             self._stack.setCurrentWidget(self.view)
@@ -324,6 +322,7 @@ class ChatPage(QWidget):
 
     def _session_gone(self) -> None:
         """Another program deleted it: keep what was typed, and offer to begin anew."""
+        self.composer.give_back("\n".join(self._ledger.take_prompts(self._shown.ids)))
         self._shown = ShownSession()
         self._signs.end()
         self.view.clear()

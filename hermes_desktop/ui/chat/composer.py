@@ -101,7 +101,7 @@ class Composer(QWidget):
 
     Signals:
         submitted: A message that is not blank was sent off. The field still holds it; call
-            :meth:`clear` once somebody has taken it.
+            :meth:`take_out` once somebody has taken it.
         stop_wanted: The running reply is to be stopped.
         check_wanted: Look at the settings again; also when the window becomes the active one,
             for they are mostly changed in another.
@@ -118,6 +118,7 @@ class Composer(QWidget):
         self._running = False
         self._locked = False
         self._focus_waits = False
+        self._waiting = ""
         self.note = QLabel(self)
         self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setWordWrap(True)
@@ -148,12 +149,25 @@ class Composer(QWidget):
 
     def give_back(self, text: str) -> None:
         """Return a message that was not taken; what was typed since stays below it."""
+        if not text:
+            return
         typed = self.text
         self.set_text(f"{text}\n{typed}" if typed.strip() else text)
 
     def clear(self) -> None:
         """Empty the field."""
         self.field.clear()
+
+    def take_out(self, text: str) -> None:
+        """Remove a message that was taken; what was typed behind it since stays.
+
+        Enter that came too early for that sends it now.
+        """
+        if self.text.startswith(text):
+            self.set_text(self.text.removeprefix(text))
+        following, self._waiting = self._waiting.removeprefix(text), ""
+        if following.strip():
+            self.submitted.emit(following)
 
     # -------------------------------------------------------------------------------- state
     def set_note(self, note: str) -> None:
@@ -188,6 +202,8 @@ class Composer(QWidget):
     def set_locked(self, locked: bool) -> None:  # noqa: FBT001 - a state of one meaning
         """Take no second message while the first is being handed over."""
         self._locked = locked
+        if locked:
+            self._waiting = ""
         self._update()
 
     @override
@@ -211,7 +227,9 @@ class Composer(QWidget):
         return False
 
     def _submit(self) -> None:
-        if self._ready and not self._locked and self.text.strip():
+        if self._locked:
+            self._waiting = self.text
+        elif self._ready and self.text.strip():
             self.submitted.emit(self.text)
 
     def _update(self) -> None:

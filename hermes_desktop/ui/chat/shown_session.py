@@ -36,6 +36,12 @@ class ShownSession:
         self.summary = summary
         self.ids |= {summary.id, summary.root_id}
 
+    def begin(self, session_id: str) -> None:
+        """The first message of a new chat was taken."""
+        self.id = session_id
+        self.ids.add(session_id)
+        self.nothing = False
+
     @property
     def draft_key(self) -> str:
         """Under which a draft is kept: the root does not change when the tip does."""

@@ -85,6 +85,13 @@ class TurnLedger:
         """A failed turn was seen and is done with."""
         self._turns.pop(turn_id, None)
 
+    def take_prompts(self, session_ids: Collection[str]) -> list[str]:
+        """Forget the turns of a session that is gone; what was asked in them comes back."""
+        turns = self.of(session_ids)
+        for turn in turns:
+            self.forget(turn.turn_id)
+        return [turn.prompt for turn in turns]
+
     def _open(self, event: TurnQueued | TurnStarted, now: float) -> LedgerTurn:
         turn = self._turns.get(event.turn_id)
         if turn is None:

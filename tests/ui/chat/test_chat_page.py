@@ -193,6 +193,20 @@ async def test_a_session_that_is_deleted_keeps_what_was_typed(stage) -> None:
         assert finished.session_id != "s"
 
 
+async def test_a_session_deleted_during_its_reply_gives_the_question_back(stage) -> None:
+    async with stage:
+        stage.make_session("s", "Which train?", "The 6:12.")
+        await stage.show("s")
+        stage.server.script(hang("The"))
+        stage.say("And the one after?")
+        await stage.until(lambda: stage.texts() and stage.texts()[-1].startswith("The"))
+        with stage.another_program() as db:
+            db._execute_write(lambda c: c.execute("DELETE FROM messages WHERE session_id='s'"))
+            db._execute_write(lambda c: c.execute("DELETE FROM sessions WHERE id='s'"))
+        await stage.until(lambda: stage.page.empty.title.text() == "This session is gone")
+        assert stage.page.composer.text == "And the one after?"
+
+
 async def test_renaming_in_place_and_a_title_that_is_taken(stage) -> None:
     async with stage:
         stage.make_session("a", "About a", "Yes.", title="First")

@@ -130,6 +130,48 @@ def test_the_keyboard_stays_here_when_nothing_can_be_sent(composer, qtbot) -> No
     assert composer.reason.check_button.hasFocus()
 
 
+def test_what_is_typed_while_a_message_is_handed_over_is_the_next_one(composer, qtbot) -> None:
+    sent: list[str] = []
+    composer.submitted.connect(sent.append)
+    composer.set_text("one")
+    qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+    composer.set_locked(True)
+    qtbot.keyClicks(composer.field, "two")
+    composer.set_locked(False)
+    composer.take_out("one")
+    assert (sent, composer.text) == (["one"], "two")
+
+
+def test_enter_while_a_message_is_handed_over_sends_the_next_one_then(composer, qtbot) -> None:
+    sent: list[str] = []
+    composer.submitted.connect(sent.append)
+    composer.set_text("one")
+    qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+    composer.set_locked(True)
+    qtbot.keyClicks(composer.field, "two")
+    qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+    qtbot.keyClicks(composer.field, "three")
+    assert sent == ["one"]
+    composer.set_locked(False)
+    composer.take_out("one")
+    assert sent == ["one", "two"]
+    assert composer.text == "twothree"
+    composer.take_out("two")
+    assert composer.text == "three"
+
+
+def test_enter_on_what_was_not_taken_waits_for_the_person(composer, qtbot) -> None:
+    sent: list[str] = []
+    composer.submitted.connect(sent.append)
+    composer.set_text("one")
+    composer.set_locked(True)
+    qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+    composer.set_locked(False)  # nobody took it
+    assert sent == []
+    qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+    assert sent == ["one"]
+
+
 def test_focus_waits_for_the_look_that_turns_the_field_on(composer, qtbot) -> None:
     composer.set_readiness(ChatReadiness(False, "", "No model is set."))
     composer.send_button.setFocus()
