@@ -131,6 +131,9 @@ def import_sessions(*, place: str, dry_run: bool, as_json: bool, paths: "HermesP
         _tell(plan, None, as_json=as_json)
         return
     plan = session_import.plan_import(None, given)  # before anything is made
+    if not plan.sessions:
+        output.write("[]\n" if as_json else "There is nothing to import.\n")
+        return
     with long_work() as work:
         snapshot_needed = paths.state_db.exists()
         with open_store(paths, write=True, make=True) as db:

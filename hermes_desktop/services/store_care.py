@@ -74,8 +74,8 @@ def guard(
         BusyError: Another program keeps the file locked.
         StateError: It cannot be read, or the copy not written.
     """
-    with contextlib.suppress(OSError):  # what is wrong is said when the snapshot is written
-        paths.desktop_dir.mkdir(mode=0o700, exist_ok=True)
+    if paths.state_db.exists():
+        _make_folder(paths)
     taken = take_snapshot(
         paths.state_db,
         paths.snapshots_dir,
@@ -153,8 +153,7 @@ def restore(
         CancelledError: It was cancelled; the store is as it was.
         StateError: There is no room, or something cannot be read or written.
     """
-    with contextlib.suppress(OSError):
-        paths.desktop_dir.mkdir(mode=0o700, exist_ok=True)
+    _make_folder(paths)
     done = restore_snapshot(
         snapshot,
         paths.state_db,
@@ -166,3 +165,9 @@ def restore(
     )
     prune_snapshots(paths.snapshots_dir, now=now)
     return done
+
+
+def _make_folder(paths: HermesPaths) -> None:
+    """Make what is ours alone; what is wrong is said when the snapshot is written."""
+    with contextlib.suppress(OSError):
+        paths.desktop_dir.mkdir(mode=0o700, exist_ok=True)

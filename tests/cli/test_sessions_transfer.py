@@ -1,0 +1,254 @@
+"""``sessions export`` and ``sessions import``: out, in, and out again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_desktop.state import SessionDB
+from tests.fakes.program import Converse, Program
+from tests.fakes.state_files import dump
+
+
+@pytest.fixture
+def family(db: SessionDB, converse: Converse) -> SessionDB:
+    converse("root", "Hello\u2028there", "Hi")
+    db.end_session("root", "compression")
+    db.create_session("tip", "cli", parent_session_id="root", model="a-model")
+    call = {"id": "c1", "type": "function"}
+    function = {"name": "terminal", "arguments": '{"command": "ls"}'}
+    db.append_message("tip", "assistant", "On with it", tool_calls=[{**call, "function": function}])
+    db.append_message("tip", "tool", "```\nfiles\n```", tool_call_id="c1", tool_name="terminal")
+    db.append_message("tip", "user", [{"type": "text", "text": "旅行"}, {"type": "image_url"}])
+    db.set_session_title("tip", "The Fern's way #1")
+    converse("other", "api_key=abcdefgh1234", "I see sk-abcdEFGH12345678", source="telegram")
+    db.end_session("other", "session_reset")
+    return db
+
+
+def exported(text: str) -> dict[str, dict[str, Any]]:
+    return {each["id"]: each for each in map(json.loads, text.split("\n")[:-1])}
+
+
+# ------------------------------------------------------------------------------------------ export
+
+
+def test_everything_to_standard_output(program: Program, family: SessionDB) -> None:
+    before = dump(family.db_path)
+
+    done = program.run("sessions", "export")
+
+    assert done.code == 0, done.err
+    found = exported(done.out)
+    assert found == {each["id"]: each for each in family.export_all()}
+    assert dump(family.db_path) == before
+
+
+def test_to_a_file(program: Program, family: SessionDB, home: Path) -> None:
+    place = home.parent / "out.jsonl"
+
+    done = program.run("sessions", "export", str(place))
+
+    assert (done.code, done.out) == (0, "")
+    assert "3 sessions exported" in done.err
+    assert place.stat().st_mode & 0o777 == 0o600
+    assert exported(place.read_text()) == {each["id"]: each for each in family.export_all()}
+    assert "\u2028" in place.read_text()
+
+    text = place.read_bytes()
+    again = program.run("sessions", "export", str(place), "--session", "other")
+    assert again.code == 5
+    assert place.read_bytes() == text
+    assert program.run("sessions", "export", str(place), "--session", "other", "--force").code == 0
+    assert set(exported(place.read_text())) == {"other"}
+    assert {file.name for file in home.parent.iterdir()} == {"home", "out.jsonl"}
+
+
+@pytest.mark.parametrize(
+    ("words", "ids"),
+    [
+        (["--session", "root"], ["root", "tip"]),
+        (["--session", "The Fern's way #1", "--session-id", "oth"], ["root", "tip", "other"]),
+        (["--source", "telegram"], ["other"]),
+        (["--source", "cli"], ["root"]),
+        (["--max-messages", "0"], []),
+    ],
+)
+def test_some(program: Program, family: SessionDB, words: list[str], ids: list[str]) -> None:
+    assert list(exported(program.run("sessions", "export", *words).out)) == ids
+
+
+def test_secrets_are_taken_out(program: Program, family: SessionDB, home: Path) -> None:
+    (home / ".env").write_text("MY_TOKEN=on-with-it-please\nNAME=Hello\n")
+    family.append_message("tip", "user", "It is on-with-it-please, Hello")
+
+    plain = program.run("sessions", "export").out
+    done = program.run("sessions", "export", "--redact")
+
+    assert done.code == 0, done.err
+    for secret in ("abcdefgh1234", "sk-abcdEFGH12345678", "on-with-it-please"):
+        assert secret in plain
+        assert secret not in done.out
+    found = exported(done.out)
+    assert set(found) == {"root", "tip", "other"}
+    assert "Hello" in found["tip"]["messages"][-1]["content"]
+
+
+def test_documents(program: Program, family: SessionDB, home: Path) -> None:
+    done = program.run("sessions", "export", "--format", "md")
+
+    assert done.code == 0, done.err
+    folder = home / "session-exports"
+    whole = folder / "tip-the-fern-s-way-1.md"
+    assert sorted(folder.iterdir()) == [folder / "other.md", whole]
+    assert {Path(line) for line in done.out.splitlines()} == set(folder.iterdir())
+    text = whole.read_text()
+    assert text.startswith('---\nid: "tip"\ntitle: "The Fern\'s way #1"\n')
+    assert 'parts: ["root", "tip"]' in text
+    assert "````\n```\nfiles\n```\n````" in text
+    assert '**terminal**\n\n```\n{"command": "ls"}\n```' in text
+    assert "旅行\n\n[image_url]" in text
+    assert whole.stat().st_mode & 0o777 == 0o600
+
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    assert program.run("sessions", "export", "--format", "md").code == 5
+    assert {file: file.read_bytes() for file in folder.iterdir()} == before
+    elsewhere = home / "new" / "folder"
+    more = program.run("sessions", "export", str(elsewhere), "--format", "md", "--session", "other")
+    assert more.code == 0
+    assert [file.name for file in elsewhere.iterdir()] == ["other.md"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--session", "nobody"], 3),
+        (["--session", "other", "--source", "cli"], 2),
+        (["--format", "html"], 2),
+        (["-", "--format", "md"], 2),
+        (["no/such/folder/out.jsonl"], 1),
+    ],
+)
+def test_exports_that_cannot_be(
+    program: Program, family: SessionDB, home: Path, words: list[str], code: int
+) -> None:
+    assert program.run("sessions", "export", *words).code == code
+    assert [file.name for file in home.parent.iterdir()] == ["home"]
+
+
+def test_export_dry_run(program: Program, family: SessionDB, home: Path) -> None:
+    done = program.run("sessions", "export", str(home / "x"), "--source", "cli", "--dry-run")
+
+    assert (done.code, done.out) == (0, "")
+    assert "1 session would be exported" in done.err
+    assert not (home / "x").exists()
+
+
+# ------------------------------------------------------------------------------------------ import
+
+
+def test_out_and_in_and_out_again(program: Program, family: SessionDB, home: Path) -> None:
+    text = program.run("sessions", "export").out
+    empty = home.parent / "empty"
+    empty.mkdir()
+    env = {"HERMES_HOME": str(empty)}
+
+    shown = program.run("sessions", "import", "-", "--dry-run", env=env, stdin=text.encode())
+    assert shown.out == "Would import 3 sessions: cli 2, telegram 1.\n"
+    assert list(empty.iterdir()) == []
+    done = program.run("sessions", "import", "-", env=env, stdin=text.encode())
+
+    assert done.code == 0, done.err
+    assert done.out == "Imported 3 sessions: cli 2, telegram 1.\n"
+    assert exported(program.run("sessions", "export", env=env).out) == exported(text)
+    assert not (empty / "desktop").exists()  # there was nothing to keep a snapshot of
+
+
+def test_what_is_there_stays_and_a_snapshot_is_kept(
+    program: Program, family: SessionDB, home: Path
+) -> None:
+    place = home.parent / "out.jsonl"
+    assert program.run("sessions", "export", str(place)).code == 0
+    family.delete_sessions(["other"])
+    family.set_session_title("tip", "Changed")
+
+    done = program.run("sessions", "import", str(place), "--json")
+
+    results = {each["id"]: each["result"] for each in json.loads(done.out)}
+    assert results == {"root": "skipped", "tip": "skipped", "other": "imported"}
+    assert family.get_session_title("tip") == "Changed"
+    (snapshot,) = json.loads(program.run("sessions", "snapshot", "list", "--json").out)
+    assert (snapshot["reason"], snapshot["sessions"]) == ("import", 2)
+    assert (home / "desktop").stat().st_mode & 0o777 == 0o700
+    again = program.run("sessions", "import", str(place))
+    assert again.out == "Imported 0 sessions; 3 there already.\n"
+
+
+def test_a_taken_title_is_told(program: Program, family: SessionDB) -> None:
+    line = json.dumps({"id": "fresh", "source": "cli", "title": "The Fern's way #1"})
+
+    done = program.run("sessions", "import", "-", stdin=line.encode())
+
+    assert done.code == 0, done.err
+    assert "fresh is “" in done.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{not json}",
+        '{"id": "a", "source": "cli"}\n{"id": ',
+        '{"id": "a"}\n{"id": "a"}',
+        '[{"id": "ok"}, {"id": "../up"}]',
+        '[{"id": "ok"}, 5]',
+        '{"id": "ok", "messages": [{"content": "no role"}]}',
+        '{"id": "ok", "messages": "none"}',
+        "[" * 100_000,
+    ],
+)
+def test_a_mistake_changes_nothing(program: Program, home: Path, text: str) -> None:
+    done = program.run("sessions", "import", "-", stdin=text.encode())
+
+    assert done.code == 1
+    assert "Traceback" not in done.err
+    assert list(home.iterdir()) == []
+
+
+def test_a_conversation_and_an_array(program: Program, family: SessionDB, home: Path) -> None:
+    conversation = family.export_session_lineage("tip")
+    empty = home.parent / "empty"
+    empty.mkdir()
+
+    done = program.run(
+        "sessions",
+        "import",
+        "-",
+        env={"HERMES_HOME": str(empty)},
+        stdin=json.dumps([conversation], indent=1).encode(),
+    )
+
+    assert done.out == "Imported 2 sessions: cli 2.\n"
+
+
+def test_more_than_one_call_takes(program: Program, home: Path) -> None:
+    lines = [
+        json.dumps({"id": f"s{n}", "source": "cli", "parent_session_id": f"s{n + 1}"})
+        for n in range(700)
+    ]
+
+    done = program.run("sessions", "import", "-", stdin="\n".join(lines).encode())
+
+    assert done.out == "Imported 700 sessions: cli 700.\n"
+    db = SessionDB(home / "state.db")
+    parents = [(db.get_session(f"s{n}") or {})["parent_session_id"] for n in range(700)]
+    assert parents == [*(f"s{n}" for n in range(1, 700)), None]
+    db.close()
+
+
+def test_files_that_are_not_there(program: Program, home: Path) -> None:
+    assert program.run("sessions", "import", str(home / "none")).code == 3
+    assert program.run("sessions", "import", str(home)).code == 2
+    empty = program.run("sessions", "import", "-")
+    assert (empty.code, empty.out) == (0, "There is nothing to import.\n")
+    assert list(home.iterdir()) == []
