@@ -67,10 +67,14 @@ class DesktopServices:
 
     async def start(self, *, watch: bool = True) -> None:
         """Start the gateway and, for a window, the watching of the database."""
+        import asyncio
+
         await self.gateway.start()
         if watch:
-            await self.watch.look()  # the first look only learns: nothing may be read before it
             self.tasks.start(self.watch.run(), name="state-watch")
+            # The first look only learns. It is queued now, so that whatever is read from here on
+            # is read after it, on the same thread.
+            await asyncio.sleep(0)
 
     async def close(self, *, drain_s: float = 15.0) -> None:
         """Close everything in reverse order; running turns get ``drain_s`` seconds to end."""

@@ -14,6 +14,7 @@ from hermes_desktop.state.activity_index import ActivityIndex
 from hermes_desktop.state.records import SessionSummary, StateChanges
 
 WATCHED_ROWS = 200
+FIRST_ROWS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,20 @@ class LiveCatalog:
         """
         return await self._readers.run(self._page, query)
 
+    async def newest(self) -> SessionPage | None:
+        """What the list shows at first, before its order is known as a whole.
+
+        Read in the time of a glance however large the history is; :meth:`page` then tells the
+        whole truth: totals, sources, and rows whose messages carry odd times.
+
+        Returns:
+            None when the order is known already: ask for a page at once.
+
+        Raises:
+            StateError: The database cannot be read.
+        """
+        return await self._readers.run(self._newest)
+
     async def summary(self, session_id: str) -> SessionSummary:
         """Read one row as the list shows it.
 
@@ -130,6 +145,14 @@ class LiveCatalog:
             self._rows.pop(session_id, None)
         if self._index is not None:
             self._index.apply(changes)
+
+    def _newest(self) -> SessionPage | None:
+        if self._index is not None:
+            return None
+        found = ActivityIndex(self._db).first_page(limit=FIRST_ROWS)
+        self._rows.update(self._db.summaries(found.keys))
+        rows = tuple(self._rows[tip] for _, tip in found.keys if tip in self._rows)
+        return SessionPage(rows, found.total, empty_total=0)
 
     def _page(self, query: ListQuery) -> SessionPage:
         index = self._ready_index()

@@ -34,6 +34,9 @@ class MemoryCatalog:
         self.queries: list[ListQuery] = []
         self.error: Exception | None = None
 
+    async def newest(self) -> SessionPage | None:
+        return None
+
     async def page(self, query: ListQuery) -> SessionPage:
         self.queries.append(query)
         if self.error is not None:

@@ -26,6 +26,10 @@ class Catalog(Protocol):
         """Read one page; raises StateError."""
         ...
 
+    async def newest(self) -> SessionPage | None:
+        """Read the first rows quickly, None when a page takes no longer; raises StateError."""
+        ...
+
     async def rename(self, session_id: str, title: str) -> str | None:
         """Give a session another title; raises NotFoundError or TitleError."""
         ...
@@ -59,6 +63,7 @@ class ListFeed(QObject):
         self._slots = slots
         self._clock = clock
         self._query = query
+        self._begun = False
         self._reading = False
         self._again = False
         self._held = False
@@ -126,6 +131,7 @@ class ListFeed(QObject):
     async def _deliver(self) -> None:
         query = self._query
         try:
+            await self._give_a_glance(query)
             page = await self._catalog.page(query)
         except HermesError as error:
             self.failed.emit(error)
@@ -141,6 +147,15 @@ class ListFeed(QObject):
             if not self._closed and (self._again or query != self._query):
                 self._again = False
                 self._wait.start(0)
+
+    async def _give_a_glance(self, query: ListQuery) -> None:
+        """Show the newest rows before the first whole page, which may take a while."""
+        if self._begun or query.narrows or query.empty:
+            return
+        self._begun = True
+        glance = await self._catalog.newest()
+        if glance is not None and not self._held and not self._closed and query == self._query:
+            self.page_ready.emit(glance)
 
     def _wait_for_midnight(self) -> None:
         now = QDateTime.currentDateTime()
