@@ -24,6 +24,7 @@ async def services(tmp_path: Path) -> AsyncIterator[DesktopServices]:
     )
     services.watch.set_visible(True)
     await services.start()
+    await services.watch.look()  # the first look only learns what is there
     yield services
     await services.close()
 
