@@ -67,8 +67,10 @@ class StateWatch:
         tell: a timer and a task four times a second would be most of what an idle window costs.
         """
         loop = asyncio.get_running_loop()
+        # The first look only learns: it is queued here, before anything that is read later.
+        first = self._readers.submit(self._look)
         pulse = threading.Thread(
-            target=self._keep_looking, args=(loop,), name="state-watch", daemon=True
+            target=self._keep_looking, args=(loop, first), name="state-watch", daemon=True
         )
         pulse.start()
         try:
@@ -86,15 +88,15 @@ class StateWatch:
         else:
             self._tell(changes)
 
-    def _keep_looking(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _keep_looking(self, loop: asyncio.AbstractEventLoop, look: Future[StateChanges]) -> None:
         """On ``state-watch``: only the pauses; each look runs on ``state-read``."""
         with contextlib.suppress(RuntimeError):  # readers or loop were closed meanwhile
             while not self._ended:
-                look = self._readers.submit(self._look)
                 if look.exception() or look.result() or self._failing:
                     loop.call_soon_threadsafe(self._hear, look)
                 self._due.wait(self._interval_s)
                 self._due.clear()
+                look = self._readers.submit(self._look)
 
     def _hear(self, look: Future[StateChanges]) -> None:
         error = look.exception()
