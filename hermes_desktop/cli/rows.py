@@ -7,6 +7,7 @@ from hermes_desktop.cli import output
 
 _GAP = 2
 _LEAST_WIDTH = 10
+_GOOD_WIDTH = 24
 MOST_SHOWN = 20
 
 
@@ -17,12 +18,14 @@ class Column:
     Attributes:
         name: What stands above it.
         right: Numbers stand at the right.
-        gives_way: It is cut when the terminal is narrow; at most one column is.
+        gives_way: It is cut when the terminal is narrow; only the last column is.
+        optional: It is left out when what gives way would be cut too much.
     """
 
     name: str
     right: bool = False
     gives_way: bool = False
+    optional: bool = False
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -60,28 +63,39 @@ def _table(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> str:
     from rich.table import Table
     from rich.text import Text
 
-    widths = [
-        max(cell_len(text) for text in (column.name, *(row[place] for row in cells)))
+    widths = {
+        place: max(cell_len(text) for text in (column.name, *(row[place] for row in cells)))
         for place, column in enumerate(columns)
-    ]
+    }
     console = Console(highlight=False, markup=False, emoji=False)
-    stiff = sum(w for w, c in zip(widths, columns, strict=True) if not c.gives_way)
-    left = console.width - stiff - _GAP * len(columns)
-    for place, column in enumerate(columns):
-        if column.gives_way:
-            widths[place] = min(widths[place], max(_LEAST_WIDTH, left))
-    console.width = max(console.width, sum(widths) + _GAP * len(columns))
+    console.width = max(console.width, _fit(columns, widths, console.width))
     drawn = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
-    for column, width in zip(columns, widths, strict=True):
+    for place, width in widths.items():
         drawn.add_column(
-            column.name,
+            columns[place].name,
             no_wrap=True,
             overflow="ellipsis",
             width=width,
-            justify="right" if column.right else "left",
+            justify="right" if columns[place].right else "left",
         )
     for row in cells:
-        drawn.add_row(*map(Text, row))
+        drawn.add_row(*(Text(row[place]) for place in widths))
     with console.capture() as captured:
         console.print(drawn)
     return captured.get()
+
+
+def _fit(columns: Sequence[Column], widths: dict[int, int], terminal: int) -> int:
+    """Leave columns out and narrow the one that gives way; returns how wide it all is then."""
+    for place in [place for place in widths if columns[place].gives_way]:
+        wanted = widths.pop(place)
+        for other in [other for other in widths if columns[other].optional]:
+            if terminal - _total(widths) - _GAP >= min(wanted, _GOOD_WIDTH):
+                break
+            del widths[other]
+        widths[place] = min(wanted, max(_LEAST_WIDTH, terminal - _total(widths) - _GAP))
+    return _total(widths)
+
+
+def _total(widths: dict[int, int]) -> int:
+    return sum(width + _GAP for width in widths.values())

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     Column("ID"),
-    Column("Started"),
+    Column("Started", optional=True),
     Column("Source"),
-    Column("Model"),
+    Column("Model", optional=True),
     Column("Messages", right=True),
     Column("Title", gives_way=True),
 )

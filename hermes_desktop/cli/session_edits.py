@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PLAN_COLUMNS = (
     Column("ID"),
     Column("Source"),
-    Column("Messages", right=True),
+    Column("Messages", right=True, optional=True),
     Column("Title", gives_way=True),
 )
 

@@ -26,8 +26,8 @@ _COLUMNS = (
     Column("Trash ID", right=True),
     Column("Deleted"),
     Column("Source"),
-    Column("Sessions", right=True),
-    Column("Messages", right=True),
+    Column("Sessions", right=True, optional=True),
+    Column("Messages", right=True, optional=True),
     Column("Session"),
     Column("Title", gives_way=True),
 )

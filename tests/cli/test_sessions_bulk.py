@@ -156,6 +156,21 @@ def test_prune_asks(program: Program, many: SessionDB) -> None:
     assert ids(many) == {"new-cli", "new-tg", "hidden", "open"}
 
 
+@pytest.mark.parametrize(("columns", "shown"), [(200, True), (60, False)])
+def test_titles_matter_more_than_models(
+    program: Program, many: SessionDB, columns: int, shown: bool
+) -> None:
+    title = "A long title that says a lot about what the session was"
+    many.set_session_title("old-cli", title)
+
+    done = at_terminal(program, "sessions", "prune", "--dry-run", columns=columns)
+
+    header, first, *_ = done.out.splitlines()
+    assert ("Model" in header) is shown
+    assert (title if shown else title[:20]) in first
+    assert "old-cli" in first
+
+
 def test_json_with_a_question_keeps_standard_output_clean(
     program: Program, many: SessionDB
 ) -> None:

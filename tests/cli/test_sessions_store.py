@@ -226,15 +226,24 @@ def test_only_the_latest_few_are_kept(program: Program, store: Path) -> None:
     assert len(snapshots(program)) == 5
 
 
-def test_ctrl_c_ends_a_snapshot_and_leaves_nothing(program: Program, home: Path) -> None:
-    db = SessionDB(home / "state.db")
-    db.create_session("large", "cli")
-    db._execute_write(
-        lambda conn: conn.execute(
-            "INSERT INTO state_meta (key, value) VALUES ('big', hex(zeroblob(60000000)))"
-        )
-    )
-    db.close()
+@pytest.fixture
+def large(store: Path) -> Path:
+    change(store, "INSERT INTO state_meta (key, value) VALUES ('x', hex(zeroblob(60000000)))")
+    return store
+
+
+def test_how_far_it_is_stands_on_a_terminal_only(program: Program, large: Path) -> None:
+    person = at_terminal(program, "sessions", "snapshot", "take")
+    pipe = program.run("sessions", "snapshot", "take")
+
+    assert (person.code, pipe.code) == (0, 0)
+    assert "\rCopying the store … " in person.out
+    assert pipe.err == ""
+
+
+def test_ctrl_c_ends_a_snapshot_and_leaves_nothing(
+    program: Program, large: Path, home: Path
+) -> None:
     process = program.start("sessions", "snapshot", "take")
     folder = home / "desktop" / "snapshots"
     while process.poll() is None and not list(folder.glob(".part-*/state.db")):
