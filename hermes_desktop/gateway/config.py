@@ -215,6 +215,7 @@ class GatewayConfig:
     group_sessions_per_user: bool = True
     thread_sessions_per_user: bool = False
     session_store_max_age_days: int = DEFAULT_MAX_AGE_DAYS
+    write_sessions_json: bool = True
 
     def get_reset_policy(self, platform: Platform | None, session_type: str) -> SessionResetPolicy:
         """The policy of a chat: its platform's, else its type's, else the general one.

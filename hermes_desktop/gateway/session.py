@@ -1,31 +1,58 @@
-"""Which conversation each chat is in: entries by key, kept in memory and, where asked, on disk."""
+"""Which conversation each chat is in: found, begun anew, moved, taken up again."""
 
+import functools
 import logging
-import threading
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.ids import new_session_id
-from hermes_desktop.gateway import session_index
-from hermes_desktop.gateway.config import GatewayConfig, Platform
-from hermes_desktop.gateway.session_expiry import is_prunable, reset_reason
+from hermes_desktop.gateway import session_rows
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.session_async import AsyncSessionStore
+from hermes_desktop.gateway.session_expiry import reset_reason
+from hermes_desktop.gateway.session_marks import EntryMarks
 from hermes_desktop.gateway.session_records import (
     SessionEntry,
     SessionSource,
     build_session_key,
+    is_shared_session,
 )
+from hermes_desktop.gateway.session_single_flight import SingleFlight
+from hermes_desktop.gateway.session_transcripts import Transcripts
 
-if TYPE_CHECKING:
-    from hermes_desktop.state import SessionDB
-
-__all__ = ["SessionEntry", "SessionSource", "SessionStore", "build_session_key"]
+__all__ = [
+    "AsyncSessionStore",
+    "SessionEntry",
+    "SessionSource",
+    "SessionStore",
+    "build_session_key",
+    "is_shared_session",
+]
 
 log = logging.getLogger(__name__)
 
 
-class SessionStore:
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What is to become of a chat's entry.
+
+    Attributes:
+        goes_on_in: The conversation the present entry goes on in; None: it is replaced.
+        recovered: A conversation from state.db to go on with.
+        recovered_at: When somebody last wrote there.
+        left_behind: The conversation that is left, for a reason given in ``reason``.
+        had_activity: Whether anything was said there.
+    """
+
+    goes_on_in: str | None = None
+    recovered: str | None = None
+    recovered_at: datetime | None = None
+    left_behind: str | None = None
+    reason: str | None = None
+    had_activity: bool = False
+
+
+class SessionStore(EntryMarks, Transcripts):
     """The entries of all chats. Methods may block and are called off the loop, from any thread.
 
     Args:
@@ -33,64 +60,239 @@ class SessionStore:
         config: Reset policies and how keys are built.
         has_active_processes_fn: Tells for a session *key* whether background work runs there.
         db: The conversations themselves; None decides from the entries alone.
-        persist: False keeps entries in memory: nothing is read from or written to the folder.
+        clock: Where times come from.
+        persist: Whether we are the gateway of this home. False keeps entries in memory: nothing
+            is read from or written to the folder, and no row of a conversation is made or ended.
         namespace: Second part of the keys, ``main`` or the profile's name.
+        resume_fresh_s: For how many seconds a cut off reply may be taken up again.
     """
 
-    def __init__(  # noqa: PLR0913 - the first three and their order are given
-        self,
-        sessions_dir: Path,
-        config: GatewayConfig,
-        has_active_processes_fn: Callable[[str], bool] | None = None,
-        *,
-        db: "SessionDB | None" = None,
-        clock: Clock | None = None,
-        persist: bool = True,
-        namespace: str = "main",
-    ) -> None:
-        self.sessions_dir = sessions_dir
-        self.config = config
-        self._has_active_processes_fn = has_active_processes_fn
-        self._db = db
-        self._clock: Clock = clock or SystemClock()
-        self._persist = persist
-        self._namespace = namespace
-        self._entries: dict[str, SessionEntry] = {}
-        self._loaded = False
-        self._lock = threading.Lock()
-        self._save_lock = threading.Lock()
-        self._on_disk: dict[str, str] = {}
+    @functools.cached_property
+    def _flights(self) -> SingleFlight[SessionEntry]:
+        return SingleFlight()
 
-    def get_or_create_session(self, source: SessionSource) -> SessionEntry:
-        """Find the conversation of a chat, or begin one.
+    def get_or_create_session(
+        self,
+        source: SessionSource,
+        force_new: bool = False,  # noqa: FBT001, FBT002 - positional in the contract
+    ) -> SessionEntry:
+        """Find the conversation of a chat, or begin one. Callers of one chat share one answer.
 
         An entry follows its conversation to the tip of a compression chain. It is replaced by a
-        fresh one when the reset policy says so or when somebody ended the conversation. The row
-        in state.db is made by whoever stores the first message.
+        fresh one when the chat was suspended, when its reset policy says so, or when somebody
+        ended the conversation; a chat without an entry goes on with what state.db knows of it.
+
+        Raises:
+            HermesError: state.db cannot be asked; nothing was changed.
+        """
+        self._ensure_loaded()
+        key = self._generate_session_key(source)
+        return self._flights.run(
+            (key, force_new), lambda: self._get_or_create(key, source, force_new=force_new)
+        )
+
+    def _get_or_create(self, key: str, source: SessionSource, *, force_new: bool) -> SessionEntry:
+        while True:
+            entry = self._entries.get(key)
+            before = entry and entry.session_id
+            decision = self._decide(key, entry, source, force_new=force_new)
+            with self._lock:
+                present = self._entries.get(key)
+                if present is not entry or (entry and entry.session_id) != before:
+                    continue  # it was moved meanwhile
+                if entry is not None and decision.goes_on_in is not None:
+                    entry.session_id = decision.goes_on_in
+                    entry.updated_at = self._clock.now()
+                else:
+                    entry = self._replacement(key, source, decision)
+                    self._entries[key] = entry
+            self._save()
+            if decision.goes_on_in is None:
+                self._write_rows(entry, source, decision)
+            return entry
+
+    def _decide(
+        self, key: str, entry: SessionEntry | None, source: SessionSource, *, force_new: bool
+    ) -> _Decision:
+        """Say what is to become of a chat's entry. Asks state.db; changes nothing."""
+        if entry is None:
+            return _Decision() if force_new else self._recover(key, source)
+        activity = entry.last_prompt_tokens > 0
+        reason = self._start_reason(entry)
+        if reason is None and force_new:
+            reason = "session_reset"
+        if reason is not None:
+            return _Decision(left_behind=entry.session_id, reason=reason, had_activity=activity)
+        if self._db is None:
+            return _Decision(goes_on_in=entry.session_id)
+        tip, row = session_rows.tip_of(self._db, entry.session_id)
+        ended = row is not None and row["end_reason"] is not None
+        if row is None or not ended or entry.platform is Platform.DESKTOP:
+            return _Decision(goes_on_in=tip)  # the desktop chat reopens what it resumes
+        return self._recover(key, source, ended=row)
+
+    def _recover(
+        self, key: str, source: SessionSource, *, ended: session_rows.Row | None = None
+    ) -> _Decision:
+        """Go on with what state.db knows of a chat, unless its reset policy is against it."""
+        if self._db is None or source.platform is Platform.DESKTOP:
+            return _Decision()
+        row = (
+            session_rows.find_recoverable(self._db, key, source)
+            if ended is None
+            else session_rows.newer_recoverable(self._db, key, source, ended)
+        )
+        if row is None:
+            return _Decision()
+        session_id, _ = session_rows.tip_of(self._db, row["id"])
+        written_at = session_rows.last_message_time(self._db, row, self._clock)
+        policy = self.config.get_reset_policy(source.platform, source.chat_type)
+        reason = reset_reason(policy, written_at, self._clock.now())
+        if reason is not None and not self._has_active_processes(key):
+            return _Decision(left_behind=session_id, reason=reason, had_activity=True)
+        return _Decision(recovered=session_id, recovered_at=written_at)
+
+    def _replacement(self, key: str, source: SessionSource, decision: _Decision) -> SessionEntry:
+        now = self._clock.now()
+        automatic = decision.reason not in {None, "session_reset"}
+        return SessionEntry(
+            session_key=key,
+            session_id=decision.recovered or new_session_id(now, hex_digits=8),
+            created_at=decision.recovered_at or now,
+            updated_at=decision.recovered_at or now,
+            origin=source,
+            display_name=source.chat_name,
+            platform=source.platform,
+            chat_type=source.chat_type,
+            was_auto_reset=automatic,
+            auto_reset_reason=decision.reason if automatic else None,
+            reset_had_activity=automatic and decision.had_activity,
+            previous_session_id=decision.left_behind,
+        )
+
+    def _write_rows(self, entry: SessionEntry, source: SessionSource, decision: _Decision) -> None:
+        """End the old conversation in state.db, begin or open the new one there."""
+        db = self._db
+        if db is None or not self._owns_rows(entry.platform):
+            return
+        old, reason = decision.left_behind, decision.reason
+        if old is not None and reason is not None:
+            session_rows.attempt(
+                "Ending a session", lambda: db.promote_to_session_reset(old, reason)
+            )
+        if decision.recovered is None:
+            self._begin_row(entry, source)
+            return
+        session_id = decision.recovered
+        session_rows.attempt("Opening a session", lambda: db.reopen_session(session_id))
+        session_rows.attempt(
+            "Naming the chat of a session",
+            lambda: session_rows.record_peer(
+                db, session_id, entry.session_key, source, entry.display_name
+            ),
+        )
+
+    def _begin_row(self, entry: SessionEntry, source: SessionSource | None) -> None:
+        db = self._db
+        if db is not None and source is not None and self._owns_rows(entry.platform):
+            session_rows.attempt(
+                "Beginning a session",
+                lambda: session_rows.begin_row(db, entry, source, self._namespace),
+            )
+
+    # At somebody's wish
+
+    def reset_session(
+        self, session_key: str, display_name: str | None = None
+    ) -> SessionEntry | None:
+        """Begin a new conversation in a chat. None for a chat that has no entry.
+
+        Args:
+            session_key: The chat.
+            display_name: Its new name; None keeps the old one.
+        """
+        self._ensure_loaded()
+        now = self._clock.now()
+        with self._lock:
+            old = self._entries.get(session_key)
+            if old is None:
+                return None
+            fresh = self._successor(old, new_session_id(now, hex_digits=8))
+            fresh.is_fresh_reset = True
+            fresh.display_name = display_name or old.display_name
+            self._entries[session_key] = fresh
+        self._save()
+        self._end_row(old, "session_reset")
+        self._begin_row(fresh, fresh.origin)
+        return fresh
+
+    def switch_session(self, session_key: str, target_session_id: str) -> SessionEntry | None:
+        """Move a chat to another conversation, to the tip of its chain. None for an unknown chat.
+
+        The old conversation is ended, the other one opened again.
 
         Raises:
             HermesError: state.db cannot be asked.
         """
         self._ensure_loaded()
-        key = self._generate_session_key(source)
-        entry = self._entries.get(key)
-        start = None if entry is None else entry.session_id
-        tip, ended = (None, False) if entry is None else self._look_up(entry)
+        target = target_session_id
+        if self._db is not None:
+            target, _ = session_rows.tip_of(self._db, target)
         with self._lock:
-            entry = self._entries.get(key)
-            reason = None if entry is None else self._reset_reason(entry)
-            if entry is not None and not ended and reason is None:
-                if tip is not None and entry.session_id == start:
-                    entry.session_id = tip
-                entry.updated_at = self._clock.now()
-                self._save()
-                return entry
-            fresh = self._new_entry(key, source, replaced=entry, reason=reason)
-            self._entries[key] = fresh
-            self._save()
-        if entry is not None and reason is not None and self._db is not None:
-            self._db.promote_to_session_reset(entry.session_id, reason)
-        return fresh
+            old = self._entries.get(session_key)
+            if old is None or old.session_id == target:
+                return old
+            entry = self._entries[session_key] = self._successor(old, target)
+        self._save()
+        self._end_row(old, "session_switch")
+        db = self._db
+        if db is not None and self._owns_rows(entry.platform):
+            session_rows.attempt("Opening a session", lambda: db.reopen_session(target))
+            self._record_peer_of_own_row(entry)
+        return entry
+
+    def _successor(self, old: SessionEntry, session_id: str) -> SessionEntry:
+        """A new entry of the same chat."""
+        now = self._clock.now()
+        return SessionEntry(
+            session_key=old.session_key,
+            session_id=session_id,
+            created_at=now,
+            updated_at=now,
+            origin=old.origin,
+            display_name=old.display_name,
+            platform=old.platform,
+            chat_type=old.chat_type,
+            previous_session_id=old.session_id,
+            unknown=old.unknown,
+        )
+
+    def _end_row(self, entry: SessionEntry, reason: str) -> None:
+        db = self._db
+        if db is None or not self._owns_rows(entry.platform):
+            return
+        session_id = entry.session_id
+        if reason == "session_reset":
+            session_rows.attempt(
+                "Ending a session", lambda: db.promote_to_session_reset(session_id)
+            )
+        else:
+            session_rows.attempt("Ending a session", lambda: db.end_session(session_id, reason))
+
+    def _record_peer_of_own_row(self, entry: SessionEntry) -> None:
+        """Give a conversation its chat, unless it began elsewhere and so keeps its own."""
+        db, origin, session_id = self._db, entry.origin, entry.session_id
+        if db is None or origin is None:
+            return
+
+        def record() -> None:
+            row = db.get_session(session_id)
+            if row is not None and row["source"] == origin.platform.value:
+                session_rows.record_peer(
+                    db, session_id, entry.session_key, origin, entry.display_name
+                )
+
+        session_rows.attempt("Naming the chat of a session", record)
 
     def bind(
         self, session_key: str, session_id: str, *, source: SessionSource | None = None
@@ -118,154 +320,48 @@ class SessionStore:
                 )
                 self._entries[session_key] = entry
             entry.session_id = session_id
-            self._save()
-            return entry
+        self._save()
+        return entry
 
     def forget(self, session_key: str) -> None:
         """Drop a chat's entry; its conversation stays as it is."""
         with self._lock:
-            if self._entries.pop(session_key, None) is not None:
-                self._save()
+            if self._entries.pop(session_key, None) is None:
+                return
+        self._save()
+
+    # Looking
 
     def peek_session_id(self, session_key: str) -> str | None:
         """The conversation a chat is in, without changing anything; does not block."""
         entry = self._entries.get(session_key)
         return entry.session_id if entry is not None else None
 
-    def prune_old_entries(self, max_age_days: int | None) -> int:
-        """Drop entries of chats that have been silent for long; conversations stay.
+    def lookup_by_session_id(self, session_id: str) -> SessionEntry | None:
+        """The chat that is in a conversation, the latest used if there are several."""
+        return next((e for e in self.list_sessions() if e.session_id == session_id), None)
 
-        Suspended chats, chats with background work and the desktop chat are kept.
+    def list_sessions(self, active_minutes: int | None = None) -> list[SessionEntry]:
+        """The entries, the latest used first.
 
         Args:
-            max_age_days: 0, less or None keep everything.
-
-        Returns:
-            How many entries were dropped.
+            active_minutes: Only those used within so many minutes; None for all.
         """
-        if max_age_days is None or max_age_days <= 0:
-            return 0
-        now = self._clock.now()
+        self._ensure_loaded()
         with self._lock:
-            stale = [
-                key
-                for key, entry in self._entries.items()
-                if is_prunable(entry.updated_at, now, max_age_days) and not self._is_kept(entry)
-            ]
-            for key in stale:
-                del self._entries[key]
-            if stale:
-                self._save()
-        return len(stale)
+            entries = list(self._entries.values())
+        if active_minutes is not None:
+            since = self._clock.now() - timedelta(minutes=active_minutes)
+            entries = [entry for entry in entries if entry.updated_at >= since]
+        return sorted(entries, key=lambda entry: entry.updated_at, reverse=True)
 
-    def _is_kept(self, entry: SessionEntry) -> bool:
-        return (
-            entry.suspended
-            or entry.platform is Platform.DESKTOP
-            or self._has_active_processes(entry.session_key)
-        )
+    def has_any_sessions(self) -> bool:
+        """Whether there is a conversation beside the one that is just beginning.
 
-    def _has_active_processes(self, session_key: str) -> bool:
-        if self._has_active_processes_fn is None:
-            return False
-        try:
-            return bool(self._has_active_processes_fn(session_key))
-        except Exception:  # unknown counts as active: nothing is dropped by mistake
-            log.exception("Cannot tell whether %s has background work", session_key)
-            return True
-
-    def _is_session_expired(self, entry: SessionEntry) -> bool:
-        """Whether the reset policy ends this chat's conversation."""
-        return self._reset_reason(entry) is not None
-
-    def _reset_reason(self, entry: SessionEntry) -> str | None:
-        policy = self.config.get_reset_policy(entry.platform, entry.chat_type)
-        reason = reset_reason(policy, entry.updated_at, self._clock.now())
-        if reason is None or self._has_active_processes(entry.session_key):
-            return None
-        return reason
-
-    def _generate_session_key(self, source: SessionSource) -> str:
-        return build_session_key(
-            source,
-            self.config.group_sessions_per_user,
-            self.config.thread_sessions_per_user,
-            self._namespace,
-        )
-
-    def _look_up(self, entry: SessionEntry) -> tuple[str, bool]:
-        """The tip of the entry's conversation, and whether that was ended by somebody."""
-        if self._db is None:
-            return entry.session_id, False
-        tip = self._db.get_compression_tip(entry.session_id) or entry.session_id
-        row = self._db.get_session(tip)
-        if row is None or entry.platform is Platform.DESKTOP:
-            return tip, False  # the desktop chat reopens what it resumes
-        return tip, row.get("end_reason") is not None
-
-    def _new_entry(
-        self,
-        key: str,
-        source: SessionSource,
-        *,
-        replaced: SessionEntry | None,
-        reason: str | None,
-    ) -> SessionEntry:
-        now = self._clock.now()
-        return SessionEntry(
-            session_key=key,
-            session_id=new_session_id(now, hex_digits=8),
-            created_at=now,
-            updated_at=now,
-            origin=source,
-            display_name=source.chat_name,
-            platform=source.platform,
-            chat_type=source.chat_type,
-            was_auto_reset=reason is not None,
-            auto_reset_reason=reason,
-            reset_had_activity=replaced is not None and replaced.last_prompt_tokens > 0,
-        )
-
-    def _ensure_loaded(self) -> None:
-        with self._lock:
-            if self._loaded:
-                return
-            self._loaded = True
-            if self._persist:
-                self._load()
-
-    def _load(self) -> None:
-        """Read the index; a row that cannot be understood stays in the file and hurts no other."""
-        try:
-            members = session_index.read_members(session_index.index_path(self.sessions_dir))
-        except (OSError, session_index.UnreadableIndexError) as error:
-            log.warning("sessions.json cannot be read and is left as it is: %s", error)
-            return
-        for key, row in session_index.decode_entries(members).items():
-            try:
-                entry = SessionEntry.from_dict(row)
-            except (KeyError, TypeError, ValueError) as error:
-                log.warning("The entry %r of sessions.json cannot be used: %r", key, error)
-                continue
-            self._entries.setdefault(key, entry)
-            self._on_disk[key] = session_index.render_entry(entry.to_dict())
-
-    def _save(self) -> None:
-        """Bring the index on the disk up to date. Takes no ``_lock``: callers may hold it."""
-        if not self._persist:
-            return
-        with self._save_lock:
-            rows = {
-                key: session_index.render_entry(entry.to_dict())
-                for key, entry in dict(self._entries).items()
-            }
-            changed = {key: row for key, row in rows.items() if self._on_disk.get(key) != row}
-            removed = self._on_disk.keys() - rows.keys()
-            try:
-                session_index.write_changes(
-                    session_index.index_path(self.sessions_dir), changed, removed
-                )
-            except (OSError, session_index.UnreadableIndexError) as error:
-                log.error("sessions.json cannot be written: %s", error)  # noqa: TRY400 - expected
-                return
-            self._on_disk = rows
+        Raises:
+            HermesError: state.db cannot be asked.
+        """
+        if self._db is not None:
+            return self._db.session_count() > 1
+        self._ensure_loaded()
+        return len(self._entries) > 1

@@ -6,6 +6,7 @@ Times are local and without a zone, because the routing index stores them so.
 from datetime import datetime, timedelta
 
 from hermes_desktop.gateway.config import SessionResetPolicy
+from hermes_desktop.gateway.session_records import SessionEntry
 
 PRUNE_INTERVAL_S = 3600.0
 
@@ -28,6 +29,35 @@ def reset_reason(policy: SessionResetPolicy, updated_at: datetime, now: datetime
     if policy.mode in {"daily", "both"} and updated_at < _last_daily_start(policy.at_hour, now):
         return "daily"
     return None
+
+
+def start_reason(
+    entry: SessionEntry,
+    policy_reason: str | None,
+    policy: SessionResetPolicy,
+    now: datetime,
+    fresh_s: float,
+) -> str | None:
+    """Why the next message of a chat starts afresh, its marks included.
+
+    Args:
+        entry: The chat.
+        policy_reason: What its reset policy says (:func:`reset_reason`).
+        policy: That policy.
+        now: The present.
+        fresh_s: For how many seconds an interrupted reply may be taken up again; 0 or less: always.
+
+    Returns:
+        ``suspended``, ``idle``, ``daily`` or ``resume_pending_expired``; None to go on.
+    """
+    if entry.suspended:
+        return "suspended"
+    if policy_reason is not None or not entry.resume_pending:
+        return policy_reason
+    if policy.mode == "none" or fresh_s <= 0:
+        return None
+    marked = entry.last_resume_marked_at or entry.updated_at
+    return "resume_pending_expired" if now - marked > timedelta(seconds=fresh_s) else None
 
 
 def _last_daily_start(at_hour: int, now: datetime) -> datetime:

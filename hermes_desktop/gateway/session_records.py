@@ -1,9 +1,10 @@
 """Where a message came from, which conversation a chat is in, and the key that joins the two."""
 
 import dataclasses
+import operator
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -63,13 +64,21 @@ class SessionSource:
     def __post_init__(self) -> None:
         self.scope_id = self.guild_id = self.scope_id or self.guild_id
 
+    @property
+    def description(self) -> str:
+        """A short name of the chat for people."""
+        place = self.chat_name or self.user_name or self.chat_id
+        kind = "with" if self.chat_type == "dm" else self.chat_type
+        text = f"{self.platform.value} {kind} {place}"
+        return f"{text}, thread {self.thread_id}" if self.thread_id else text
+
     def to_dict(self) -> dict[str, Any]:
         """As stored in the routing index; lesser fields only when they say something."""
         data: dict[str, Any] = {}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name not in _NEVER_WRITTEN and (value or field.name in _ALWAYS_WRITTEN):
-                data[field.name] = value
+        for name in _SOURCE_FIELDS:
+            value = getattr(self, name)
+            if value or name in _ALWAYS_WRITTEN:
+                data[name] = value
         data["platform"] = self.platform.value
         return data
 
@@ -81,8 +90,7 @@ class SessionSource:
             KeyError: Platform or chat id is missing.
             ValueError: The platform is unknown.
         """
-        known = {field.name for field in dataclasses.fields(cls)} - _NEVER_WRITTEN
-        values = {key: value for key, value in data.items() if key in known}
+        values = {key: value for key, value in data.items() if key in _SOURCE_FIELDS}
         values["platform"] = Platform(data["platform"])
         values["chat_id"] = str(data["chat_id"])
         return cls(**values)
@@ -114,6 +122,16 @@ def build_session_key(
     return ":".join(part for part in parts if part)
 
 
+_SOURCE_FIELDS = tuple(
+    item.name for item in dataclasses.fields(SessionSource) if item.name not in _NEVER_WRITTEN
+)
+_SOURCE_VALUES = operator.attrgetter(*_SOURCE_FIELDS)
+
+
+def _beyond_source(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in _SOURCE_FIELDS}
+
+
 @dataclass(slots=True)
 class SessionEntry:
     """Which conversation a chat is in right now. Times are local, without a zone.
@@ -124,6 +142,8 @@ class SessionEntry:
         platform: None when the stored name is one that we do not know.
         suspended: Stopped by its user; kept as it is.
         model_override: Model chosen in this chat; never holds a secret.
+        previous_session_id: What a reset left behind, for the way back; of this run only.
+        unknown: What a stored entry held beyond this; written back as it was.
     """
 
     session_key: str
@@ -152,15 +172,33 @@ class SessionEntry:
     resume_reason: str | None = None
     last_resume_marked_at: datetime | None = None
     model_override: dict[str, str] | None = None
+    previous_session_id: str | None = field(default=None, compare=False)
+    unknown: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it belongs to a platform that only other programs know."""
+        return self.platform is None and "platform" in self.unknown
+
+    def fingerprint(self) -> tuple[Any, ...]:
+        """A value that differs when what would be stored differs; cheap to make."""
+        override = tuple((self.model_override or {}).items())
+        origin = None if self.origin is None else _SOURCE_VALUES(self.origin)
+        return (_ENTRY_VALUES(self), origin, override)
 
     def to_dict(self) -> dict[str, Any]:
         """As stored in the routing index."""
-        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        data = {name: getattr(self, name) for name in _ENTRY_FIELDS}
         for name in ("created_at", "updated_at", "last_resume_marked_at"):
             data[name] = data[name].isoformat() if data[name] is not None else None
         data["platform"] = self.platform.value if self.platform is not None else None
         data["origin"] = self.origin.to_dict() if self.origin is not None else None
-        data["model_override"] = _without_credentials(self.model_override)
+        data["model_override"] = without_credentials(self.model_override)
+        for name, value in self.unknown.items():
+            if name == "origin" and data["origin"] is not None:
+                data["origin"] = {**value, **data["origin"]}
+            elif data.get(name) is None:
+                data[name] = value
         for name in ("origin", "model_override"):
             if not data[name]:
                 del data[name]
@@ -168,15 +206,16 @@ class SessionEntry:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "SessionEntry":
-        """Read what :meth:`to_dict` wrote; keys we do not know are left out.
+        """Read what :meth:`to_dict` wrote; keys we do not know are kept as they are.
 
         Raises:
             KeyError: Key, id or one of the two times is missing.
             ValueError: An id could name a path, or a time cannot be read.
             TypeError: A value has a type that makes no sense there.
         """
-        known = {field.name for field in dataclasses.fields(cls)}
-        values = {key: value for key, value in data.items() if key in known and value is not None}
+        values = {
+            key: value for key, value in data.items() if key in _ENTRY_FIELDS and value is not None
+        }
         values["session_key"] = _safe_key(data["session_key"])
         values["session_id"] = _safe_id(data["session_id"])
         values["created_at"] = datetime.fromisoformat(data["created_at"])
@@ -185,10 +224,33 @@ class SessionEntry:
         values["platform"] = platform_or_none(data.get("platform"))
         finalized = data.get("expiry_finalized", data.get("memory_flushed", False))
         values["expiry_finalized"] = bool(finalized)
-        origin = data.get("origin")
-        values["origin"] = _origin_or_none(origin)
-        values["model_override"] = _without_credentials(data.get("model_override"))
-        return cls(**values)
+        values["origin"] = _origin_or_none(data.get("origin"))
+        values["model_override"] = without_credentials(data.get("model_override"))
+        return cls(**values, unknown=_unknown(data, values))
+
+
+_ENTRY_FIELDS = tuple(
+    item.name
+    for item in dataclasses.fields(SessionEntry)
+    if item.name not in {"previous_session_id", "unknown"}
+)
+_ENTRY_VALUES = operator.attrgetter(
+    *(name for name in _ENTRY_FIELDS if name not in {"origin", "model_override"})
+)
+
+
+def _unknown(data: Mapping[str, Any], read: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a stored entry that we have no place for."""
+    ours = {*_ENTRY_FIELDS, "memory_flushed"}
+    left = {key: value for key, value in data.items() if key not in ours}
+    if read["platform"] is None and data.get("platform"):
+        left["platform"] = data["platform"]
+    origin = data.get("origin")
+    if isinstance(origin, Mapping):
+        parts = origin if read["origin"] is None else _beyond_source(origin)
+        if parts:
+            left["origin"] = dict(parts)
+    return left
 
 
 def _safe_id(value: object) -> str:
@@ -221,8 +283,18 @@ def _origin_or_none(value: object) -> SessionSource | None:
         return None
 
 
-def _without_credentials(value: object) -> dict[str, str] | None:
+def without_credentials(value: object) -> dict[str, str] | None:
+    """A choice of model with nothing in it but names and address; None when nothing is left."""
     if not isinstance(value, Mapping):
         return None
     kept = {key: str(value[key]) for key in _MODEL_OVERRIDE_KEYS if value.get(key) is not None}
     return kept or None
+
+
+def is_shared_session(
+    source: SessionSource, *, group_sessions_per_user: bool, thread_sessions_per_user: bool
+) -> bool:
+    """Whether several people write into the same conversation, so that each is to be named."""
+    if source.chat_type == "dm":
+        return False
+    return not (thread_sessions_per_user if source.thread_id else group_sessions_per_user)

@@ -54,11 +54,9 @@ def test_memory_only_touches_no_file(tmp_path: Path) -> None:
 def test_an_idle_chat_starts_afresh_and_its_row_says_why(tmp_path: Path) -> None:
     clock = MovableClock()
     db = SessionDB(tmp_path / "state.db", clock=clock)
-    store = store_of(
-        tmp_path, policy=SessionResetPolicy(mode="idle", idle_minutes=10), db=db, clock=clock
-    )
+    policy = SessionResetPolicy(mode="idle", idle_minutes=10)
+    store = store_of(tmp_path, policy=policy, db=db, clock=clock, persist=True)
     old = store.get_or_create_session(PHONE)
-    db.create_session(old.session_id, source="telegram")
     old.last_prompt_tokens = 5
     clock.advance(601)
     assert store._is_session_expired(old)
