@@ -26,6 +26,7 @@ from PySide6.QtWidgets import QApplication
 from typing_extensions import override
 
 from hermes_desktop import __version__
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.resource_files import plain_icon
 
 log = logging.getLogger(__name__)
@@ -198,10 +199,32 @@ class DesktopLoop(qasync.QEventLoop):  # type: ignore[misc]
         self._timer = _PreciseTimer(watchdog)
 
 
+def _screen_lost() -> HermesError:
+    return HermesError(
+        "The screen went away.",
+        "The display server ended while Hermes Desktop was running.",
+        "Start it again; what was said so far is in the history.",
+    )
+
+
+_CONNECTION_BROKE = "connection broke"
+_STOPPED = "Event loop stopped before Future completed"
+
+
 def run_on_loop(main: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any:
-    """Run a coroutine function to its end on the loop, then close the loop."""
-    with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        return runner.run(main())
+    """Run a coroutine function to its end on the loop, then close the loop.
+
+    Raises:
+        HermesError: The screen went away under the running program.
+    """
+    try:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            return runner.run(main())
+    except RuntimeError as error:
+        if _STOPPED not in str(error):
+            raise
+        # Nobody here stops the loop: Qt does when its connection to the screen breaks.
+        raise _screen_lost() from error
 
 
 def install_message_handler() -> None:
@@ -230,4 +253,6 @@ def _log_slow_callback(seconds: float, stack: str) -> None:
 
 def _log_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
     category = getattr(context, "category", None) or "default"
+    if _CONNECTION_BROKE in text:  # Qt may end the process right after this, without us
+        sys.stderr.write(f"{_screen_lost()}\n")
     qt_log.log(_QT_LEVELS.get(kind, logging.WARNING), "%s: %s", category, text)

@@ -83,3 +83,13 @@ def test_demo_leaves_no_trace(desktop: RealDesktop) -> None:
     program.send_signal(signal.SIGTERM)
     assert program.wait(30) == 0
     assert not (Path(desktop.env["HOME"]) / ".hermes").exists()
+
+
+def test_a_screen_that_goes_away_ends_the_program_without_a_fright(desktop: RealDesktop) -> None:
+    """Qt may end the process itself, without a word; where we are asked, we say it in words."""
+    program = desktop.start(*PROGRAM, "--demo", log="program")
+    desktop.wait_for("the window", lambda: desktop.windows("Hermes"))
+    desktop.processes[0].terminate()  # the X server
+    assert program.wait(40) == 1
+    told = (desktop.folder / "program.log").read_text(encoding="utf-8")
+    assert told == "" or told.startswith("The screen went away.")
