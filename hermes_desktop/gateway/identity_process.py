@@ -1,0 +1,105 @@
+"""Our end of the identity process: start it, talk to it, hear what it says."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway import identity
+from hermes_desktop.gateway.process_facts import TOKEN
+
+log = logging.getLogger(__name__)
+
+_KEPT_VARIABLES = ("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "TMPDIR")
+Heard = Callable[["IdentityProcess", Mapping[str, Any]], None]
+
+
+def identity_command(paths: HermesPaths, *, parent: int) -> list[str]:
+    """The command line by which other Hermes programs recognise a gateway of this home.
+
+    They look for the token, and compare the home as it resolves and as the person wrote it.
+    """
+    resolved = paths.home.resolve()
+    words = [TOKEN, "--external-supervisor", f"HERMES_HOME={resolved}"]
+    if str(paths.home) != str(resolved):
+        words.append(f"HERMES_HOME={paths.home}")
+    if paths.profile not in {"default", "custom"}:
+        words += ["--profile", paths.profile]
+    return [*_program(), *words, "--parent", str(parent)]
+
+
+def _program() -> list[str]:
+    if getattr(sys, "frozen", False):
+        return [sys.executable]
+    return [sys.executable, "-I", "-S", str(Path(identity.__file__).resolve())]
+
+
+class IdentityProcess:
+    """One run of the identity process, in a session of its own with nothing inherited.
+
+    Args:
+        command: See :func:`identity_command`.
+        heard: Called on a thread of its own with each message; at the end with
+            ``{"say": "end", "code": …}``, where the code is negative after a signal.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+
+    def __init__(self, command: list[str], heard: Heard) -> None:
+        kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        self._heard = heard
+        self._process = subprocess.Popen(  # noqa: S603 - our own program
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=kept,
+            cwd="/" if os.name == "posix" else None,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        threading.Thread(target=self._listen, name="gateway-identity-in", daemon=True).start()
+
+    def tell(self, order: Mapping[str, Any]) -> None:
+        """Send an order; one that no longer runs does not hear it."""
+        stream = self._process.stdin
+        if stream is None:
+            return
+        try:
+            stream.write(json.dumps(order).encode() + b"\n")
+            stream.flush()
+        except (OSError, ValueError):
+            log.debug("The identity process %d no longer listens", self.pid)
+
+    def hang_up(self) -> None:
+        """Close its input: it leaves by itself."""
+        if self._process.stdin is not None:
+            try:
+                self._process.stdin.close()
+            except OSError:
+                log.debug("The identity process %d is gone", self.pid)
+
+    def kill(self) -> None:
+        """End it at once. Only for one that never answered."""
+        self._process.kill()
+
+    def _listen(self) -> None:
+        stream = self._process.stdout
+        if stream is None:
+            return
+        for line in stream:
+            try:
+                message = json.loads(line)
+            except ValueError:
+                continue
+            self._heard(self, message)
+        stream.close()
+        self._heard(self, {"say": "end", "code": self._process.wait()})
+        self.hang_up()

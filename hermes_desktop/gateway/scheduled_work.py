@@ -1,0 +1,61 @@
+"""Work that ``hermes`` promises for a home with a running gateway and that we do not do yet.
+
+Whoever holds the identity of a home makes ``hermes`` say that its jobs will fire and its cards be
+worked on, so such a home is not hosted without a word.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.gateway.identity_files import read_json
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledWork:
+    """What would not run.
+
+    Attributes:
+        jobs: Names of enabled jobs.
+        boards: Names of kanban boards.
+    """
+
+    jobs: tuple[str, ...] = ()
+    boards: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.jobs or self.boards)
+
+
+def scheduled_work(home: Path, config: Mapping[str, Any]) -> ScheduledWork:
+    """Look what a home expects of its gateway.
+
+    Args:
+        home: The home.
+        config: Its ``config.yaml``; ``kanban.dispatch_in_gateway: false`` keeps boards out.
+    """
+    kanban = config.get("kanban")
+    dispatched = not isinstance(kanban, Mapping) or kanban.get("dispatch_in_gateway", True)
+    return ScheduledWork(_enabled_jobs(home), _boards(home) if dispatched else ())
+
+
+def _enabled_jobs(home: Path) -> tuple[str, ...]:
+    data = read_json(home / "cron" / "jobs.json")
+    jobs = data.get("jobs") if isinstance(data, Mapping) else data
+    if not isinstance(jobs, list):
+        return ()
+    return tuple(
+        str(job.get("name") or job.get("id") or "?")
+        for job in jobs
+        if isinstance(job, Mapping) and job.get("enabled", True) and job.get("state") != "completed"
+    )
+
+
+def _boards(home: Path) -> tuple[str, ...]:
+    """A board is a database of its own; the default one lies in the home itself."""
+    found = ["default"] if (home / "kanban.db").exists() else []
+    folder = home / "kanban" / "boards"
+    if folder.is_dir():
+        found += sorted(each.stem for each in folder.iterdir() if not each.name.startswith("."))
+    return tuple(found)

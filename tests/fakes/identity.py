@@ -1,0 +1,127 @@
+"""A home with an identity, the events it sends, and other gateways that are only processes."""
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway import process_facts
+from hermes_desktop.gateway.hosting_checks import HostingChecks
+from hermes_desktop.gateway.identity_events import Claimed, IdentityEvent
+from hermes_desktop.gateway.identity_files import GatewayRecord, read_json
+from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
+
+T = TypeVar("T")
+WAIT_S = 20.0
+
+
+def wait_until(condition: Callable[[], T], *, seconds: float = WAIT_S) -> T:
+    """Look again and again until it is true, and return that."""
+    until = time.monotonic() + seconds
+    while not (result := condition()):
+        assert time.monotonic() < until, "it never became true"
+        time.sleep(0.01)
+    return result
+
+
+@dataclass
+class IdentityStage:
+    """One home, who holds it, and what was said."""
+
+    paths: HermesPaths
+    identity: GatewayIdentity
+    events: "queue.SimpleQueue[IdentityEvent]" = field(default_factory=queue.SimpleQueue)
+
+    @property
+    def home(self) -> Path:
+        return self.paths.home
+
+    def hold(self) -> GatewayRecord:
+        answer = self.identity.claim()
+        assert isinstance(answer, Claimed), answer
+        return answer.record
+
+    def expect(self, kind: type[T], *, seconds: float = WAIT_S) -> T:
+        """The next event of this kind; others before it are dropped."""
+        until = time.monotonic() + seconds
+        while True:
+            event = self.events.get(timeout=max(0.01, until - time.monotonic()))
+            if isinstance(event, kind):
+                return event
+
+    def file(self, name: str) -> Any:
+        return read_json(self.home / name)
+
+    def snapshot(self) -> dict[str, tuple[int, bytes]]:
+        """Inode and bytes of the identity's files."""
+        found = {}
+        for path in self.home.glob("*gateway*"):
+            found[path.name] = (path.stat().st_ino, path.read_bytes())
+        return found
+
+
+@contextlib.contextmanager
+def identity_stage(
+    home: Path,
+    *,
+    clock: Clock | None = None,
+    checks: HostingChecks | None = None,
+    profile: str = "default",
+) -> Iterator[IdentityStage]:
+    """Watch a home as the program does; released and ended at the end."""
+    events: queue.SimpleQueue[IdentityEvent] = queue.SimpleQueue()
+    paths = HermesPaths(home, home, profile)
+    identity = GatewayIdentity(
+        paths,
+        events=events.put,
+        clock=clock,
+        checks=checks or HostingChecks(Path("/"), ()),
+    )
+    identity.start()
+    try:
+        yield IdentityStage(paths, identity, events)
+    finally:
+        identity.close()
+
+
+@contextlib.contextmanager
+def gateway_lookalike(*words: str) -> Iterator[GatewayRecord]:
+    """A process that does nothing and whose command line has these words."""
+    argv = words or ("hermes", "gateway", "run")
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", "import sys; sys.stdin.read()", *argv],
+        stdin=subprocess.PIPE,
+    )
+    try:
+        pid = process.pid
+        wait_until(lambda: argv[-1] in (process_facts.command_line(pid) or ""))
+        yield GatewayRecord(pid, argv, process_facts.start_time(pid))
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+def write_record(path: Path, record: GatewayRecord, **fields: Any) -> None:
+    """Write a record as hermes-agent 0.19 does: without the home."""
+    data = {k: v for k, v in record.as_json().items() if k != "hermes_home"}
+    path.write_text(json.dumps({**data, **fields}), encoding="utf-8")
+
+
+def is_gone(pid: int) -> bool:
+    """Whether no process has this number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return not process_facts.is_alive(pid)
