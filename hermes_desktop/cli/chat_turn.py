@@ -17,7 +17,8 @@ from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agent_builder import read_agent_settings
-from hermes_desktop.services.assembly import DesktopServices, build_services
+from hermes_desktop.services.assembly import build_services
+from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.services.session_catalog import find_latest_session_id, find_session_id
 from hermes_desktop.state.records import SessionSummary
 

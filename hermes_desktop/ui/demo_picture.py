@@ -5,8 +5,8 @@ from pathlib import Path
 
 from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.services.assembly import DesktopServices
 from hermes_desktop.services.demo_home import DEMO_PROMPT, DEMO_SESSION_TITLE
+from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.services.live_catalog import ListQuery
 from hermes_desktop.ui.main_window import FIRST_SIZE, MainWindow
 

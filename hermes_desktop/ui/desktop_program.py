@@ -19,7 +19,8 @@ from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths, runtime_dir
-from hermes_desktop.services.assembly import DesktopServices, build_services
+from hermes_desktop.services.assembly import build_services
+from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.ui.application import (
     DesktopLoop,
     LoopWatchdog,

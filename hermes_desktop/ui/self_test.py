@@ -7,7 +7,8 @@ from PySide6.QtCore import qVersion
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import DesktopServices, build_services
+from hermes_desktop.services.assembly import build_services
+from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.services.live_catalog import ListQuery
 from hermes_desktop.ui.application import DesktopLoop, create_application, run_on_loop
 from hermes_desktop.ui.theme import Theme

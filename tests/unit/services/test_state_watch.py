@@ -11,7 +11,8 @@ import pytest_asyncio
 from hermes_desktop.core.events import Notice, NoticeCleared, SessionsChanged
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import DesktopServices, build_services
+from hermes_desktop.services.assembly import build_services
+from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.state import SessionDB
 
 

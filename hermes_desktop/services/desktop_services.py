@@ -1,0 +1,125 @@
+"""The parts of the desktop program, joined: what window and chat on the command line work with."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hermes_desktop.core.background_tasks import TaskSet
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.agent_builder import AgentBuilder
+from hermes_desktop.services.desktop_chat import DesktopChat
+from hermes_desktop.services.gateway_host import GatewayHost
+from hermes_desktop.services.live_actions import LiveActions
+from hermes_desktop.services.live_catalog import LiveCatalog
+from hermes_desktop.services.own_turns import OwnTurns
+from hermes_desktop.services.private_gateway import Workers, build_private_gateway
+from hermes_desktop.services.session_actions import SessionActions
+from hermes_desktop.services.session_search import SessionSearch
+from hermes_desktop.services.state_watch import StateWatch
+from hermes_desktop.services.transcript import TranscriptReader
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.change_watcher import ChangeWatcher
+
+
+@dataclass(slots=True)
+class DesktopServices:
+    """Everything the window, or a chat on the command line, works with.
+
+    Built by :func:`join_parts`; :meth:`start` and :meth:`close` are awaited on the loop.
+    """
+
+    paths: HermesPaths
+    bus: EventBus
+    catalog: LiveCatalog
+    actions: LiveActions
+    search: SessionSearch
+    transcript: TranscriptReader
+    chat: DesktopChat
+    gateway: GatewayHost
+    watch: StateWatch
+    tasks: TaskSet
+    db: SessionDB
+    watcher: ChangeWatcher
+    workers: Workers
+
+    async def start(self, *, watch: bool = True) -> None:
+        """Start the gateway and, for a window, the watching of the database."""
+        await self.gateway.start()
+        if watch:
+            self.tasks.start(self.watch.run(), name="state-watch")
+            # The first look only learns. It is queued now, so that whatever is read from here on
+            # is read after it, on the same thread.
+            await asyncio.sleep(0)
+
+    async def close(self, *, drain_s: float = 15.0) -> None:
+        """Close everything in reverse order; running turns get ``drain_s`` seconds to end."""
+        await self.gateway.stop(drain_s=drain_s)
+        self.search.cancel()
+        await self.tasks.cancel_all()
+        await self.actions.close()
+        await self.workers.readers.run(self.watcher.close)
+        await self.workers.readers.run(self.db.close)
+        self.workers.close()
+
+
+def join_parts(
+    paths: HermesPaths,
+    *,
+    redactor: SecretRedactor,
+    offline: bool,
+    clock: Clock,
+    environ: Mapping[str, str],
+) -> DesktopServices:
+    """Build everything once; see :func:`hermes_desktop.services.assembly.build_services`."""
+    db = SessionDB(paths.state_db, clock=clock)
+    bus = EventBus()
+    workers = Workers.named()
+    builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock)
+    runner, adapter = build_private_gateway(
+        paths, db, bus, workers=workers, builder=builder, clock=clock
+    )
+    catalog = LiveCatalog(db, workers.readers, workers.writers)
+    transcript = TranscriptReader(db, workers.readers)
+    watcher = ChangeWatcher(paths.state_db)
+    watch = StateWatch(watcher, catalog, transcript, workers.readers, bus)
+    return DesktopServices(
+        paths=paths,
+        bus=bus,
+        catalog=catalog,
+        actions=LiveActions(
+            _session_actions(paths, db, bus, clock),
+            db,
+            writers=workers.writers,
+            bulk=workers.bulk,
+            catalog=catalog,
+            watch=watch,
+        ),
+        search=SessionSearch(db, workers.search),
+        transcript=transcript,
+        chat=DesktopChat(
+            adapter,
+            db,
+            readers=workers.readers,
+            writers=workers.writers,
+            choose_model=builder.choose_model,
+            bus=bus,
+            clock=clock,
+        ),
+        gateway=GatewayHost(runner, bus),
+        watch=watch,
+        tasks=TaskSet(),
+        db=db,
+        watcher=watcher,
+        workers=workers,
+    )
+
+
+def _session_actions(
+    paths: HermesPaths, db: SessionDB, bus: EventBus, clock: Clock
+) -> SessionActions:
+    """What a person does to sessions; those with a running turn are left alone."""
+    turns = OwnTurns(db, bus, clock)
+    return SessionActions(db, paths.own_store, clock=clock, running_turn=turns.turn_in)
