@@ -21,6 +21,7 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths, runtime_dir
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.desktop_services import DesktopServices
+from hermes_desktop.services.store_notice import notice_of
 from hermes_desktop.ui.application import (
     DesktopLoop,
     LoopWatchdog,
@@ -302,17 +303,9 @@ class DesktopProgram:
 
 
 def _tell_condition(services: DesktopServices) -> None:
-    condition = services.db.condition
-    if not condition.writable:
-        services.bus.publish(
-            Notice(
-                "warning",
-                "This history may only be looked at.",
-                condition.reason,
-                condition.hint,
-                key="read-only",
-            )
-        )
+    notice = notice_of(services.db.condition)
+    if notice is not None:
+        services.bus.publish(notice)
 
 
 def _come_forward(window: MainWindow, token: str) -> None:

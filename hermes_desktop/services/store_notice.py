@@ -1,0 +1,21 @@
+"""What a person should know about the history that was opened."""
+
+from hermes_desktop.core.events import Notice
+from hermes_desktop.state.records import StoreCondition
+
+KEY = "store-condition"
+
+
+def notice_of(condition: StoreCondition) -> Notice | None:
+    """The notice for a store that may only be read, or that another version wrote.
+
+    Returns:
+        None when there is nothing to tell.
+    """
+    if not condition.writable:
+        title = "This history may only be looked at."
+        return Notice("warning", title, condition.reason, condition.hint, key=KEY)
+    if condition.notice:
+        title = "This history was written by another version of Hermes."
+        return Notice("info", title, condition.notice, key=KEY)
+    return None
