@@ -115,6 +115,7 @@ class Notice:
     Attributes:
         level: How it is drawn and how long it stays (errors stay).
         key: Notices of the same key replace each other; "" never replaces.
+        action: Words of the button in it, "" for none; what it does is known by the key.
     """
 
     level: Literal["info", "ok", "warning", "error"]
@@ -122,6 +123,7 @@ class Notice:
     detail: str = ""
     hint: str = ""
     key: str = ""
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)

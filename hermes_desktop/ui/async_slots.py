@@ -36,7 +36,10 @@ class AsyncSlots:
                 is logged as one.
             doing: What it is, for notices and logs: "Renaming the session".
         """
-        return self._tasks.start(self._guard(coro, doing), name=doing)
+        task = self._tasks.start(self._guard(coro, doing), name=doing)
+        # One that is cancelled before its first step would leave the coroutine without an end.
+        task.add_done_callback(lambda _: coro.close())
+        return task
 
     async def _guard(self, coro: Coroutine[Any, Any, Any], doing: str) -> None:
         try:

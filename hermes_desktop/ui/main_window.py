@@ -16,6 +16,8 @@ from hermes_desktop.ui.key_map import KEYS
 from hermes_desktop.ui.keys_dialog import KeysDialog
 from hermes_desktop.ui.notice_presenter import NoticeStrip
 from hermes_desktop.ui.rail import Rail
+from hermes_desktop.ui.session_routes import SessionRoutes
+from hermes_desktop.ui.sessions.session_commands import SessionCommands
 from hermes_desktop.ui.sessions.session_pane import PANE_WIDTH, SessionPane
 from hermes_desktop.ui.status_strip import StatusStrip
 from hermes_desktop.ui.two_sides import TwoSides
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.events import TurnFinished
-    from hermes_desktop.services.assembly import DesktopServices
+    from hermes_desktop.services.desktop_services import DesktopServices
     from hermes_desktop.state.records import SessionSummary
     from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.chat.chat_page import ChatPage
@@ -84,12 +86,14 @@ class MainWindow(QMainWindow):
         self._asking = False
         self._ending = False
         self._memory = WindowMemory(services.paths.window_ini)
-        self._pane = SessionPane(services.catalog, slots, bridge, theme, clock)
+        self._pane = SessionPane(services.catalog, services.search, slots, bridge, theme, clock)
         self._sides = TwoSides(theme, self._pane, page, left_width=PANE_WIDTH)
         self._rail = Rail(theme)
         self._notices = NoticeStrip(theme)
         self._status = StatusStrip(theme)
         self._banner = DemoBanner(theme) if demo else None
+        self._commands = SessionCommands(services.actions, slots, services.bus, theme, self)
+        self._routes = SessionRoutes(self._pane, page, self._commands, slots, self._show)
         self._actions = self._make_actions()
         self._arrange()
         self._connect(bridge)
@@ -156,11 +160,14 @@ class MainWindow(QMainWindow):
         Raises:
             NotFoundError: It is gone.
         """
+        await self._show(session_id, None)
+
+    async def _show(self, session_id: str, message_id: int | None) -> None:
         summary = await self._services.catalog.summary(session_id)
         self._pane.show_as_open(summary.root_id)
         self._sides.show_right()
         self.setWindowTitle(summary.label[:80])
-        await self._page.show_session(summary)
+        await self._page.show_session(summary, at=message_id)
 
     def new_chat(self) -> None:
         """Begin a conversation; nothing is stored before the first message."""
@@ -218,6 +225,9 @@ class MainWindow(QMainWindow):
             "focus_composer": self._focus_composer,
             "focus_list": self._show_list,
             "rename": self._rename,
+            "archive": self._routes.archive,
+            "delete": self._routes.delete,
+            "undo": self._commands.undo_last,
             "refresh": self._refresh,
             "escape": self._escape,
             "hide_window": self.close,
@@ -266,6 +276,7 @@ class MainWindow(QMainWindow):
         self._rail.sessions_wanted.connect(self._show_list)
         self._rail.help_wanted.connect(self._show_keys)
         self._notices.closed.connect(self.notice_closed)
+        self._notices.acted.connect(self._commands.act_on)
         bridge.notice.connect(self._notices.show_notice)
         bridge.notice_cleared.connect(self._notices.clear)
         bridge.gateway_status_changed.connect(self._status.show_status)
@@ -330,10 +341,9 @@ class MainWindow(QMainWindow):
     def _escape(self) -> None:
         """The nearest thing that Esc can end: a filter, a reply, the page over the list."""
         session_id = self._page.current_session_id
-        if self._pane.filter_field.hasFocus():
-            self._pane.clear_filter()
-            self._pane.view.focus_first()
-        elif session_id is not None and self._services.chat.is_running(session_id):
+        if self._pane.step_back():
+            return
+        if session_id is not None and self._services.chat.is_running(session_id):
             self._slots.start(
                 self._services.chat.stop(session_id), doing=self.tr("Stopping the reply")
             )

@@ -19,6 +19,8 @@ from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Palette, Theme, mix
 
 STAYS_MS = {"info": 8000, "ok": 5000, "warning": 0, "error": 0}
 """How long a notice is shown; 0 means until it is closed or settled."""
+OFFERS_MS = 15_000
+"""How long one with an action is, at least."""
 
 _LEVEL_WORDS = {"info": "Note", "ok": "Done", "warning": "Warning", "error": "Error"}
 
@@ -28,9 +30,11 @@ class NoticeStrip(QWidget):
 
     Signals:
         closed: The key of a notice that a person closed, or its title when it has none.
+        acted: The key of a notice whose action was chosen.
     """
 
     closed = Signal(str)
+    acted = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,7 +46,9 @@ class NoticeStrip(QWidget):
         self._title.setWordWrap(True)
         self._title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._more = QPushButton(self.tr("Details…"))
+        self._action = QPushButton()
+        self._action.setAutoDefault(False)
+        self._more = QPushButton(self.tr("Details…"), self)
         self._more.setCheckable(True)
         self._more.setAutoDefault(False)
         self._close = QToolButton()
@@ -62,6 +68,7 @@ class NoticeStrip(QWidget):
         self._arrange()
         self._more.toggled.connect(self._details.setVisible)
         self._close.clicked.connect(self.close_current)
+        self._action.clicked.connect(self.act)
         self._expiry.timeout.connect(self.close_current)
         theme.changed.connect(self._draw)
         self.hide()
@@ -98,6 +105,13 @@ class NoticeStrip(QWidget):
             self.closed.emit(notice.key or notice.title)
         self._draw()
 
+    def act(self) -> None:
+        """Do what the notice offers; it has had its say then."""
+        notice = self.current
+        if notice is not None and notice.action:
+            self.close_current()
+            self.acted.emit(notice.key)
+
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         notice = self.current
@@ -115,6 +129,7 @@ class NoticeStrip(QWidget):
         line.addWidget(self._icon)
         line.addWidget(self._title, 1)
         line.addWidget(self._more)
+        line.insertWidget(2, self._action)
         line.addWidget(self._close)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_12, SPACE_8, SPACE_8, SPACE_8)
@@ -146,10 +161,13 @@ class NoticeStrip(QWidget):
         self.setAccessibleName(f"{_LEVEL_WORDS[notice.level]}: {notice.title}")
         details = "\n".join(part for part in (notice.detail, notice.hint) if part)
         self._details.setText(details)
+        self._action.setText(notice.action)
+        self._action.setVisible(bool(notice.action))
         self._more.setVisible(bool(details))
         self._more.setChecked(False)
-        if STAYS_MS[notice.level]:
-            self._expiry.start(STAYS_MS[notice.level])
+        stays = STAYS_MS[notice.level]
+        if stays:
+            self._expiry.start(max(stays, OFFERS_MS) if notice.action else stays)
         self.update()
 
 

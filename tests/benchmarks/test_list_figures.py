@@ -100,7 +100,7 @@ async def _measure(app: QApplication, database: Path, figures: Figures) -> None:
     )
     bridge = EventBridge(services.bus)
     slots = AsyncSlots(TaskSet(), services.bus)
-    pane = SessionPane(services.catalog, slots, bridge, theme, SystemClock())
+    pane = SessionPane(services.catalog, services.search, slots, bridge, theme, SystemClock())
     pane.resize(320, 680)
     pane.show()
     await services.start()

@@ -1,13 +1,27 @@
 """A session list in memory, for widgets that show one: the same questions, no database."""
 
+import asyncio
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.services.live_catalog import ListQuery, SessionPage
 from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.state.search_records import SearchHit, SearchOutcome, SearchQuery
 
 NOON = 1_795_867_200.0
 """28 November 2026, 12:00 UTC."""
+
+
+class StandingClock:
+    """It is always noon; pacing still works."""
+
+    def time(self) -> float:
+        return NOON + 60
+
+    def monotonic(self) -> float:
+        return time.monotonic()
 
 
 def summary(number: int, **fields) -> SessionSummary:
@@ -46,8 +60,10 @@ class MemoryCatalog:
         empty = [row for row in fitting if row.is_empty]
         sources: dict[str, int] = {}
         for row in self.rows:
-            sources[row.source] = sources.get(row.source, 0) + 1
-        return SessionPage(tuple(shown[: query.limit]), len(shown), len(empty), sources)
+            if not row.archived:
+                sources[row.source] = sources.get(row.source, 0) + 1
+        archived = sum(row.archived for row in self.rows)
+        return SessionPage(tuple(shown[: query.limit]), len(shown), len(empty), sources, archived)
 
     async def summary(self, session_id: str) -> SessionSummary:
         for row in self.rows:
@@ -70,4 +86,52 @@ class MemoryCatalog:
     def _fits(row: SessionSummary, query: ListQuery) -> bool:
         text = query.text.casefold()
         named = text in (row.title or "").casefold() or text in row.id
-        return named and query.source in (None, row.source)
+        return named and query.source in {None, row.source} and query.archived == row.archived
+
+
+class MemoryFinder:
+    """Finds what a test puts in; a search waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.hits: list[SearchHit] = []
+        self.queries: list[SearchQuery] = []
+        self.cancelled = 0
+        self.error: Exception | None = None
+        self.go = asyncio.Event()
+        self.go.set()
+
+    async def find(
+        self, query: SearchQuery, on_hits: Callable[[Sequence[SearchHit]], None]
+    ) -> SearchOutcome:
+        self.queries.append(query)
+        if self.error is not None:
+            raise self.error
+        found = self.hits[: query.limit]
+        for start in range(0, len(found), 10):
+            await self.go.wait()
+            on_hits(found[start : start + 10])
+        await self.go.wait()
+        return SearchOutcome(len(found), more=len(self.hits) > query.limit)
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+
+def hit(number: int, **fields) -> SearchHit:
+    """A found message; higher numbers are older, one hour apart."""
+    when = NOON - number * 3600
+    name = f"20261128_{number:06d}_abcdef"
+    defaults = {
+        "message_id": 10_000 - number,
+        "session_id": name,
+        "root_id": name,
+        "tip_id": name,
+        "role": ("user", "assistant")[number % 2],
+        "timestamp": when,
+        "snippet": f"...and then the walrus number {number} went home again, it was late...",
+        "marks": ((16, 22),),
+        "source": ("cli", "telegram", "desktop")[number % 3],
+        "title": f"Session {number}",
+        "session_started": when - 600,
+    }
+    return SearchHit(**(defaults | fields))

@@ -1,6 +1,7 @@
 """Coroutines started by slots: failures become notices, dialogs are awaited without exec."""
 
 import asyncio
+import gc
 
 import pytest
 from PySide6.QtCore import QTimer
@@ -72,3 +73,13 @@ async def test_closed_or_deleted_dialog_counts_as_rejected(qtbot) -> None:
         dialog = QDialog(parent)
         QTimer.singleShot(10, dialog, lambda dialog=dialog, end=end: end(dialog))
         assert await AsyncSlots.ask(dialog) == QDialog.DialogCode.Rejected
+
+
+@pytest.mark.asyncio
+async def test_what_is_cancelled_before_it_began_leaves_no_warning(slots, tasks) -> None:
+    async def never_begins() -> None:
+        raise AssertionError
+
+    slots.start(never_begins(), doing="Reading")
+    await tasks.cancel_all()
+    gc.collect()

@@ -75,3 +75,20 @@ def test_colours_follow_the_theme(strip, theme) -> None:
     light = strip.grab().toImage().pixelColor(2, 2)
     theme.set_scheme("dark")
     assert strip.grab().toImage().pixelColor(2, 2) != light
+
+
+def test_one_action_in_it_that_can_be_done_once(qtbot, strip) -> None:
+    done: list[str] = []
+    strip.acted.connect(done.append)
+    strip.show_notice(Notice("ok", "Deleted “Trip plan”.", key="undo-1", action="Undo"))
+    button = next(b for b in strip.findChildren(QPushButton) if b.text() == "Undo")
+    assert button.isVisible()
+    assert strip.goes_by_itself
+    button.click()
+    assert done == ["undo-1"]
+    assert strip.current is None
+    strip.act()
+    strip.show_notice(error("a"))
+    assert not button.isVisible()
+    strip.act()
+    assert done == ["undo-1"]

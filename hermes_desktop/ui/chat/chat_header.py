@@ -95,10 +95,12 @@ class ChatHeader(QWidget):
     Signals:
         renamed: The person gave another title; not stored yet.
         back_wanted: Back to the list.
+        menu_wanted: What can be done with the session; holds the global point for the menu.
     """
 
     renamed = Signal(str)
     back_wanted = Signal()
+    menu_wanted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -110,6 +112,11 @@ class ChatHeader(QWidget):
         self.back.setToolTip(self.tr("Back to the sessions"))
         self.back.setAccessibleName(self.tr("Back to the sessions"))
         self.back.hide()
+        self.more = QToolButton(self)
+        self.more.setAutoRaise(True)
+        self.more.setIconSize(icon_size())
+        self.more.setToolTip(self.tr("What can be done with this session"))
+        self.more.setAccessibleName(self.tr("Menu of this session"))
         self.title = TitleButton(theme, self)
         self.edit = QLineEdit(self)
         self.edit.setAccessibleName(self.tr("Title of the session"))
@@ -130,6 +137,7 @@ class ChatHeader(QWidget):
         self.title.setText(title)
         self.title.italic = italic
         self.title.setEnabled(renameable)
+        self.more.setVisible(renameable)
         self.title.setAccessibleName(title)
         self.title.setToolTip(self.tr("Rename this session") if renameable else "")
         self.title.update()
@@ -177,6 +185,9 @@ class ChatHeader(QWidget):
             self.end_rename()
         return False
 
+    def _open_menu(self) -> None:
+        self.menu_wanted.emit(self.more.mapToGlobal(self.more.rect().bottomLeft()))
+
     def _take_title(self) -> None:
         changed = self.edit.text() != self.title.text()
         self.end_rename()
@@ -202,9 +213,11 @@ class ChatHeader(QWidget):
         row.setContentsMargins(QMargins(SIDE - _TITLE_INSET, 8, SIDE, 9))
         row.addWidget(self.back)
         row.addLayout(lines, 1)
+        row.addWidget(self.more)
 
     def _connect(self) -> None:
         self.back.clicked.connect(self.back_wanted)
+        self.more.clicked.connect(self._open_menu)
         self.title.clicked.connect(self.begin_rename)
         self.edit.returnPressed.connect(self._take_title)
         self.edit.installEventFilter(self)
@@ -213,6 +226,7 @@ class ChatHeader(QWidget):
     def _dress(self) -> None:
         colours = self._theme.palette
         self.back.setIcon(icon("back", colours))
+        self.more.setIcon(icon("more", colours))
         tint(self.facts, colours.secondary_text)
         tint(self.state, colours.ok if self._state == "live" else colours.accent)
         self.title.update()

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
         TurnQueued,
         TurnStarted,
     )
-    from hermes_desktop.services.assembly import DesktopServices
     from hermes_desktop.services.desktop_chat import ChatReadiness
-    from hermes_desktop.state.records import Message, SessionSummary
+    from hermes_desktop.services.desktop_services import DesktopServices
+    from hermes_desktop.state.records import SessionSummary
     from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.event_bridge import EventBridge
     from hermes_desktop.ui.theme import Theme
@@ -59,11 +59,13 @@ class ChatPage(QWidget):
         session_opened: A new chat got its id.
         back_requested: The way back to the list, in a narrow window.
         readiness_changed: A look at the settings found this :class:`ChatReadiness`.
+        menu_wanted: The menu of the shown session, at a global point.
     """
 
     session_opened = Signal(str)
     back_requested = Signal()
     readiness_changed = Signal(object)
+    menu_wanted = Signal(object)
 
     def __init__(
         self,
@@ -92,7 +94,7 @@ class ChatPage(QWidget):
         self.empty = EmptyPage(theme, self)
         self.composer = Composer(theme, self)
         self._signs = LoadingSigns(self.view)
-        self._refresh = SessionRefresh(services.transcript, self.view, lambda: self._shown)
+        self._refresh = SessionRefresh(services.transcript, self.view, slots, lambda: self._shown)
         self._stack = QStackedWidget(self)
         self._arrange()
         self._connect(bridge)
@@ -104,38 +106,56 @@ class ChatPage(QWidget):
         """The session that is shown, None for a new chat or nothing."""
         return self._shown.id
 
-    async def show_session(self, summary: SessionSummary) -> None:
+    @property
+    def shown_session(self) -> SessionSummary | None:
+        """The row of the session that is shown, None for a new chat or nothing."""
+        return self._shown.summary
+
+    def close_session(self) -> None:
+        """Show nothing: what was shown was deleted here. What was typed is kept until undo."""
+        self._drafts[self._shown.draft_key] = self.composer.text
+        self.composer.clear()
+        self._signs.end()
+        self._show_nothing()
+
+    async def show_session(self, summary: SessionSummary, *, at: int | None = None) -> None:
         """Show a session. Looking changes nothing.
 
         A call that comes while another one is still reading wins; the other shows nothing.
+
+        Args:
+            summary: Its row.
+            at: Row id of a message to come to rest at; None for the end, or for where it is.
 
         Raises:
             NotFoundError: The session is gone.
             StateError: It cannot be read.
         """
-        if self._shown.id is not None and summary.id in self._shown.ids and not self._shown.nothing:
-            self._shown.take(summary)
+        shown = self._shown
+        if shown.id is not None and summary.id in shown.ids and not shown.nothing:
+            shown.take(summary)
             self._tell()
-            await self._refresh.refresh(self._shown)
+            if at is None:
+                await self._refresh.refresh(shown)
+            else:
+                await self._open(shown, at=at)
             return
         shown = self._switch(ShownSession.of(summary))
         self._signs.begin()
         try:
-            page = await self._services.transcript.open(summary.id)
+            await self._open(shown, at=at)
         except HermesError:
             if shown is self._shown:
                 self._signs.end()
                 self._show_nothing()
             raise
-        if shown is not self._shown:
-            return
-        shown.take(page.session)
-        shown.loaded = True
-        self._stack.setCurrentWidget(self.view)
-        self.view.set_page(page)
-        replay(self.view, self._ledger.of(shown.ids))
-        self._tell()
         await self._look_at_settings()
+
+    async def _open(self, shown: ShownSession, *, at: int | None = None) -> None:
+        if await self._refresh.open(shown, at=at):
+            self._stack.setCurrentWidget(self.view)
+            replay(self.view, self._ledger.of(shown.ids))
+            self._tell()
 
     def new_chat(self) -> None:
         """Offer an empty conversation; nothing is stored before the first message."""
@@ -172,10 +192,7 @@ class ChatPage(QWidget):
     def _show_nothing(self) -> None:
         self._shown = ShownSession(nothing=True)
         self.view.clear()
-        self.empty.say(
-            self.tr("No session is open"),
-            self.tr("Choose one on the left to read it, or write below to start a new one."),
-        )
+        self.empty.say_nothing_open()
         self._stack.setCurrentWidget(self.empty)
         self._tell()
 
@@ -212,12 +229,7 @@ class ChatPage(QWidget):
         self.composer.set_readiness(readiness, about_model=writable)
         self.readiness_changed.emit(readiness)
         if self._shown.id is None and not self._shown.nothing:
-            caption = self.tr("{model} answers.").format(model=self._model) if self._model else ""
-            self.empty.say(
-                self.tr("Start a session"),
-                self.tr("Ask something, or hand over a task. The session is kept in your history."),
-                caption,
-            )
+            self.empty.say_new(self._model)
             self._tell()
 
     # ------------------------------------------------------------------------------ sending
@@ -273,7 +285,7 @@ class ChatPage(QWidget):
     def _turn_started(self, event: TurnStarted) -> None:
         turn = self._ledger.started(event, self._clock.time())
         if self._is_shown(turn):
-            turn.floor_id = self.view.window_of_entries.newest_id
+            turn.floor_id = self.view.window_of_entries.floor_id
             self.view.begin_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
             self._tell()
 
@@ -295,7 +307,7 @@ class ChatPage(QWidget):
         if event.outcome == "failed" and not event.stored:
             self._keep_typed(turn, here=here)
         if here and event.last_message_id is not None:
-            self._refresh_soon()
+            self._refresh.soon()
 
     def _keep_typed(self, turn: LedgerTurn, *, here: bool) -> None:
         """A prompt that could not be stored goes back to where it was typed."""
@@ -310,12 +322,9 @@ class ChatPage(QWidget):
     def _sessions_changed(self, event: SessionsChanged) -> None:
         ids = self._shown.ids
         if ids and (event.reload_all or ids & (event.session_ids | event.removed_ids)):
-            self._refresh_soon()
+            self._refresh.soon()
 
     # ------------------------------------------------------------------------------ reading
-    def _refresh_soon(self) -> None:
-        self._slots.start(self._refresh.refresh(self._shown), doing=self.tr("Reading the session"))
-
     def _refreshed(self) -> None:
         self.composer.set_note(self._services.chat.note_for(self._shown.summary))
         self._tell()
@@ -326,18 +335,13 @@ class ChatPage(QWidget):
         self._shown = ShownSession()
         self._signs.end()
         self.view.clear()
-        self.empty.say(
-            self.tr("This session is gone"),
-            self.tr("Another program deleted it. What you typed is kept; sending it begins anew."),
-        )
+        self.empty.say_gone()
         self._stack.setCurrentWidget(self.empty)
         self.composer.set_note("")
         self._tell()
 
-    def _older(self, first: Message) -> None:
-        self._slots.start(
-            self._refresh.older(self._shown, first), doing=self.tr("Reading older messages")
-        )
+    def _latest(self) -> None:
+        self._slots.start(self._open(self._shown), doing=self.tr("Reading the latest messages"))
 
     # ------------------------------------------------------------------------------ actions
     def _rename(self, title: str) -> None:
@@ -382,18 +386,15 @@ class ChatPage(QWidget):
         bridge.sessions_changed.connect(self._sessions_changed)
         self.header.renamed.connect(self._rename)
         self.header.back_wanted.connect(self.back_requested)
+        self.header.menu_wanted.connect(self.menu_wanted)
         self._refresh.taken.connect(self._refreshed)
         self._refresh.gone.connect(self._session_gone)
-        self.view.older_wanted.connect(self._older)
+        self.view.latest_wanted.connect(self._latest)
         self.view.link_wanted.connect(self._link)
         self.view.retry_wanted.connect(self._retry)
         self.view.first_painted.connect(self._signs.end)
         self.composer.submitted.connect(self._send)
         self.composer.stop_wanted.connect(self._stop)
         self.composer.check_wanted.connect(self._check_settings)
-        for keys, action in (
-            (QKeySequence(QKeySequence.StandardKey.Find), self.view.open_find),
-            (QKeySequence("Ctrl+Shift+C"), self.view.copy_last_reply),
-        ):
-            shortcut = QShortcut(keys, self)
-            shortcut.activated.connect(action)
+        QShortcut(QKeySequence.StandardKey.Find, self, self.view.open_find)
+        QShortcut(QKeySequence("Ctrl+Shift+C"), self, self.view.copy_last_reply)

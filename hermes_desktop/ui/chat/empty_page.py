@@ -50,6 +50,28 @@ class EmptyPage(QWidget):
             label.setText(text)
             label.setVisible(bool(text))
 
+    def say_nothing_open(self) -> None:
+        """No session is chosen."""
+        self.say(
+            self.tr("No session is open"),
+            self.tr("Choose one on the left to read it, or write below to start a new one."),
+        )
+
+    def say_new(self, model: str) -> None:
+        """A chat that has not begun, and who would answer."""
+        self.say(
+            self.tr("Start a session"),
+            self.tr("Ask something, or hand over a task. The session is kept in your history."),
+            self.tr("{model} answers.").format(model=model) if model else "",
+        )
+
+    def say_gone(self) -> None:
+        """Another program deleted what was open."""
+        self.say(
+            self.tr("This session is gone"),
+            self.tr("Another program deleted it. What you typed is kept; sending it begins anew."),
+        )
+
     def silent(self) -> "EmptyPage":
         """The page, saying that the session that is open holds no message."""
         self.say(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from hermes_desktop.services.transcript import TranscriptReader
     from hermes_desktop.state.records import Message
+    from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.chat.shown_session import ShownSession
     from hermes_desktop.ui.transcript.transcript_view import TranscriptView
 
@@ -22,7 +23,8 @@ class SessionRefresh(QObject):
 
     Args:
         reader: Reads messages.
-        view: Shows them.
+        view: Shows them; asks for older and newer ones.
+        slots: Runs the reading.
         current: Says which session the page shows; results for another one are dropped.
 
     Signals:
@@ -34,12 +36,31 @@ class SessionRefresh(QObject):
     gone = Signal()
 
     def __init__(
-        self, reader: TranscriptReader, view: TranscriptView, current: Callable[[], ShownSession]
+        self,
+        reader: TranscriptReader,
+        view: TranscriptView,
+        slots: AsyncSlots,
+        current: Callable[[], ShownSession],
     ) -> None:
         super().__init__(view)
         self._reader = reader
         self._view = view
+        self._slots = slots
         self._current = current
+        view.older_wanted.connect(self._start_older)
+        view.newer_wanted.connect(self._start_newer)
+
+    def soon(self) -> None:
+        """Read the shown session again."""
+        self._slots.start(self.refresh(self._current()), doing=self.tr("Reading the session"))
+
+    def _start_older(self, first: Message) -> None:
+        reading = self._older(self._current(), first)
+        self._slots.start(reading, doing=self.tr("Reading older messages"))
+
+    def _start_newer(self, last: Message) -> None:
+        reading = self._newer(self._current(), last)
+        self._slots.start(reading, doing=self.tr("Reading newer messages"))
 
     async def refresh(self, shown: ShownSession) -> None:
         """Read again; calls that come meanwhile are answered by one more look.
@@ -61,31 +82,65 @@ class SessionRefresh(QObject):
         finally:
             shown.refreshing = False
 
-    async def older(self, shown: ShownSession, first: Message) -> None:
-        """Read what stands before the first loaded message.
-
-        Raises:
-            HermesError: It cannot be read; scrolling up asks again.
-        """
+    async def _older(self, shown: ShownSession, first: Message) -> None:
+        window = self._view.window_of_entries
         try:
             page = await self._reader.older(cast(str, shown.id), first)
         except HermesError:
-            self._view.older_failed()
+            self._view.older_failed()  # scrolling up asks again
             raise
-        if shown is self._current():
+        if window is self._view.window_of_entries:
             self._view.prepend(page)
+
+    async def _newer(self, shown: ShownSession, last: Message) -> None:
+        window = self._view.window_of_entries
+        try:
+            page = await self._reader.newer(cast(str, shown.id), last)
+        except HermesError:
+            self._view.newer_failed()  # scrolling down asks again
+            raise
+        if window is self._view.window_of_entries:
+            self._view.append(page)
+
+    async def open(self, shown: ShownSession, *, at: int | None = None) -> bool:
+        """Read and show the end of a conversation, or the part around one message.
+
+        Args:
+            shown: The conversation.
+            at: Row id of a message to come to rest at; None for the end.
+
+        Returns:
+            Whether it is shown: False when another one was chosen meanwhile.
+
+        Raises:
+            NotFoundError: The session is gone.
+            StateError: It cannot be read.
+        """
+        session_id = cast(str, shown.id)
+        if at is None:
+            page = await self._reader.open(session_id)
+        else:
+            page = await self._reader.around(session_id, at)
+        if shown is not self._current():
+            return False
+        shown.take(page.session)
+        shown.loaded = True
+        self._view.set_page(page, at=at)
+        return True
 
     async def _once(self, shown: ShownSession) -> None:
         first = self._view.refresh_from()
+        window = self._view.window_of_entries
+        last = window.refresh_until()
         stored_before = self._view.live.stored_ids()
         try:
-            page = await self._reader.refresh(cast(str, shown.id), first)
+            page = await self._reader.refresh(cast(str, shown.id), first, last)
         except NotFoundError:
             # A chat that has just begun is stored with its first turn; it cannot be gone yet.
             if shown is self._current() and shown.summary is not None:
                 self.gone.emit()
             return
-        if shown is self._current():
+        if shown is self._current() and window is self._view.window_of_entries:
             shown.take(page.session)
             self._view.apply_refresh(page, stored_before=stored_before)
             self.taken.emit()

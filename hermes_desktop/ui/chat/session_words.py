@@ -19,6 +19,7 @@ def facts_of(session: SessionSummary, *, chat_name: bool = True) -> str:
         place = f"{place}, {session.display_name}"
     count = session.message_count
     parts = [
+        "Archived" if session.archived else "",
         place,
         "1 message" if count == 1 else f"{count:,} messages",
         session.model or "",

@@ -4,7 +4,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPalette
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
+from hermes_desktop.services.live_catalog import ListQuery
 from hermes_desktop.ui.theme import SPACE_8, SPACE_24, Theme
+
+_LONGEST = 60
 
 
 class PlaceHolder(QWidget):
@@ -51,3 +54,30 @@ class PlaceHolder(QWidget):
         for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text):
             palette.setColor(role, QColor(self._theme.palette.secondary_text))
         self._detail.setPalette(palette)
+
+
+def words_for_nothing(query: ListQuery, searched: str) -> tuple[str, str, str]:
+    """What to say about an empty list: title, detail, and the one next step.
+
+    Args:
+        query: What the list was asked for.
+        searched: ``nothing`` when the messages were searched as well.
+    """
+    if query.text and searched == "nothing":
+        shown = query.text if len(query.text) <= _LONGEST else query.text[: _LONGEST - 1] + "…"
+        return "Nothing was found.", f"No title and no message contains “{shown}”.", "Clear search"
+    if query.text:
+        return "No session matches.", "No title and no id contains this.", "Clear search"
+    if query.archived:
+        return (
+            "Nothing is archived.",
+            "Ctrl+E archives a session: it leaves the list, and search still finds it.",
+            "Show all sessions",
+        )
+    if query.source:
+        return "No session matches.", "There is none from this source.", "Show all sessions"
+    return (
+        "Your conversations appear here.",
+        "Those from the command line and from every platform are listed too.",
+        "New chat",
+    )

@@ -72,7 +72,7 @@ class SessionDelegate(QStyledItemDelegate):
         if isinstance(entry, HeadingEntry):
             self._paint_heading(painter, option, entry.text)
         elif isinstance(entry, SessionEntry):
-            self._paint_ground(painter, option)
+            paint_ground(painter, option, self._theme.palette)
             self._paint_session(painter, option, index, entry.summary)
         painter.restore()
 
@@ -102,21 +102,6 @@ class SessionDelegate(QStyledItemDelegate):
         rect: QRect = option.rect.adjusted(SPACE_12, 0, -SPACE_12, -SPACE_4)
         painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom, text)
 
-    def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
-        palette = self._theme.palette
-        state: QStyle.StateFlag = option.state
-        selected = bool(state & QStyle.StateFlag.State_Selected)
-        if not selected and not state & QStyle.StateFlag.State_MouseOver:
-            return
-        rect: QRect = option.rect.adjusted(SPACE_4, 1, -SPACE_4, -1)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(palette.selection if selected else palette.hover))
-        painter.drawRoundedRect(rect, RADIUS_BUTTON, RADIUS_BUTTON)
-        if selected and state & QStyle.StateFlag.State_HasFocus:
-            painter.setBrush(QColor(palette.accent))
-            bar = QRect(rect.left(), rect.top() + SPACE_12, 3, rect.height() - 2 * SPACE_12)
-            painter.drawRoundedRect(bar, 1.5, 1.5)
-
     def _paint_session(
         self,
         painter: QPainter,
@@ -144,6 +129,22 @@ class SessionDelegate(QStyledItemDelegate):
         _draw_line(painter, where.second, second_line(summary), quiet, leading)
         if index.data(RUNNING_ROLE):
             _paint_dot(painter, where.dot, palette)
+
+
+def paint_ground(painter: QPainter, option: QStyleOptionViewItem, palette: Palette) -> None:
+    """What is behind a row: nothing, or that it is selected or under the pointer."""
+    state: QStyle.StateFlag = option.state
+    selected = bool(state & QStyle.StateFlag.State_Selected)
+    if not selected and not state & QStyle.StateFlag.State_MouseOver:
+        return
+    rect: QRect = option.rect.adjusted(SPACE_4, 1, -SPACE_4, -1)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(palette.selection if selected else palette.hover))
+    painter.drawRoundedRect(rect, RADIUS_BUTTON, RADIUS_BUTTON)
+    if selected and state & QStyle.StateFlag.State_HasFocus:
+        painter.setBrush(QColor(palette.accent))
+        bar = QRect(rect.left(), rect.top() + SPACE_12, 3, rect.height() - 2 * SPACE_12)
+        painter.drawRoundedRect(bar, 1.5, 1.5)
 
 
 def geometry(

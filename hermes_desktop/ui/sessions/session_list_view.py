@@ -11,7 +11,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QAction, QContextMenuEvent, QCursor, QKeyEvent, QKeySequence, QPalette
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemDelegate,
     QAbstractItemView,
@@ -47,12 +47,18 @@ class SessionListView(QTableView):
         confirmed: Enter was pressed on it, or it was clicked twice.
         typed: Text was typed that belongs into the filter.
         released: The context menu or the editor is closed; until then rows should stay.
+        menu_filling: A menu, the sessions it is for, and what begins a rename; fill it now.
+        left_above: Up was pressed on the first session.
+        left_below: Down was pressed on the last one.
     """
 
     chosen = Signal(object)
     confirmed = Signal()
     typed = Signal(str)
     released = Signal()
+    menu_filling = Signal(object, object, object)
+    left_above = Signal()
+    left_below = Signal()
 
     def __init__(
         self, model: SessionListModel, theme: Theme, *, name: str, parent: QWidget | None = None
@@ -84,15 +90,27 @@ class SessionListView(QTableView):
         return self.state() == QAbstractItemView.State.EditingState
 
     @property
+    def choosing(self) -> bool:
+        """Whether a person has just selected a session that nobody was told of yet."""
+        return self._settle.isActive()
+
+    @property
     def selected_session(self) -> SessionSummary | None:
         """The selected session; the cursor alone, which Qt sets with the focus, selects none."""
         index = self.currentIndex()
         selected = self.selectionModel().isSelected(index)
         return self._model.summary_at(index) if selected else None
 
+    @property
+    def selected_sessions(self) -> tuple[SessionSummary, ...]:
+        """All selected sessions, in the order of the list."""
+        rows = sorted(self.selectionModel().selectedRows(), key=lambda index: index.row())
+        found = (self._model.summary_at(index) for index in rows)
+        return tuple(summary for summary in found if summary is not None)
+
     def show_rows(self, rows: Sequence[SessionSummary], words: DayWords, *, total: int) -> None:
         """Show other rows; selection and scroll position stay with their sessions."""
-        selected = self.selected_session
+        selected = self.selected_sessions
         anchor = self._anchor()
         self._applying = True
         try:
@@ -139,6 +157,11 @@ class SessionListView(QTableView):
         if self.selected_session is None:
             self._step_from(-1, 1)
 
+    def focus_last(self) -> None:
+        """Take the focus and select the last session."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._step_from(self._model.rowCount(), -1)
+
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, plain = event.key(), not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
@@ -173,28 +196,39 @@ class SessionListView(QTableView):
         self._settle.start(0 if by_mouse else _KEY_REPEAT_MS)
 
     @override
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        index = self.indexAt(event.pos())
-        if event.reason() == QContextMenuEvent.Reason.Keyboard:
-            index = self.currentIndex()
-        self.open_menu_for(index)
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The right button opens a menu for a row, not the row."""
+        if event.button() == Qt.MouseButton.RightButton:
+            event.accept()
+        else:
+            super().mousePressEvent(event)
 
-    def open_menu_for(self, index: QModelIndex) -> None:
-        """Open the context menu of a row; rows stay where they are until it is closed."""
+    @override
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        by_key = event.reason() == QContextMenuEvent.Reason.Keyboard
+        index = self.currentIndex() if by_key else self.indexAt(event.pos())
+        self.open_menu_for(index, None if by_key else event.globalPos())
+
+    def open_menu_for(self, index: QModelIndex, place: QPoint | None = None) -> None:
+        """Open the menu of a row, or of all selected ones if it is among them.
+
+        Rows stay where they are until it is closed.
+        """
         summary = self._model.summary_at(index)
         if summary is None:
             return
+        selected = self.selected_sessions
+        targets = selected if summary in selected else (summary,)
         menu = QMenu(self)
-        rename = QAction(self.tr("Rename"), menu)
-        rename.setShortcut(QKeySequence(Qt.Key.Key_F2))
-        rename.triggered.connect(self.rename_selected)
-        copy = QAction(self.tr("Copy session id"), menu)
-        copy.triggered.connect(lambda: QApplication.clipboard().setText(summary.id))
-        menu.addActions([rename, copy])
+        kept = QPersistentModelIndex(index)
+        self.menu_filling.emit(menu, targets, lambda: self.edit(kept))
+        if menu.isEmpty():
+            menu.deleteLater()
+            return
+        self._menu = menu
         menu.aboutToHide.connect(self._menu_gone)
         menu.aboutToHide.connect(menu.deleteLater)
-        self._menu = menu
-        menu.popup(QCursor.pos() if self.underMouse() else self._middle_of(index))
+        menu.popup(place if place is not None else self._middle_of(index))
 
     def close_menu(self) -> None:
         """Close the context menu, if one is open."""
@@ -217,7 +251,7 @@ class SessionListView(QTableView):
         self.setTabKeyNavigation(False)
         self.setWordWrap(False)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -237,6 +271,8 @@ class SessionListView(QTableView):
 
     def _tell_chosen(self) -> None:
         summary = self.selected_session
+        if len(self.selected_sessions) > 1:
+            return  # several are selected to do something with them, not to be read
         if summary is not None and summary.root_id != self._told:
             self._told = summary.root_id
             self.chosen.emit(summary)
@@ -255,13 +291,23 @@ class SessionListView(QTableView):
             row += step
         if step < 0:
             self.scrollToTop()
+            self.left_above.emit()
+        else:
+            self.left_below.emit()
 
-    def _restore_choice(self, before: SessionSummary | None) -> None:
+    def _restore_choice(self, before: Sequence[SessionSummary]) -> None:
         """Qt selects a neighbour when the selected row goes; here nothing else is selected."""
-        now = self.selected_session
-        same = before is not None and now is not None and now.root_id == before.root_id
-        if not same and (before is None or not self.select_session(before.root_id)):
-            self.clear_choice()
+        wanted = {each.root_id for each in before}
+        if {each.root_id for each in self.selected_sessions} == wanted:
+            return
+        if len(before) == 1 and self.select_session(before[0].root_id):
+            return
+        self.clear_choice()
+        flags = QItemSelectionModel.SelectionFlag.Select
+        for root_id in wanted:
+            row = self._model.row_of_session(root_id)
+            if row >= 0:
+                self.selectionModel().select(self._model.index(row, 0), flags)
 
     def _anchor(self) -> list[tuple[str, int]]:
         """Sessions that are visible now, with their distance from the upper edge."""

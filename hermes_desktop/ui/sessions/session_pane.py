@@ -1,18 +1,22 @@
-"""The left side of the window: filter, sources, sessions by day, and the fold of empty ones."""
+"""The left side of the window: filter, sources, sessions by day, hits, and the empty ones."""
 
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QMenu,
+    QSizePolicy,
     QStackedWidget,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
+from typing_extensions import override
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import SessionsChanged, TurnFinished, TurnStarted
@@ -20,18 +24,25 @@ from hermes_desktop.services.live_catalog import ListQuery, SessionPage
 from hermes_desktop.state.records import SessionSummary
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.resource_files import icon, icon_size, tinted_icon
+from hermes_desktop.ui.resource_files import icon, icon_size
 from hermes_desktop.ui.sessions.day_words import words_for
 from hermes_desktop.ui.sessions.empty_fold import EmptyFold
 from hermes_desktop.ui.sessions.list_feed import FILTER_PAUSE_MS, Catalog, ListFeed
-from hermes_desktop.ui.sessions.place_holder import PlaceHolder
+from hermes_desktop.ui.sessions.message_hits import MessageHits
+from hermes_desktop.ui.sessions.message_search import Finder, MessageSearch
+from hermes_desktop.ui.sessions.place_holder import PlaceHolder, words_for_nothing
+from hermes_desktop.ui.sessions.search_field import SearchField
+from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
-from hermes_desktop.ui.sessions.source_names import source_icon, source_name
+from hermes_desktop.ui.sessions.source_button import SourceButton
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
+from hermes_desktop.ui.transcript.look import tint
 
 PANE_WIDTH = 320
 _LEAST_WIDTH = 240
+_ALL = 16_777_215
+"""No limit, in Qt's words."""
 
 
 class SessionPane(QWidget):
@@ -39,6 +50,7 @@ class SessionPane(QWidget):
 
     Args:
         catalog: Gives pages and takes new titles.
+        finder: Searches the messages.
         slots: Runs the reading.
         bridge: News about rows and turns.
         theme: Colours.
@@ -52,6 +64,9 @@ class SessionPane(QWidget):
         new_chat_wanted: The button was pressed, or that of the empty state.
         page_shown: Other rows are in the list.
         session_clicked: A row was clicked, be it the selected one.
+        menu_filling: A menu stands over sessions and wants to be filled: the menu, the sessions,
+            and what begins to edit the title.
+        hit_chosen: A :class:`SearchHit` was chosen among the messages that were found.
     """
 
     session_chosen = Signal(object)
@@ -61,10 +76,13 @@ class SessionPane(QWidget):
     new_chat_wanted = Signal()
     session_clicked = Signal()
     page_shown = Signal()
+    menu_filling = Signal(object, object, object)
+    hit_chosen = Signal(object)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the parts it is made of
         self,
         catalog: Catalog,
+        finder: Finder,
         slots: AsyncSlots,
         bridge: EventBridge,
         theme: Theme,
@@ -78,20 +96,21 @@ class SessionPane(QWidget):
         self._clock = clock
         self._shown_id = ""
         self._running: dict[str, str] = {}
-        self._sources: dict[str, int] = {}
-        self._source: str | None = None
+        self._page: SessionPage | None = None
         self._model = SessionListModel(parent=self)
         self._view = SessionListView(self._model, theme, name=self.tr("Sessions"))
         self._feed = ListFeed(catalog, slots, clock, ListQuery(), self)
         self._fold = EmptyFold(
             ListFeed(catalog, slots, clock, ListQuery(empty=True), self), theme, clock
         )
-        self._filter = QLineEdit()
-        self._source_button = QToolButton()
+        self._filter = SearchField()
+        self._sources = SourceButton(theme)
         self._new_button = QToolButton()
-        self._source_menu = QMenu(self)
         self._place_holder = PlaceHolder(theme)
         self._stack = QStackedWidget()
+        self._search = MessageSearch(finder, slots, self)
+        self._hits = MessageHits(self._search, theme, clock)
+        self._no_title = QLabel(self.tr("No title matches."))
         self._arrange()
         self._connect(bridge)
 
@@ -106,6 +125,11 @@ class SessionPane(QWidget):
         return self._fold
 
     @property
+    def hits(self) -> MessageHits:
+        """What was found in messages."""
+        return self._hits
+
+    @property
     def filter_field(self) -> QLineEdit:
         """The field above the list."""
         return self._filter
@@ -114,6 +138,13 @@ class SessionPane(QWidget):
     def selected_session(self) -> SessionSummary | None:
         """The session that is selected, in either list."""
         return self._view.selected_session or self._fold.view.selected_session
+
+    @property
+    def selected_sessions(self) -> tuple[SessionSummary, ...]:
+        """All that are selected in the list that has the focus, else in the one that has any."""
+        views = (self._view, self._fold.view)
+        first = sorted(views, key=lambda view: not view.hasFocus())
+        return first[0].selected_sessions or first[1].selected_sessions
 
     @property
     def query(self) -> ListQuery:
@@ -132,7 +163,22 @@ class SessionPane(QWidget):
     def clear_filter(self) -> None:
         """Show everything again."""
         self._filter.clear()
-        self._take_source(None)
+        self._sources.choose(None)
+
+    def step_back(self) -> bool:
+        """What Esc means here: out of the hits, the filter or a selection; False for nothing."""
+        if self._hits.list.hasFocus():
+            self._filter.setFocus()
+        elif self._filter.hasFocus():
+            self.clear_filter()
+            self._view.focus_first()
+        elif len(self.selected_sessions) > 1:
+            self._view.clear_choice()
+            self._fold.view.clear_choice()
+            self._select_shown()
+        else:
+            return False
+        return True
 
     def ask_now(self, text: str) -> None:
         """Filter by a text without waiting for a pause in the typing."""
@@ -151,11 +197,14 @@ class SessionPane(QWidget):
 
     def close_feeds(self) -> None:
         """Read nothing any more; the program ends."""
+        self._search.stop()
         self._feed.close()
         self._fold.feed.close()
 
     def _connect(self, bridge: EventBridge) -> None:
         self._filter.textChanged.connect(lambda: self._ask_filtered(after_ms=FILTER_PAUSE_MS))
+        self._filter.left_below.connect(self._into_results)
+        self._sources.chosen.connect(partial(self._ask_filtered, after_ms=0))
         self._feed.page_ready.connect(self._show_page)
         self._feed.became_slow.connect(partial(self._view.show_stale, stale=True))
         self._feed.answered.connect(partial(self._view.show_stale, stale=False))
@@ -169,6 +218,13 @@ class SessionPane(QWidget):
             view.clicked.connect(self.session_clicked)
             view.typed.connect(self._type_into_filter)
             view.released.connect(self._feed.release)
+            view.menu_filling.connect(self.menu_filling)
+        self._view.left_below.connect(self._hits.focus_first)
+        self._view.left_above.connect(self._back_to_filter)
+        self._hits.left_above.connect(self._above_hits)
+        self._hits.hit_chosen.connect(self.hit_chosen)
+        self._hits.state_changed.connect(self._share_room)
+        self._hits.order_changed.connect(lambda _: self._look_for_messages())
         bridge.sessions_changed.connect(self._refresh)
         bridge.turn_started.connect(self._turn_started)
         bridge.turn_finished.connect(self._turn_finished)
@@ -177,22 +233,20 @@ class SessionPane(QWidget):
     def _arrange(self) -> None:
         self.setMinimumWidth(_LEAST_WIDTH)
         self._filter.setPlaceholderText(self.tr("Search sessions"))
-        self._filter.setAccessibleName(self.tr("Search sessions by title or id"))
+        self._filter.setAccessibleName(self.tr("Search titles, ids and messages"))
         self._filter.setClearButtonEnabled(True)
         self._search_action = QAction(self)
         self._filter.addAction(self._search_action, QLineEdit.ActionPosition.LeadingPosition)
-        self._source_button.clicked.connect(self._open_source_menu)
         self._new_button.setToolTip(self.tr("New chat (Ctrl+N)"))
         self._new_button.setAccessibleName(self.tr("New chat"))
         self._new_button.clicked.connect(self.new_chat_wanted)
-        for button in (self._source_button, self._new_button):
-            button.setAutoRaise(True)
-            button.setIconSize(icon_size())
+        self._new_button.setAutoRaise(True)
+        self._new_button.setIconSize(icon_size())
         head = QHBoxLayout()
         head.setContentsMargins(SPACE_12, SPACE_12, SPACE_8, SPACE_8)
         head.setSpacing(SPACE_4)
         head.addWidget(self._filter, 1)
-        head.addWidget(self._source_button)
+        head.addWidget(self._sources)
         head.addWidget(self._new_button)
         self._stack.addWidget(self._view)
         self._stack.addWidget(self._place_holder)
@@ -200,60 +254,93 @@ class SessionPane(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
+        self._no_title.setContentsMargins(SPACE_12, 0, SPACE_12, SPACE_12)
+        self._no_title.hide()
+        column.addWidget(self._no_title)
         column.addWidget(self._stack, 1)
+        column.addWidget(self._hits, 1)
         column.addWidget(self._fold)
-        self._tell_source()
+        self._colour()
 
     def _colour(self) -> None:
         palette = self._theme.palette
         self._search_action.setIcon(icon("search", palette))
         self._new_button.setIcon(icon("new-chat", palette))
-        if self._source is None:
-            self._source_button.setIcon(icon("filter", palette))
-        else:
-            self._source_button.setIcon(tinted_icon(source_icon(self._source), palette.accent))
+        tint(self._no_title, palette.secondary_text)
 
     def _ask_filtered(self, *, after_ms: int) -> None:
-        text = self._filter.text().strip()
-        self._feed.ask(ListQuery(text, self._source), after_ms=after_ms)
-        self._fold.ask(ListQuery(text, self._source, empty=True), after_ms=after_ms)
+        text, sources = self._filter.text().strip(), self._sources
+        query = ListQuery(text, sources.source, archived=sources.archived)
+        self._feed.ask(query, after_ms=after_ms)
+        self._fold.ask(replace(query, empty=True), after_ms=after_ms)
+        self._look_for_messages()
+
+    def _look_for_messages(self) -> None:
+        self._search.look_for(
+            self._filter.text(), self._sources.source, best_first=self._hits.best.isChecked()
+        )
 
     def _show_page(self, page: SessionPage) -> None:
-        self._sources = dict(page.sources)
+        self._page = page
+        self._sources.show_counts(page.sources, page.archived_total)
         words = words_for(self._clock.time())
         self._view.show_rows(page.rows, words, total=page.total)
         self._fold.show_count(page.empty_total)
         self._select_shown()
-        self._show_place_holder(page)
-        if not self._feed.query.text and self._feed.query.source is None:
+        self._share_room()
+        if not self._feed.query.narrows:
             self.recent_changed.emit(page.rows[:5])
         self.page_shown.emit()
 
-    def _show_place_holder(self, page: SessionPage) -> None:
-        filtered = bool(self._feed.query.text or self._feed.query.source)
-        if page.rows:
-            self._stack.setCurrentWidget(self._view)
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """Titles get what they need, at most half; hits the rest; words stand where is nothing."""
+        page, state = self._page, self._hits.state
+        if page is None:
             return
-        if filtered:
-            self._place_holder.say(
-                self.tr("No session matches."),
-                self.tr("Titles and ids are searched, not the messages."),
-                self.tr("Clear filter"),
-            )
-        else:
-            self._place_holder.say(
-                self.tr("Your conversations appear here."),
-                self.tr("Those from the command line and from every platform are listed too."),
-                self.tr("New chat"),
-            )
-        self._stack.setCurrentWidget(self._place_holder)
+        wants_hits = state != "idle"
+        nowhere = not page.rows and state in {"idle", "nothing", "failed"}
+        self._hits.setVisible(wants_hits and not nowhere)
+        self._no_title.setVisible(wants_hits and not page.rows and not nowhere)
+        self._stack.setVisible(bool(page.rows) or nowhere)
+        needed = self._view.verticalHeader().length()
+        half = self._stack.height() + self._hits.height() if self._hits.isVisible() else 0
+        crowded = wants_hits and not nowhere and state != "nothing"
+        self._stack.setMaximumHeight(min(needed, max(half // 2, ROW_HEIGHT)) if crowded else _ALL)
+        spread = QSizePolicy.Policy.Maximum if state == "nothing" else QSizePolicy.Policy.Preferred
+        self._hits.setSizePolicy(QSizePolicy.Policy.Preferred, spread)
+        if nowhere:
+            self._place_holder.say(*words_for_nothing(self._feed.query, state))
+        self._stack.setCurrentWidget(self._place_holder if nowhere else self._view)
 
     def _act_on_place_holder(self) -> None:
-        if self._feed.query.text or self._feed.query.source:
+        if self._feed.query.narrows:
             self.clear_filter()
             self._filter.setFocus()
         else:
             self.new_chat_wanted.emit()
+
+    def _into_results(self) -> None:
+        """From the filter: to the titles, else to the messages."""
+        self._search.now()
+        if self._view.isVisible() and self._model.session_count:
+            self._view.focus_first()
+        else:
+            self._hits.focus_first()
+
+    def _back_to_filter(self) -> None:
+        if self._filter.text():
+            self.focus_filter()
+
+    def _above_hits(self) -> None:
+        if self._view.isVisible() and self._model.session_count:
+            self._view.focus_last()
+        else:
+            self.focus_filter()
 
     def _refresh(self, _: SessionsChanged) -> None:
         if self._view.menu_open or self._view.is_editing:
@@ -269,12 +356,16 @@ class SessionPane(QWidget):
 
     def _select_shown(self) -> None:
         """Select what the page shows wherever it is listed; a filter may have hidden it."""
+        if self._view.choosing or self._fold.view.choosing:
+            return
         if not self._shown_id:
             self._view.clear_choice()
             self._fold.view.clear_choice()
             return
         for view in (self._view, self._fold.view):
             selected = view.selected_session
+            if len(view.selected_sessions) > 1:
+                continue
             if selected is None or self._shown_id not in (selected.id, selected.root_id):
                 view.select_session(self._shown_id)
 
@@ -297,38 +388,6 @@ class SessionPane(QWidget):
         self._running.pop(event.turn_id, None)
         self._model.show_running(frozenset(self._running.values()))
 
-    def _open_source_menu(self) -> None:
-        button = self._source_button
-        self.fill_source_menu().popup(button.mapToGlobal(button.rect().bottomLeft()))
-
     def fill_source_menu(self) -> QMenu:
         """Make the menu of sources, with how many sessions each has."""
-        self._source_menu.clear()
-        group = QActionGroup(self._source_menu)
-        total = sum(self._sources.values())
-        self._add_source(group, None, self.tr("All sources"), total)
-        self._source_menu.addSeparator()
-        for source, count in sorted(self._sources.items(), key=lambda pair: -pair[1]):
-            self._add_source(group, source, source_name(source), count)
-        return self._source_menu
-
-    def _add_source(self, group: QActionGroup, source: str | None, name: str, count: int) -> None:
-        action = self._source_menu.addAction(f"{name} ({count:,})")
-        if source is not None:
-            action.setIcon(icon(source_icon(source), self._theme.palette))
-        action.setCheckable(True)
-        action.setChecked(source == self._source)
-        action.triggered.connect(partial(self._take_source, source))
-        group.addAction(action)
-
-    def _take_source(self, source: str | None, _checked: object = None) -> None:
-        self._source = source
-        self._tell_source()
-        self._ask_filtered(after_ms=0)
-
-    def _tell_source(self) -> None:
-        chosen = source_name(self._source) if self._source else self.tr("all sources")
-        words = self.tr("Show: ") + chosen
-        self._source_button.setToolTip(words)
-        self._source_button.setAccessibleName(words)
-        self._colour()
+        return self._sources.fill_menu()

@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.ui.theme import RADIUS_BLOCK
-from hermes_desktop.ui.transcript.entries import Separator
+from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
+from hermes_desktop.ui.transcript.entries import MessageEntry, Separator
 from hermes_desktop.ui.transcript.fitted import Fitted, Stack
 from hermes_desktop.ui.transcript.fold import ActionRow, LabelRow
 from hermes_desktop.ui.transcript.look import Look, scaled
@@ -127,3 +128,12 @@ class FailureBlock(Stack):
         bar.setWidth(3)
         painter.drawRoundedRect(bar, 1.5, 1.5)
         painter.end()
+
+
+def gap_between(before: Item | None, item: Item) -> int:
+    """Pixels above an item: less distance where the same author goes on without a new header."""
+    if isinstance(item.entry, MessageEntry) and not item.entry.header:
+        return CLOSE_GAP
+    if before is not None and isinstance(item.widget, FailureBlock):
+        return CLOSE_GAP
+    return GAP

@@ -14,10 +14,11 @@ from hermes_desktop.services.transcript import TranscriptPage
 from hermes_desktop.state.records import Message
 from hermes_desktop.ui.theme import Theme
 from hermes_desktop.ui.transcript.builder import Builder
-from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
+from hermes_desktop.ui.transcript.column import Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
 from hermes_desktop.ui.transcript.find_bar import FindBar, TextWidget
+from hermes_desktop.ui.transcript.landing import Landing
 from hermes_desktop.ui.transcript.live_turns import LiveTurn, LiveTurns
 from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.message_actions import MessageActions
@@ -26,7 +27,7 @@ from hermes_desktop.ui.transcript.overlays import JumpButton, Veil
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
 from hermes_desktop.ui.transcript.restyling import Restyling
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
-from hermes_desktop.ui.transcript.separators import FailureBlock, SeparatorWidget
+from hermes_desktop.ui.transcript.separators import SeparatorWidget, gap_between
 
 REPAINT_MS = 50
 """Between two repaints of a reply that streams."""
@@ -44,12 +45,16 @@ class TranscriptView(QWidget):
     Signals:
         older_wanted: Messages before the given one are wanted; answer with :meth:`prepend` or
             :meth:`older_failed`.
+        newer_wanted: Those after the given one; answer with :meth:`append` or :meth:`newer_failed`.
+        latest_wanted: The end of the conversation; answer with :meth:`set_page`.
         link_wanted: A link was clicked; holds its address. Nothing was opened.
         retry_wanted: A failed turn is to be tried again; holds its id and its prompt.
         first_painted: The end of a conversation given to :meth:`set_page` is on screen.
     """
 
     older_wanted = Signal(object)
+    newer_wanted = Signal(object)
+    latest_wanted = Signal()
     link_wanted = Signal(str)
     retry_wanted = Signal(str, str)
     first_painted = Signal()
@@ -60,12 +65,14 @@ class TranscriptView(QWidget):
         look = Look.of(theme.palette)
         self.window_of_entries = EntryWindow()
         self._loading_older = False
+        self._loading_newer = False
         self._fresh = False
         calls = BackgroundCalls(workers, self)
         self._actions = MessageActions(calls, self)
         self._builder = Builder(calls, look, self)
         self.live = LiveTurns(look, self._actions.connect_message, self._retry)
         self.area = TranscriptScroll(theme, self)
+        self.landing = Landing(self.area, theme)
         self.find_bar = FindBar(self._text_widgets, theme, self)
         self.find_bar.hide()
         self.jump = JumpButton(self)
@@ -94,15 +101,22 @@ class TranscriptView(QWidget):
         self._theme.changed.connect(self._restyle)
 
     # --------------------------------------------------------------------------- contents
-    def set_page(self, page: TranscriptPage) -> None:
-        """Show another conversation from its end; what was shown goes once there is something."""
-        self._loading_older = False
+    def set_page(self, page: TranscriptPage, *, at: int | None = None) -> None:
+        """Show another conversation; what was shown goes once there is something.
+
+        Args:
+            page: Its messages.
+            at: Come to rest at this message and mark it; None for the end.
+        """
+        self._loading_older = self._loading_newer = False
         self._fresh = True
         self.live.clear()
         self._builder.clear()
-        self.window_of_entries = EntryWindow()
-        self.window_of_entries.set(page.messages, has_older=page.has_older)
-        self.area.stick = True
+        window = self.window_of_entries = EntryWindow()
+        window.set(page.messages, has_older=page.has_older, has_newer=page.has_newer)
+        entry = None if at is None else window.entry_of(at)
+        self.landing.aim(entry.key if entry is not None else "")
+        self.area.stick = not self.landing.aimed
         self._retarget()
 
     def prepend(self, page: TranscriptPage) -> None:
@@ -110,6 +124,17 @@ class TranscriptView(QWidget):
         self._loading_older = False
         self.window_of_entries.prepend(page.messages, has_older=page.has_older)
         self._retarget()
+
+    def append(self, page: TranscriptPage) -> None:
+        """Put newer messages behind; what is read stays where it is on screen."""
+        self._loading_newer = False
+        self.area.stick = False
+        self.window_of_entries.append(page.messages, has_newer=page.has_newer)
+        self._retarget()
+
+    def newer_failed(self) -> None:
+        """Newer messages could not be read; scrolling down asks again."""
+        self._loading_newer = False
 
     def older_failed(self) -> None:
         """Older messages could not be read; scrolling up asks again."""
@@ -130,16 +155,20 @@ class TranscriptView(QWidget):
                 find were undone and are no longer shown.
         """
         self.window_of_entries.refresh(
-            page.messages, has_older=page.has_older, follow=self.area.stick
+            page.messages,
+            has_older=page.has_older,
+            has_newer=page.has_newer,
+            follow=self.area.stick,
         )
         self._retarget()
-        if stored_before:
+        if stored_before and not page.has_newer:
             self.live.drop_undone(stored_before)
             self._retarget()
 
     def clear(self) -> None:
         """Show nothing."""
         self.live.clear()
+        self.landing.clear()
         self._builder.clear()
         self.window_of_entries = EntryWindow()
         self._fresh = False
@@ -150,7 +179,7 @@ class TranscriptView(QWidget):
     def queue_turn(self, turn_id: str, prompt: str, *, started_at: float | None = None) -> None:
         """Show a prompt that waits."""
         now = time.time() if started_at is None else started_at
-        self.live.queue(turn_id, prompt, floor_id=self.window_of_entries.newest_id, now=now)
+        self.live.queue(turn_id, prompt, floor_id=self.window_of_entries.floor_id, now=now)
         self._retarget()
 
     def begin_turn(
@@ -171,7 +200,7 @@ class TranscriptView(QWidget):
                 it is not known because the turn began while something else was shown.
         """
         now = time.time() if started_at is None else started_at
-        floor = self.window_of_entries.newest_id if floor_id is None else floor_id
+        floor = self.window_of_entries.floor_id if floor_id is None else floor_id
         self.live.begin(turn_id, prompt, floor_id=floor, now=now)
         self._retarget()
 
@@ -194,7 +223,10 @@ class TranscriptView(QWidget):
     # ------------------------------------------------------------------------------- moving
     def to_end(self) -> None:
         """Go to the newest message and follow from there."""
-        if self.window_of_entries.to_end():
+        self.landing.clear()
+        if self.window_of_entries.has_newer:
+            self.latest_wanted.emit()
+        elif self.window_of_entries.to_end():
             self._fresh = True
             self.area.stick = True
             self._retarget()
@@ -264,11 +296,12 @@ class TranscriptView(QWidget):
         if self.window_of_entries.at_end:
             items += [self._live_item(item) for item in self.live.items()]
         for before, item in zip([None, *items], items, strict=False):
-            item.gap = _gap(before, item)
+            item.gap = gap_between(before, item)
         if was_fresh:
-            self.area.stick = True
+            self.area.stick = not self.landing.aimed
         self.area.column.replace(items)
         if was_fresh:
+            self.landing.land()
             # What stood in the column before and is not in the part shown now is to be built again.
             self._builder.want([entry for entry in shown if self._kept(entry) is None])
             self.first_painted.emit()
@@ -279,7 +312,8 @@ class TranscriptView(QWidget):
         column = self.area.column.items
         if self._fresh:
             needed = self.area.viewport().height() + 200
-            return bool(ready) and self._builder.height_ready(ready) > needed
+            enough = bool(ready) and self._builder.height_ready(ready) > needed
+            return enough and not self.landing.lacks(ready)
         keys = {entry.key for entry in ready}
         stored = [item for item in column if isinstance(item.entry, MessageEntry)]
         if not stored or any(item.key not in keys for item in stored):
@@ -316,9 +350,15 @@ class TranscriptView(QWidget):
             self.older_wanted.emit(window.messages[0])
 
     def _grow_down(self) -> None:
-        if not self._fresh and self.area.column.items and self.window_of_entries.grow_down():
+        window = self.window_of_entries
+        if self._fresh or not self.area.column.items:
+            return
+        if window.grow_down():
             self.area.stick = False
             self._retarget()
+        elif window.has_newer and window.messages and not self._loading_newer:
+            self._loading_newer = True
+            self.newer_wanted.emit(window.messages[-1])
 
     # ---------------------------------------------------------------------------- streaming
     def _flush(self) -> None:
@@ -358,12 +398,3 @@ class TranscriptView(QWidget):
     def _place_jump(self) -> None:
         away = not self.area.at_end or not self.window_of_entries.at_end
         self.jump.place(self.area.geometry(), shown=away and bool(self.area.column.items))
-
-
-def _gap(before: Item | None, item: Item) -> int:
-    """Less distance where the same author goes on without a new header."""
-    if isinstance(item.entry, MessageEntry) and not item.entry.header:
-        return CLOSE_GAP
-    if before is not None and isinstance(item.widget, FailureBlock):
-        return CLOSE_GAP
-    return GAP

@@ -1,7 +1,6 @@
 """Filter, sources, the fold, empty states; pages asked for no more often than needed."""
 
 import asyncio
-import time
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,17 +10,7 @@ from hermes_desktop.core.errors import StateUnavailableError
 from hermes_desktop.core.events import Notice, SessionsChanged, TurnFinished, TurnStarted
 from hermes_desktop.ui.sessions.session_list_model import RUNNING_ROLE
 from hermes_desktop.ui.sessions.session_pane import SessionPane
-from tests.fakes.session_pages import NOON, MemoryCatalog, summary
-
-
-class StandingClock:
-    """It is always noon; pacing still works."""
-
-    def time(self) -> float:
-        return NOON + 60
-
-    def monotonic(self) -> float:
-        return time.monotonic()
+from tests.fakes.session_pages import NOON, MemoryCatalog, MemoryFinder, StandingClock, summary
 
 
 @pytest.fixture
@@ -32,8 +21,13 @@ def catalog() -> MemoryCatalog:
 
 
 @pytest.fixture
-def pane(qtbot, catalog, slots, bridge, theme):
-    pane = SessionPane(catalog, slots, bridge, theme, StandingClock())
+def finder() -> MemoryFinder:
+    return MemoryFinder()
+
+
+@pytest.fixture
+def pane(qtbot, catalog, finder, slots, bridge, theme):
+    pane = SessionPane(catalog, finder, slots, bridge, theme, StandingClock())
     qtbot.addWidget(pane, before_close_func=SessionPane.close_feeds)
     pane.resize(320, 640)
     pane.show()
@@ -85,11 +79,15 @@ async def test_nothing_found_offers_the_way_back(qtbot, pane, catalog) -> None:
     pane.reload()
     await shown(pane, catalog)
     pane.filter_field.setText("no such thing")
-    await until(lambda: not pane.view.isVisible())
-    texts = {label.text() for label in pane.findChildren(QLabel) if label.isVisible()}
-    assert "No session matches." in texts
+
+    def words() -> set[str]:
+        return {label.text() for label in pane.findChildren(QLabel) if label.isVisible()}
+
+    await until(lambda: "No title matches." in words())
+    await until(lambda: "Nothing was found." in words())
+    assert "No title and no message contains “no such thing”." in words()
     button = next(b for b in pane.findChildren(QPushButton) if b.isVisible())
-    assert button.text() == "Clear filter"
+    assert button.text() == "Clear search"
     button.click()
     await until(pane.view.isVisible)
     assert pane.filter_field.text() == ""
@@ -188,6 +186,7 @@ async def test_many_changes_are_read_at_most_four_times_a_second(pane, catalog, 
 async def test_rows_stay_while_a_menu_stands_over_them(pane, catalog, bus, qtbot) -> None:
     pane.reload()
     await shown(pane, catalog)
+    pane.menu_filling.connect(lambda menu, *_: menu.addAction("Archive"))
     pane.view.open_menu_for(pane.view.model().index(1, 0))
     assert pane.view.menu_open
     catalog.change(catalog.rows[40].id, last_active=NOON + 10)

@@ -59,9 +59,11 @@ def rows(row: Callable[..., Message]) -> Rows:
 
 @pytest.fixture
 def page() -> Callable[..., TranscriptPage]:
-    def make(messages: list[Message], *, has_older: bool = False) -> TranscriptPage:
+    def make(
+        messages: list[Message], *, has_older: bool = False, has_newer: bool = False
+    ) -> TranscriptPage:
         session = SessionSummary("s", "s", "cli", "Title", "", NOON, NOON)
-        return TranscriptPage(session, tuple(messages), has_older)
+        return TranscriptPage(session, tuple(messages), has_older, has_newer)
 
     return make
 

@@ -1,0 +1,133 @@
+"""Shows what a delete takes before it is done, and asks about very large ones."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QGridLayout,
+    QLabel,
+    QMessageBox,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from hermes_desktop.services.live_actions import DeletePreview
+from hermes_desktop.services.session_actions import PlannedConversation
+from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.ui.sessions.delete_words import (
+    KEPT_WORDS,
+    about,
+    facts_about,
+    sessions_text,
+    what_goes,
+)
+from hermes_desktop.ui.sessions.source_names import source_icon, source_name
+from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
+from hermes_desktop.ui.transcript.look import tint
+
+_NAMED = 5
+_WIDTH = 440
+_ICON = 18
+
+
+class DeleteQuestion(QDialog):
+    """Names what goes. Opened with ``open()``; accepted means: delete.
+
+    Args:
+        preview: What would go.
+        theme: Colours.
+    """
+
+    def __init__(self, preview: DeletePreview, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        plan = preview.plan
+        self.setWindowTitle(self.tr("Delete"))
+        self.setMinimumWidth(_WIDTH)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
+        column.setSpacing(SPACE_12)
+        title = _line(self.tr("Delete {what}?").format(what=what_goes(plan)))
+        font = QFont(title.font())
+        font.setWeight(QFont.Weight.DemiBold)
+        font.setPointSizeF(font.pointSizeF() * 1.1)
+        title.setFont(font)
+        column.addWidget(title)
+        column.addLayout(self._names(plan.conversations))
+        for fact in facts_about(preview):
+            column.addWidget(_line(fact))
+        kept = _line(KEPT_WORDS)
+        tint(kept, theme.palette.secondary_text)
+        column.addWidget(kept)
+        column.addSpacing(SPACE_8)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.delete_button = self.buttons.addButton(
+            self.tr("Delete {count}").format(count=sessions_text(len(plan.conversations))),
+            QDialogButtonBox.ButtonRole.AcceptRole,
+        )
+        self.delete_button.setDefault(True)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        column.addWidget(self.buttons)
+        self.delete_button.setFocus()
+
+    def _names(self, conversations: tuple[PlannedConversation, ...]) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(SPACE_8)
+        grid.setVerticalSpacing(SPACE_8)
+        grid.setColumnStretch(1, 1)
+        quiet = self._theme.palette.secondary_text
+        alone = len(conversations) == 1
+        for row, each in enumerate(conversations[:_NAMED]):
+            icon = QLabel()
+            icon.setPixmap(pixmap(source_icon(each.source), quiet, _ICON, self.devicePixelRatioF()))
+            icon.setAccessibleName(source_name(each.source))
+            grid.addWidget(icon, row, 0)
+            facts = QLabel(about(each))
+            tint(facts, quiet)
+            if alone:
+                grid.addWidget(facts, row, 1)
+                continue
+            name = QLabel(" ".join(each.label.split()))
+            name.setTextFormat(Qt.TextFormat.PlainText)
+            name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            name.setToolTip(name.text())
+            grid.addWidget(name, row, 1)
+            grid.addWidget(facts, row, 2, Qt.AlignmentFlag.AlignRight)
+        more = len(conversations) - _NAMED
+        if more > 0:
+            rest = QLabel(self.tr("and {count} more").format(count=f"{more:,}"))
+            tint(rest, quiet)
+            grid.addWidget(rest, _NAMED, 1)
+        return grid
+
+
+class LargeTrashQuestion(QMessageBox):
+    """Asks whether a very large copy shall be kept. Opened with ``open()``."""
+
+    def __init__(self, title: str, detail: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setIcon(QMessageBox.Icon.Question)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(title)
+        self.setInformativeText(detail)
+        self.go_on = self.addButton(
+            self.tr("Keep the copy and delete"), QMessageBox.ButtonRole.AcceptRole
+        )
+        cancel = self.addButton(QMessageBox.StandardButton.Cancel)
+        self.setDefaultButton(cancel)
+        self.setEscapeButton(cancel)
+
+    @property
+    def agreed(self) -> bool:
+        """Whether the person wants to go on."""
+        return self.clickedButton() is self.go_on
+
+
+def _line(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    return label

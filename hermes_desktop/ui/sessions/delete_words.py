@@ -1,0 +1,72 @@
+"""What a delete takes, in words. No Qt."""
+
+from hermes_desktop.services.live_actions import DeletePreview
+from hermes_desktop.services.session_actions import DeletePlan, PlannedConversation
+from hermes_desktop.ui.sessions.source_names import source_name
+
+KEPT_WORDS = "Kept in the trash for 30 days; Undo brings everything back."
+_LONGEST_NAME = 60
+
+
+def quoted(label: str) -> str:
+    """A session's name in quotation marks, on one line and not too long."""
+    flat = " ".join(label.split())
+    return f"“{flat if len(flat) <= _LONGEST_NAME else flat[: _LONGEST_NAME - 1] + '…'}”"
+
+
+def sessions_text(count: int) -> str:
+    """``1 session``, ``1,200 sessions``."""
+    return _counted(count, "session")
+
+
+def what_goes(plan: DeletePlan) -> str:
+    """The name of the one conversation, else how many they are."""
+    if len(plan.conversations) == 1:
+        return quoted(plan.conversations[0].label)
+    return sessions_text(len(plan.conversations))
+
+
+def about(conversation: PlannedConversation) -> str:
+    """``Telegram · 42 messages``."""
+    return f"{source_name(conversation.source)} · {_counted(conversation.messages, 'message')}"
+
+
+def facts_about(preview: DeletePreview) -> list[str]:
+    """Sentences about what goes along: sources, messages, parts, subagents."""
+    plan = preview.plan
+    facts: list[str] = []
+    if len(plan.conversations) > 1:
+        sources = ", ".join(f"{count:,} {source_name(s)}" for s, count in plan.by_source.items())
+        facts.append(f"{sources}. {_counted(plan.messages, 'message')} in all.")
+    facts += _about_parts(plan)
+    if plan.subagents:
+        facts.append(_about_subagents(preview))
+    if plan.missing:
+        gone = sessions_text(len(plan.missing))
+        facts.append(f"{gone} of the selection {'is' if len(plan.missing) == 1 else 'are'} gone.")
+    return facts
+
+
+def _about_parts(plan: DeletePlan) -> list[str]:
+    chains = [each for each in plan.conversations if len(each.segments) > 1]
+    if not chains:
+        return []
+    parts = sum(len(each.segments) for each in chains)
+    if len(plan.conversations) == 1:
+        return [f"It was compressed on its way: all {parts} parts go."]
+    which = "One" if len(chains) == 1 else f"{len(chains):,}"
+    was = "was" if len(chains) == 1 else "were"
+    return [f"{which} of them {was} compressed on the way: all {parts} parts go."]
+
+
+def _about_subagents(preview: DeletePreview) -> str:
+    count = len(preview.plan.subagents)
+    names = [quoted(name) for name in preview.subagents]
+    if count > len(names):
+        names.append(f"{count - len(names):,} more")
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{_counted(count, 'subagent')} {'goes' if count == 1 else 'go'} along: {listed}."
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

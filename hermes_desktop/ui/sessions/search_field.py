@@ -1,0 +1,25 @@
+"""The field above the list: typing filters, Down and Enter go into what was found."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLineEdit
+from typing_extensions import override
+
+_DOWN = frozenset({Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter})
+
+
+class SearchField(QLineEdit):
+    """Signals.
+
+    Signals:
+        left_below: Down or Enter was pressed.
+    """
+
+    left_below = Signal()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in _DOWN:
+            self.left_below.emit()
+        else:
+            super().keyPressEvent(event)

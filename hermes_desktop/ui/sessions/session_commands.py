@@ -1,0 +1,247 @@
+"""What menus and keys do to sessions: archive and delete, each with a notice that undoes it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
+
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.services.live_actions import LiveActions
+from hermes_desktop.services.session_actions import DeletePlan
+from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.state.trash import TrashReceipt, TrashTooLargeError
+from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.resource_files import icon
+from hermes_desktop.ui.sessions.delete_question import DeleteQuestion, LargeTrashQuestion
+from hermes_desktop.ui.sessions.delete_words import quoted, sessions_text, what_goes
+from hermes_desktop.ui.theme import Theme
+
+KEY_PREFIX = "undo-"
+_REMEMBERED = 20
+
+Targets = Sequence[SessionSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """Something that can be taken back."""
+
+    key: str
+    undo: Callable[[], Awaitable[str]]
+    """Takes it back and says in a sentence that it has."""
+
+
+class SessionCommands(QObject):
+    """Runs what a person chose for one session or several. Main thread only.
+
+    Args:
+        actions: Does it.
+        slots: Runs it; a refusal becomes a notice.
+        bus: Gets the notices.
+        theme: Colours of the dialog.
+        window: Parent of the dialogs.
+
+    Signals:
+        deleted: Frozen set of the ids that went.
+        restored: Tuple of the ids that came back, the newest part of each conversation last.
+    """
+
+    deleted = Signal(object)
+    restored = Signal(object)
+
+    def __init__(
+        self,
+        actions: LiveActions,
+        slots: AsyncSlots,
+        bus: EventBus,
+        theme: Theme,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._actions = actions
+        self._slots = slots
+        self._bus = bus
+        self._theme = theme
+        self._window = window
+        self._asking = False
+        self._done: list[_Done] = []
+        self._count = 0
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is something to take back."""
+        return bool(self._done)
+
+    def fill_menu(self, menu: QMenu, targets: Targets, rename: Callable[[], object] | None) -> None:
+        """Put what can be done with these sessions into a menu.
+
+        Args:
+            menu: Gets the entries.
+            targets: At least one session.
+            rename: Begins to edit the title, None where it cannot be edited.
+        """
+        palette = self._theme.palette
+        if len(targets) == 1 and rename is not None:
+            _entry(menu, self.tr("Rename"), "F2", rename).setIcon(icon("edit", palette))
+        if all(each.archived for each in targets):
+            put = _entry(menu, self.tr("Unarchive"), "Ctrl+E", lambda: self.unarchive(targets))
+        else:
+            put = _entry(menu, self.tr("Archive"), "Ctrl+E", lambda: self.archive(targets))
+        put.setIcon(icon("archive", palette))
+        remove = _entry(menu, self.tr("Delete…"), "Del", lambda: self.delete(targets))
+        remove.setIcon(icon("trash", palette))
+        menu.addSeparator()
+        words = self.tr("Copy id") if len(targets) == 1 else self.tr("Copy ids")
+        _entry(menu, words, "", lambda: copy_ids(targets)).setIcon(icon("copy", palette))
+
+    # ------------------------------------------------------------------------------ archiving
+
+    def toggle_archived(self, targets: Targets) -> None:
+        """Archive these sessions, or bring them back when all of them are archived."""
+        if targets and all(each.archived for each in targets):
+            self.unarchive(targets)
+        elif targets:
+            self.archive(targets)
+
+    def archive(self, targets: Targets) -> None:
+        """Put sessions away at once; the notice brings them back."""
+        self._slots.start(self._archive(tuple(targets)), doing=self.tr("Archiving"))
+
+    def unarchive(self, targets: Targets) -> None:
+        """Bring sessions back into the list at once."""
+        self._slots.start(self._unarchive(tuple(targets)), doing=self.tr("Unarchiving"))
+
+    async def _archive(self, targets: Targets) -> None:
+        changed = await self._actions.archive([each.id for each in targets])
+        if not changed:
+            return
+        what = _name_of([each for each in targets if each.id in changed])
+
+        async def undo() -> str:
+            await self._actions.unarchive(changed)
+            return self.tr("{what} is in the list again.").format(what=what)
+
+        self._tell(self.tr("Archived {what}.").format(what=what), undo)
+
+    async def _unarchive(self, targets: Targets) -> None:
+        changed = await self._actions.unarchive([each.id for each in targets])
+        if not changed:
+            return
+        what = _name_of([each for each in targets if each.id in changed])
+
+        async def undo() -> str:
+            await self._actions.archive(changed)
+            return self.tr("{what} is archived again.").format(what=what)
+
+        self._tell(self.tr("Unarchived {what}.").format(what=what), undo)
+
+    # ------------------------------------------------------------------------------- deleting
+
+    def delete(self, targets: Targets) -> None:
+        """Show what would go, and delete it when the person says so."""
+        if targets and not self._asking:
+            self._asking = True
+            self._slots.start(self._delete(tuple(targets)), doing=self.tr("Deleting"))
+
+    async def _delete(self, targets: Targets) -> None:
+        try:
+            preview = await self._actions.plan_delete([each.id for each in targets])
+            question = DeleteQuestion(preview, self._theme, self._window)
+            answer = await self._ask(question)
+            if not preview.plan.conversations or answer != QDialog.DialogCode.Accepted:
+                return
+            receipt = await self._to_trash(preview.plan)
+        finally:
+            self._asking = False
+        if receipt is None or not receipt.items:
+            return
+        plan = preview.plan
+        self.deleted.emit(frozenset((*plan.segments, *plan.subagents)))
+        self._offer_restore(receipt, what_goes(plan))
+
+    async def _to_trash(self, plan: DeletePlan) -> TrashReceipt | None:
+        try:
+            return await self._actions.delete(plan)
+        except TrashTooLargeError as error:
+            question = LargeTrashQuestion(error.title, error.detail, self._window)
+        await self._ask(question)
+        return await self._actions.delete(plan, force=True) if question.agreed else None
+
+    async def _ask(self, dialog: QDialog) -> int:
+        try:
+            return await self._slots.ask(dialog)
+        finally:
+            dialog.deleteLater()
+
+    def _offer_restore(self, receipt: TrashReceipt, what: str) -> None:
+        async def undo() -> str:
+            restored = await self._actions.undo_delete(receipt)
+            ids = tuple(name for each in restored for name in each.session_ids.values())
+            self.restored.emit(ids)
+            retitled = [title for each in restored for title in each.retitled.values()]
+            if retitled:
+                return self.tr("Restored {what} as {title}: its title was taken.").format(
+                    what=what, title=quoted(retitled[0])
+                )
+            return self.tr("Restored {what}.").format(what=what)
+
+        self._tell(self.tr("Deleted {what}.").format(what=what), undo)
+
+    # --------------------------------------------------------------------------------- undoing
+
+    def undo_last(self) -> None:
+        """Take back what was done last (Ctrl+Z)."""
+        if self._done:
+            self._undo(self._done[-1])
+        else:
+            self._bus.publish(Notice("info", self.tr("There is nothing to undo."), key="undo"))
+
+    def act_on(self, key: str) -> None:
+        """The button of a notice was pressed; other notices than ours are left alone."""
+        done = next((each for each in self._done if each.key == key), None)
+        if done is not None:
+            self._undo(done)
+
+    def _undo(self, done: _Done) -> None:
+        self._done.remove(done)
+        self._bus.publish(NoticeCleared(done.key))
+        self._slots.start(self._take_back(done), doing=self.tr("Undoing"))
+
+    async def _take_back(self, done: _Done) -> None:
+        try:
+            words = await done.undo()
+        except BaseException:
+            self._done.append(done)  # it can be tried again
+            raise
+        self._bus.publish(Notice("ok", words, key="undo"))
+
+    def _tell(self, words: str, undo: Callable[[], Awaitable[str]]) -> None:
+        """Say what was done; the strip holds one of these at a time, Ctrl+Z the last twenty."""
+        for earlier in self._done:
+            self._bus.publish(NoticeCleared(earlier.key))
+        self._count += 1
+        done = _Done(f"{KEY_PREFIX}{self._count}", undo)
+        self._done = [*self._done, done][-_REMEMBERED:]
+        self._bus.publish(NoticeCleared("undo"))
+        self._bus.publish(Notice("ok", words, key=done.key, action=self.tr("Undo")))
+
+
+def copy_ids(targets: Targets) -> None:
+    """Put the ids of sessions on the clipboard, one a line."""
+    QApplication.clipboard().setText("\n".join(each.id for each in targets))
+
+
+def _name_of(targets: Targets) -> str:
+    return quoted(targets[0].label) if len(targets) == 1 else sessions_text(len(targets))
+
+
+def _entry(menu: QMenu, words: str, keys: str, do: Callable[[], object]) -> QAction:
+    action = menu.addAction(words)
+    if keys:
+        action.setShortcut(QKeySequence(keys))
+        action.setShortcutVisibleInContextMenu(True)
+    action.triggered.connect(lambda _checked=False: do())
+    return action

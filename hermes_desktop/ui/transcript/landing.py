@@ -1,0 +1,100 @@
+"""Opening a transcript at one message: where it comes to rest, and the mark that says which."""
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.theme import RADIUS_BLOCK, Theme
+from hermes_desktop.ui.transcript.entries import Entry
+from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
+
+MARKED_MS = 2_500
+_ROOM = 6
+
+
+class Mark(QWidget):
+    """A frame around one message of the column; lets the pointer through."""
+
+    def __init__(self, theme: Theme, column: QWidget) -> None:
+        super().__init__(column)
+        self._theme = theme
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAccessibleName(self.tr("The message that was found"))
+        self.hide()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        accent = QColor(self._theme.palette.accent)
+        painter.setPen(QPen(accent, 1.5))
+        accent.setAlphaF(0.08)
+        painter.setBrush(accent)
+        painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), RADIUS_BLOCK, RADIUS_BLOCK)
+        painter.end()
+
+
+class Landing:
+    """Brings the awaited message into view once it has a widget, and marks it for a moment.
+
+    Args:
+        area: Shows the messages.
+        theme: Colours.
+    """
+
+    def __init__(self, area: TranscriptScroll, theme: Theme) -> None:
+        self._area = area
+        self._key = ""
+        self._shown_key = ""
+        self.mark = Mark(theme, area.column)
+        self._fade = QTimer(area, singleShot=True, interval=MARKED_MS)
+        self._fade.timeout.connect(self.clear)
+        area.column.moved.connect(self._follow)
+
+    @property
+    def aimed(self) -> bool:
+        """Whether a message is awaited."""
+        return bool(self._key)
+
+    def aim(self, key: str) -> None:
+        """Await the widget of an entry; "" awaits none."""
+        self.clear()
+        self._key = key
+
+    def clear(self) -> None:
+        """Take the mark away, and await nothing."""
+        self._key = self._shown_key = ""
+        self._fade.stop()
+        self.mark.hide()
+
+    def lacks(self, entries: Iterable[Entry]) -> bool:
+        """Whether the awaited message is not among these."""
+        return self.aimed and all(entry.key != self._key for entry in entries)
+
+    def land(self) -> None:
+        """Scroll to the awaited message and mark it."""
+        key, self._key = self._key, ""
+        item = self._area.column.item(key)
+        if item is None:
+            return
+        bar = self._area.verticalScrollBar()
+        page = self._area.viewport().height()
+        room = max(24, (page - item.height) // 3)
+        self._area.stick = False
+        bar.setValue(item.y - room)
+        self._shown_key = key
+        self._follow()
+        self._fade.start()
+
+    def _follow(self) -> None:
+        item = self._area.column.item(self._shown_key) if self._shown_key else None
+        if item is None:
+            self.mark.hide()
+            return
+        place = QRect(item.widget.x(), item.y, item.widget.width(), item.height)
+        self.mark.setGeometry(place.adjusted(-2 * _ROOM, -_ROOM, 2 * _ROOM, _ROOM))
+        self.mark.raise_()
+        self.mark.show()
