@@ -1,5 +1,6 @@
 """Reading values that people wrote by hand: what is not understood becomes the default."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,3 +36,32 @@ def as_days(value: object, default: int) -> int:
         return max(0, int(value))  # type: ignore[call-overload, no-any-return]
     except (TypeError, ValueError, OverflowError):
         return default
+
+
+def as_whole_number(value: object, *, default: int, low: int, high: int | None = None) -> int:
+    """A whole number within bounds; anything else is the default."""
+    if isinstance(value, bool):
+        return default
+    try:
+        number = int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        return default
+    return number if number >= low and (high is None or number <= high) else default
+
+
+def as_number(value: object, *, default: float) -> float:
+    """A finite number that is not negative; anything else is the default."""
+    if isinstance(value, bool):
+        return default
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return default
+    return number if math.isfinite(number) and number >= 0 else default
+
+
+def as_texts(value: object, default: tuple[str, ...]) -> tuple[str, ...]:
+    """A list of texts, given as one or as a single text; anything else is the default."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else default

@@ -64,7 +64,6 @@ class SessionStore(EntryMarks, Transcripts):
         persist: Whether we are the gateway of this home. False keeps entries in memory: nothing
             is read from or written to the folder, and no row of a conversation is made or ended.
         namespace: Second part of the keys, ``main`` or the profile's name.
-        resume_fresh_s: For how many seconds a cut off reply may be taken up again.
     """
 
     @functools.cached_property

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FRESH_S = 3600.0
-
 
 class EntryKeeper:
     """The entries by session key, and whether each may go on. See :class:`SessionStore`."""
@@ -39,11 +37,9 @@ class EntryKeeper:
         clock: Clock | None = None,
         persist: bool = True,
         namespace: str = "main",
-        resume_fresh_s: float = FRESH_S,
     ) -> None:
         self.sessions_dir = sessions_dir
         self.config = config
-        self.resume_fresh_s = resume_fresh_s
         self._has_active_processes_fn = has_active_processes_fn
         self._db = db
         self._clock: Clock = clock or SystemClock()
@@ -176,9 +172,8 @@ class EntryKeeper:
 
     def _start_reason(self, entry: SessionEntry) -> str | None:
         policy = self.config.get_reset_policy(entry.platform, entry.chat_type)
-        return start_reason(
-            entry, self._policy_reason(entry), policy, self._clock.now(), self.resume_fresh_s
-        )
+        fresh_s = self.config.running.resume_fresh_s
+        return start_reason(entry, self._policy_reason(entry), policy, self._clock.now(), fresh_s)
 
     def _generate_session_key(self, source: SessionSource) -> str:
         return build_session_key(

@@ -8,9 +8,9 @@ from hermes_desktop.gateway.config import (
     Platform,
     PlatformConfig,
     SessionResetPolicy,
-    load_gateway_config,
     platform_or_none,
 )
+from hermes_desktop.gateway.config_loading import load_gateway_config
 
 
 def test_a_platform_is_found_by_any_spelling_of_its_name() -> None:
@@ -53,9 +53,8 @@ def test_nonsense_means_the_defaults(data: object) -> None:
     [("7", 7), (7, 7), (-1, 0), (0, 0), (None, 90), ("nope", 90), ([], 90), (float("inf"), 90)],
 )
 def test_days_are_read_with_care(given: object, days: int) -> None:
-    assert load_gateway_config(
-        {"session_store_max_age_days": given}
-    ).session_store_max_age_days == (days)
+    config = load_gateway_config({"session_store_max_age_days": given}).config
+    assert config.session_store_max_age_days == days
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,7 @@ def test_days_are_read_with_care(given: object, days: int) -> None:
     [("yes", True), ("OFF", False), (0, False), (1, True), ("maybe", True), (None, True)],
 )
 def test_a_yes_or_no_has_many_words(given: object, expected: bool) -> None:
-    config = load_gateway_config({"gateway": {"group_sessions_per_user": given}})
+    config = load_gateway_config({"gateway": {"group_sessions_per_user": given}}).config
     assert config.group_sessions_per_user is expected
 
 
@@ -78,13 +77,13 @@ def test_the_top_level_wins_even_with_a_useless_value() -> None:
             "reset_by_platform": {"slack": {"mode": "both"}, "myspace": {"mode": "both"}},
         },
     }
-    config = load_gateway_config(data)
+    config = load_gateway_config(data).config
     assert config.default_reset_policy.mode == "none"
     assert config.session_store_max_age_days == 90
     assert config.get_reset_policy(Platform.TELEGRAM, "group").mode == "daily"
     assert config.get_reset_policy(Platform.SLACK, "group").mode == "both"
     assert config.get_reset_policy(Platform.TELEGRAM, "dm").mode == "none"
-    top = load_gateway_config({**data, "reset_by_type": {"group": {"mode": "idle"}}})
+    top = load_gateway_config({**data, "reset_by_type": {"group": {"mode": "idle"}}}).config
     assert top.get_reset_policy(None, "group").mode == "idle"
 
 
@@ -110,7 +109,7 @@ def test_platform_settings_come_together_from_their_places() -> None:
             "platforms": {"telegram": {"token": "t", "extra": {"b": 2}}, "myspace": {}},
             "telegram": {"allow_from": [12, " 34 "]},
         }
-    )
+    ).config
     telegram = config.platforms[Platform.TELEGRAM]
     assert (telegram.enabled, telegram.token) == (True, "t")
     assert (telegram.extra["a"], telegram.extra["b"]) == (1, 2)

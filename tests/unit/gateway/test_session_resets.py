@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import BusyError
-from hermes_desktop.gateway.config import GatewayConfig, Platform, SessionResetPolicy
+from hermes_desktop.gateway.config import (
+    GatewayConfig,
+    Platform,
+    RunningSettings,
+    SessionResetPolicy,
+)
 from hermes_desktop.gateway.session import SessionSource, SessionStore
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
@@ -36,9 +41,15 @@ def make(tmp_path: Path, db: SessionDB, clock: MovableClock) -> Make:
     """Makes stores of the same home, as a gateway does after each start."""
 
     def make(
-        policy: SessionResetPolicy | None = None, *, busy: Callable[[str], bool] | None = None
+        policy: SessionResetPolicy | None = None,
+        *,
+        busy: Callable[[str], bool] | None = None,
+        fresh_s: float = 3600,
     ) -> SessionStore:
-        config = GatewayConfig(default_reset_policy=policy or SessionResetPolicy())
+        config = GatewayConfig(
+            default_reset_policy=policy or SessionResetPolicy(),
+            running=RunningSettings(resume_fresh_s=fresh_s),
+        )
         return SessionStore(tmp_path / "sessions", config, busy, db=db, clock=clock)
 
     return make
@@ -89,8 +100,7 @@ def test_a_suspended_chat_begins_anew_whatever_its_policy(make: Make, db: Sessio
 def test_a_cut_off_reply_is_taken_up_for_an_hour(
     make: Make, clock: MovableClock, mode: str, fresh_s: float, seconds: int, reason: str | None
 ) -> None:
-    store = make(SessionResetPolicy(mode=mode, idle_minutes=10_000))
-    store.resume_fresh_s = fresh_s
+    store = make(SessionResetPolicy(mode=mode, idle_minutes=10_000), fresh_s=fresh_s)
     old = store.get_or_create_session(PHONE)
     assert store.mark_resume_pending(KEY, "shutdown_timeout")
     clock.advance(seconds)
