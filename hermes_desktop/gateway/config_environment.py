@@ -7,8 +7,8 @@ from typing import Any
 from hermes_desktop.gateway.coercion import as_bool, as_whole_number
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.config_platforms import HomeChannel, Platform, PlatformConfig
-from hermes_desktop.gateway.config_running import Lookup
 from hermes_desktop.gateway.config_yaml import EXPLICIT, Warn
+from hermes_desktop.settings.config_file import Lookup
 
 TOKEN_VARIABLES: Mapping[Platform, str] = {
     Platform.TELEGRAM: "TELEGRAM_BOT_TOKEN",

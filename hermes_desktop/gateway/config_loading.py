@@ -8,8 +8,9 @@ from typing import Any
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.config_environment import TOKEN_VARIABLES, apply_environment
 from hermes_desktop.gateway.config_platforms import Platform, PlatformConfig
-from hermes_desktop.gateway.config_running import Lookup, read_running_settings
+from hermes_desktop.gateway.config_running import read_running_settings
 from hermes_desktop.gateway.config_yaml import EXPLICIT, Warn, merge_yaml
+from hermes_desktop.settings.config_file import Lookup
 
 _PLACEHOLDER = re.compile(
     r"(?:your|my|insert|paste|enter|put|replace)[_ -].*|<.*>|\[.*\]|\$?\{.*\}|[x*.]{3,}"

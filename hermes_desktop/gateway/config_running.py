@@ -1,14 +1,13 @@
 """How patiently the gateway runs: what stands in config.yaml beside the gateway's own section."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from hermes_desktop.gateway.coercion import as_bool, as_mapping, as_number, as_whole_number
+from hermes_desktop.settings.config_file import Lookup
 
 BusyInputMode = Literal["interrupt", "queue", "steer"]
-Lookup = Callable[[str], str | None]
-"""Value of a named variable, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,32 @@ class RunningSettings:
     platform_connect_timeout_s: float = 30.0
 
 
+# Field → section and key in config.yaml, and the variable that counts where these are silent.
+_PLACES: Mapping[str, tuple[str, str, str]] = {
+    "max_iterations": ("agent", "max_turns", "HERMES_MAX_ITERATIONS"),
+    "agent_timeout_s": ("agent", "gateway_timeout", "HERMES_AGENT_TIMEOUT"),
+    "agent_timeout_warning_s": (
+        "agent",
+        "gateway_timeout_warning",
+        "HERMES_AGENT_TIMEOUT_WARNING",
+    ),
+    "notify_interval_s": ("agent", "gateway_notify_interval", "HERMES_AGENT_NOTIFY_INTERVAL"),
+    "restart_drain_timeout_s": ("agent", "restart_drain_timeout", "HERMES_RESTART_DRAIN_TIMEOUT"),
+    "resume_fresh_s": (
+        "agent",
+        "gateway_auto_continue_freshness",
+        "HERMES_AUTO_CONTINUE_FRESHNESS",
+    ),
+    "busy_input_mode": ("display", "busy_input_mode", "HERMES_GATEWAY_BUSY_INPUT_MODE"),
+    "busy_ack_enabled": ("display", "busy_ack_enabled", "HERMES_GATEWAY_BUSY_ACK_ENABLED"),
+    "platform_connect_timeout_s": (
+        "gateway",
+        "platform_connect_timeout",
+        "HERMES_GATEWAY_PLATFORM_CONNECT_TIMEOUT",
+    ),
+}
+
+
 def read_running_settings(data: Mapping[str, Any], lookup: Lookup) -> RunningSettings:
     """Read them from config.yaml and, where it is silent, from variables.
 
@@ -46,60 +71,22 @@ def read_running_settings(data: Mapping[str, Any], lookup: Lookup) -> RunningSet
         lookup: Values of variables.
     """
     base = RunningSettings()
+    found: dict[str, Any] = {}
+    for field, (section, key, variable) in _PLACES.items():
+        given = as_mapping(data.get(section)).get(key)
+        value = lookup(variable) if given is None else given
+        found[field] = _read(value, default=getattr(base, field))
+    mode = str(found["busy_input_mode"])
+    found["busy_input_mode"] = mode if mode in get_args(BusyInputMode) else base.busy_input_mode
+    return RunningSettings(**found)
 
-    def setting(section: str, key: str, variable: str) -> object:
-        value = as_mapping(data.get(section)).get(key)
-        return lookup(variable) if value is None else value
 
-    def seconds(section: str, key: str, variable: str, default: float) -> float:
-        return as_number(setting(section, key, variable), default=default)
-
-    mode = str(setting("display", "busy_input_mode", "HERMES_GATEWAY_BUSY_INPUT_MODE"))
-    mode = mode.strip().lower()
-    return RunningSettings(
-        max_iterations=as_whole_number(
-            setting("agent", "max_turns", "HERMES_MAX_ITERATIONS"),
-            default=base.max_iterations,
-            low=1,
-        ),
-        agent_timeout_s=seconds(
-            "agent", "gateway_timeout", "HERMES_AGENT_TIMEOUT", base.agent_timeout_s
-        ),
-        agent_timeout_warning_s=seconds(
-            "agent",
-            "gateway_timeout_warning",
-            "HERMES_AGENT_TIMEOUT_WARNING",
-            base.agent_timeout_warning_s,
-        ),
-        notify_interval_s=seconds(
-            "agent",
-            "gateway_notify_interval",
-            "HERMES_AGENT_NOTIFY_INTERVAL",
-            base.notify_interval_s,
-        ),
-        restart_drain_timeout_s=seconds(
-            "agent",
-            "restart_drain_timeout",
-            "HERMES_RESTART_DRAIN_TIMEOUT",
-            base.restart_drain_timeout_s,
-        ),
-        resume_fresh_s=seconds(
-            "agent",
-            "gateway_auto_continue_freshness",
-            "HERMES_AUTO_CONTINUE_FRESHNESS",
-            base.resume_fresh_s,
-        ),
-        busy_input_mode=cast(BusyInputMode, mode)
-        if mode in get_args(BusyInputMode)
-        else base.busy_input_mode,
-        busy_ack_enabled=as_bool(
-            setting("display", "busy_ack_enabled", "HERMES_GATEWAY_BUSY_ACK_ENABLED"),
-            default=base.busy_ack_enabled,
-        ),
-        platform_connect_timeout_s=seconds(
-            "gateway",
-            "platform_connect_timeout",
-            "HERMES_GATEWAY_PLATFORM_CONNECT_TIMEOUT",
-            base.platform_connect_timeout_s,
-        ),
-    )
+def _read(value: object, *, default: Any) -> Any:
+    """A value in the kind of its default."""
+    if isinstance(default, bool):
+        return as_bool(value, default=default)
+    if isinstance(default, int):
+        return as_whole_number(value, default=default, low=1)
+    if isinstance(default, float):
+        return as_number(value, default=default)
+    return str(value).strip().lower()

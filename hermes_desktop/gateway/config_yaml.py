@@ -85,7 +85,7 @@ def merge_yaml(base: Mapping[str, Any], data: Mapping[str, Any], warn: Warn) -> 
     for name, field in (("session_reset", "default_reset_policy"), ("streaming", "streaming")):
         if name in found:
             merged[field] = found[name]
-            if not isinstance(found[name], Mapping):
+            if not isinstance(found[name], Mapping | None):
                 warn(f"{name} in config.yaml is no group of settings; the defaults are used.")
     if isinstance(found.get("quick_commands"), Mapping):
         merged["quick_commands"] = found["quick_commands"]

@@ -1,7 +1,7 @@
 """Makes the agent of a session: which model, which provider, which fields its row begins with."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 
 from hermes_desktop.agent.agent import AIAgent
@@ -15,7 +15,7 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.settings.config_file import read_config
-from hermes_desktop.settings.env_file import read_env_file
+from hermes_desktop.settings.env_file import first_set, read_env_file
 from hermes_desktop.state import SessionDB
 
 
@@ -121,19 +121,6 @@ def read_agent_settings(
         ConfigError: config.yaml cannot be understood.
     """
     document = read_config(paths.config_yaml)
-    choice = resolve_model(document.data, _lookup(environ, read_env_file(paths.env_file)))
+    choice = resolve_model(document.data, first_set(environ, read_env_file(paths.env_file)))
     redactor.learn(choice.api_key)
     return AgentSettings(choice, AgentConfig.from_mapping(document.data))
-
-
-def _lookup(*places: Mapping[str, str]) -> Callable[[str], str | None]:
-    """Ask the process environment, then ``.env`` (the first that is not blank)."""
-
-    def lookup(name: str) -> str | None:
-        for place in places:
-            value = place.get(name, "").strip()
-            if value:
-                return value
-        return None
-
-    return lookup

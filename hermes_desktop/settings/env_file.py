@@ -1,9 +1,10 @@
 """.env, read as a layer of its own: its values never enter the process environment."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
-from hermes_desktop.settings.config_file import read_settings_text
+from hermes_desktop.settings.config_file import Lookup, read_settings_text
 
 _LINE = re.compile(
     r"""
@@ -51,3 +52,16 @@ def _value(match: re.Match[str]) -> str:
             lambda found: found[1] if found[1] in "\\'" else found[0], match["single"]
         )
     return _COMMENT.sub("", match["plain"]).strip()
+
+
+def first_set(*places: Mapping[str, str]) -> Lookup:
+    """Look a variable up in several places, in this order; a blank value counts as none."""
+
+    def lookup(name: str) -> str | None:
+        for place in places:
+            value = place.get(name, "").strip()
+            if value:
+                return value
+        return None
+
+    return lookup

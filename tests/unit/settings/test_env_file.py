@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.settings.env_file import parse_env, read_env_file
+from hermes_desktop.settings.env_file import first_set, parse_env, read_env_file
 
 
 def test_no_file(tmp_path: Path) -> None:
@@ -60,3 +60,8 @@ def test_what_is_written_in_double_quotes_comes_back(value: str) -> None:
 def test_a_folder_instead(tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
         read_env_file(tmp_path)
+
+
+def test_the_first_place_with_something_in_it_wins() -> None:
+    lookup = first_set({"A": " ", "B": "1"}, {"A": "2", "B": "3"})
+    assert (lookup("A"), lookup("B"), lookup("C")) == ("2", "1", None)

@@ -1,0 +1,68 @@
+"""The gateway's configuration of a home, from all the files and variables that may hold it."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway import config_loading
+from hermes_desktop.gateway.config import GatewayConfig
+from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
+from hermes_desktop.settings.config_file import read_config
+from hermes_desktop.settings.env_file import first_set, read_env_file
+from hermes_desktop.settings.json_file import read_json_settings
+
+log = logging.getLogger(__name__)
+
+V = TypeVar("V")
+_SECRET_EXTRAS = ("password", "key", "secret")
+
+
+def load_gateway_config(
+    paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor | None = None
+) -> LoadedGatewayConfig:
+    """Read gateway.json, config.yaml over it, variables of the environment and ``.env`` on top.
+
+    A file that cannot be read or understood is named in the warnings; the others still count.
+    Blocking; creates nothing.
+
+    Args:
+        paths: The home.
+        environ: The process environment; nothing is ever written to it.
+        redactor: Learns the tokens.
+    """
+    troubles: list[str] = []
+    legacy = _or_empty(lambda: read_json_settings(paths.home / "gateway.json"), troubles)
+    data = _or_empty(lambda: read_config(paths.config_yaml).data, troubles)
+    variables = _or_empty(lambda: read_env_file(paths.env_file), troubles)
+    loaded = config_loading.load_gateway_config(
+        data, legacy=legacy, lookup=first_set(environ, variables)
+    )
+    config = loaded.config
+    if redactor is not None:
+        _teach(redactor, config)
+    warnings = (*troubles, *loaded.warnings)
+    for warning in warnings:
+        log.warning("%s", warning)
+    return LoadedGatewayConfig(
+        replace(config, sessions_dir=config.sessions_dir or paths.sessions_dir), warnings
+    )
+
+
+def _or_empty(read: Callable[[], Mapping[str, V]], troubles: list[str]) -> Mapping[str, V]:
+    try:
+        return read()
+    except ConfigError as error:
+        troubles.append(f"{error.title} {error.detail}")
+        return {}
+
+
+def _teach(redactor: SecretRedactor, config: GatewayConfig) -> None:
+    for settings in config.platforms.values():
+        secrets = [settings.extra.get(name) for name in _SECRET_EXTRAS]
+        for secret in (settings.token, settings.api_key, *secrets):
+            if isinstance(secret, str):
+                redactor.learn(secret)
