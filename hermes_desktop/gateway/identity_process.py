@@ -60,21 +60,24 @@ class IdentityProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            bufsize=0,
             env=kept,
             cwd="/" if os.name == "posix" else None,
             start_new_session=True,
         )
         self.pid = self._process.pid
+        if self._process.stdin is not None:
+            # One that was stopped (SIGSTOP) does not read; we must not wait for it.
+            os.set_blocking(self._process.stdin.fileno(), False)
         threading.Thread(target=self._listen, name="gateway-identity-in", daemon=True).start()
 
     def tell(self, order: Mapping[str, Any]) -> None:
-        """Send an order; one that no longer runs does not hear it."""
+        """Send an order, never waiting; one that no longer runs or reads does not hear it."""
         stream = self._process.stdin
         if stream is None:
             return
         try:
             stream.write(json.dumps(order).encode() + b"\n")
-            stream.flush()
         except (OSError, ValueError):
             log.debug("The identity process %d no longer listens", self.pid)
 

@@ -270,7 +270,7 @@ class GatewayIdentity:
             return
         self._fields |= fields
         if self._process is not None:
-            self._process.tell({"do": "state", **fields})
+            self._process.tell({"do": "state", **self._fields})
 
     def _check_service(self) -> None:
         self._service = self._checks.service(self._paths) is not None

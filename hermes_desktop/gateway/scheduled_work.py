@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.gateway.identity_files import read_json
+from hermes_desktop.state.kanban_cards import open_cards
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class ScheduledWork:
 
     Attributes:
         jobs: Names of enabled jobs.
-        boards: Names of kanban boards.
+        boards: Names of kanban boards with cards that are not done.
     """
 
     jobs: tuple[str, ...] = ()
@@ -29,7 +30,7 @@ class ScheduledWork:
 
 
 def scheduled_work(home: Path, config: Mapping[str, Any]) -> ScheduledWork:
-    """Look what a home expects of its gateway.
+    """Look what a home expects of its gateway. Reads files: not on the loop.
 
     Args:
         home: The home.
@@ -54,8 +55,7 @@ def _enabled_jobs(home: Path) -> tuple[str, ...]:
 
 def _boards(home: Path) -> tuple[str, ...]:
     """A board is a database of its own; the default one lies in the home itself."""
-    found = ["default"] if (home / "kanban.db").exists() else []
-    folder = home / "kanban" / "boards"
-    if folder.is_dir():
-        found += sorted(each.stem for each in folder.iterdir() if not each.name.startswith("."))
-    return tuple(found)
+    boards = {"default": home / "kanban.db"}
+    for file in sorted(home.glob("kanban/boards/*/kanban.db")):
+        boards[file.parent.name] = file
+    return tuple(name for name, file in boards.items() if file.exists() and open_cards(file))

@@ -85,8 +85,8 @@ class TakeOver:
     def _run_stop(self, program: str) -> str:
         environ = {k: v for k, v in self._environ.items() if k != "_HERMES_GATEWAY"}
         environ["HERMES_HOME"] = str(self._paths.home)
-        named = self._paths.profile not in {"default", "custom"}
-        profile = ["-p", self._paths.profile] if named else []
+        # Without it, the command would go to the profile that is named in active_profile.
+        profile = [] if self._paths.profile == "custom" else ["-p", self._paths.profile]
         try:
             done = subprocess.run(  # noqa: S603 - the person's own hermes
                 [program, *profile, "gateway", "stop"],

@@ -136,6 +136,48 @@ def test_a_profile_and_a_second_spelling_of_the_home_stand_in_the_command_line(
     ]
 
 
+def test_it_loads_the_standard_library_and_three_modules_of_ours() -> None:
+    report = "import sys; sys.argv = ['x']; import runpy\n"
+    report += f"runpy.run_path({identity.__file__!r})\nprint(*sys.modules)"
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", report], capture_output=True, text=True, check=True
+    )
+
+    loaded = set(done.stdout.split())
+    assert {name for name in loaded if name.startswith("hermes_desktop.")} == {
+        "hermes_desktop.gateway",
+        "hermes_desktop.gateway.identity_files",
+        "hermes_desktop.gateway.process_facts",
+    }
+    foreign = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
+    assert foreign <= {"hermes_desktop", "__main__", "__mp_main__"}
+    assert not loaded & {"asyncio", "dataclasses", "inspect", "subprocess", "logging", "sqlite3"}
+
+
+def test_a_home_far_down_is_held(tmp_path: Path) -> None:
+    home = tmp_path.joinpath(*["folder" * 8] * 4)
+    home.mkdir(parents=True)
+
+    with identity_stage(home) as stage:
+        record = stage.hold()
+
+        assert process_facts.is_gateway(record.pid, record.start_time)
+        assert stage.file(PID_FILE)["hermes_home"] == str(home)
+
+
+def test_one_that_does_not_read_holds_nobody_up(stage: IdentityStage) -> None:
+    record = stage.hold()
+    os.kill(record.pid, signal.SIGSTOP)
+    for number in range(300):
+        stage.identity.update({"platforms": {"irc": {"error_message": "x" * 900}, "n": number}})
+
+    assert not stage.identity.release()
+    os.kill(record.pid, signal.SIGCONT)
+    wait_until(lambda: is_gone(record.pid))
+    assert stage.file(STATE_FILE)["gateway_state"] == "stopped"
+
+
 def test_a_second_program_finds_it_and_attaches(home: Path, stage: IdentityStage) -> None:
     record = stage.hold()
     before = stage.snapshot()

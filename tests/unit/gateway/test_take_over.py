@@ -1,0 +1,125 @@
+"""Asking another gateway to go: by its own command, within bounds, and not for ever."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.gateway.identity_events import Claimed, ForeignGateway, NotHere, StopRequested
+from hermes_desktop.gateway.identity_files import PID_FILE, GatewayRecord
+from hermes_desktop.gateway.take_over import TakeOver, find_hermes
+from tests.fakes.identity import (
+    IdentityStage,
+    gateway_lookalike,
+    identity_stage,
+    wait_until,
+    write_record,
+)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[IdentityStage]:
+    home = tmp_path / "home"
+    home.mkdir()
+    with identity_stage(home) as made:
+        yield made
+
+
+def command(folder: Path, script: str) -> dict[str, str]:
+    """A ``hermes`` that does this; the environment in which it is found."""
+    program = folder / "bin" / "hermes"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}:{os.defpath}", "_HERMES_GATEWAY": "1"}
+
+
+def attach(stage: IdentityStage, record: GatewayRecord) -> None:
+    write_record(stage.home / PID_FILE, record)
+    wait_until(lambda: stage.identity.state == "attached")
+
+
+def test_its_own_command_is_asked_for_this_home(stage: IdentityStage, tmp_path: Path) -> None:
+    with gateway_lookalike() as record:
+        attach(stage, record)
+        said = tmp_path / "said"
+        environ = command(
+            tmp_path,
+            f'echo "$HERMES_HOME|$_HERMES_GATEWAY|$*" > {said}; kill -9 {record.pid}',
+        )
+
+        answer = TakeOver(stage.paths, stage.identity, environ=environ).run()
+
+        assert isinstance(answer, Claimed)
+        assert said.read_text() == f"{stage.home}||-p default gateway stop\n"
+
+
+def test_a_refusal_is_told_and_the_third_time_nobody_is_asked(
+    stage: IdentityStage, tmp_path: Path
+) -> None:
+    with gateway_lookalike() as record:
+        attach(stage, record)
+        environ = command(tmp_path, "echo it does not work >&2; exit 3")
+        take_over = TakeOver(stage.paths, stage.identity, environ=environ)
+
+        answers = [take_over.run() for _ in range(3)]
+
+    assert [each.why for each in answers if isinstance(each, NotHere)] == [
+        "not_stopped",
+        "not_stopped",
+        "contested",
+    ]
+    assert isinstance(answers[0], NotHere)
+    assert "it does not work" in answers[0].detail
+
+
+def test_waiting_can_be_ended(stage: IdentityStage, tmp_path: Path) -> None:
+    with gateway_lookalike() as record:
+        attach(stage, record)
+        cancel = threading.Event()
+        cancel.set()
+
+        answer = TakeOver(stage.paths, stage.identity, environ=command(tmp_path, "")).run(cancel)
+
+        assert isinstance(answer, NotHere)
+        assert answer.why == "not_stopped"
+        assert json.loads(stage.home.joinpath(PID_FILE).read_text())["pid"] == record.pid
+
+
+def test_another_hermes_desktop_goes_without_the_command(stage: IdentityStage) -> None:
+    with identity_stage(stage.home) as other:
+        # Two of the same program do not see each other as foreign, two programs do.
+        record = other.hold()
+        gateway = ForeignGateway(record)
+        taking = TakeOver(stage.paths, stage.identity, environ={"PATH": ""})
+        assert find_hermes(gateway, {"PATH": ""}) is None
+
+        assert taking._ask(gateway) == ""
+
+        assert other.expect(StopRequested).kind == "stop"
+
+
+def test_a_foreign_gateway_without_the_command_cannot_be_asked(stage: IdentityStage) -> None:
+    with gateway_lookalike() as record:
+        attach(stage, record)
+
+        answer = TakeOver(stage.paths, stage.identity, environ={"PATH": ""}).run()
+
+    assert isinstance(answer, NotHere)
+    assert "not installed" in answer.detail
+
+
+def test_the_command_is_also_found_beside_the_gateway(tmp_path: Path) -> None:
+    command(tmp_path, "")
+    beside = str(tmp_path / "bin" / "hermes")
+
+    found = find_hermes(ForeignGateway(GatewayRecord(1, (beside, "gateway", "run"))), {"PATH": ""})
+
+    assert found == beside
+
+
+def test_without_another_gateway_it_is_a_claim(stage: IdentityStage) -> None:
+    assert isinstance(TakeOver(stage.paths, stage.identity, environ={}).run(), Claimed)
