@@ -96,22 +96,54 @@ def render_entry(row: Mapping[str, Any]) -> str:
     return json.dumps(row, indent=2).replace("\n", "\n  ")
 
 
-def write_changes(path: Path, changed: Mapping[str, str], removed: Collection[str]) -> None:
-    """Set and remove members of the file as it is on the disk now, in one atomic step.
+class IndexFile:
+    """The index of one sessions folder. Read again only when somebody else has changed it.
 
-    Args:
-        path: The index; its folder is made if it is missing.
-        changed: Rendered entries by key (:func:`render_entry`).
-        removed: Keys to take out.
-
-    Raises:
-        OSError: It cannot be read or written.
-        UnreadableIndexError: What is there is not an index; nothing was changed.
+    Not thread-safe.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    members = {key: raw for key, raw in read_members(path).items() if key not in removed}
-    members.update(changed)
-    members.pop(README_KEY, None)
-    lines = [f"  {json.dumps(key)}: {raw}" for key, raw in members.items()]
-    lines.insert(0, f"  {json.dumps(README_KEY)}: {json.dumps(README)}")
-    write_text_atomic(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+    def __init__(self, sessions_dir: Path) -> None:
+        self.path = index_path(sessions_dir)
+        self._seen: tuple[int, int, int] | None = None
+        self._members: dict[str, str] = {}
+
+    def members(self) -> Mapping[str, str]:
+        """The raw text of every member, notes included; nothing if there is no file.
+
+        Raises:
+            OSError: The file cannot be read.
+            UnreadableIndexError: It is not a JSON object.
+        """
+        seen = self._look()
+        if seen is None or seen != self._seen:
+            self._members = read_members(self.path)
+            self._seen = seen
+        return self._members
+
+    def write_changes(self, changed: Mapping[str, str], removed: Collection[str]) -> None:
+        """Set and remove members of the file as it is on the disk now, in one atomic step.
+
+        Args:
+            changed: Rendered entries by key (:func:`render_entry`); the folder is made if missing.
+            removed: Keys to take out.
+
+        Raises:
+            OSError: It cannot be read or written.
+            UnreadableIndexError: What is there is not an index; nothing was changed.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        members = {key: raw for key, raw in self.members().items() if key not in removed}
+        members.update(changed)
+        members.pop(README_KEY, None)
+        members = {README_KEY: json.dumps(README), **members}
+        lines = [f"  {json.dumps(key)}: {raw}" for key, raw in members.items()]
+        write_text_atomic(self.path, "{\n" + ",\n".join(lines) + "\n}\n")
+        self._members = members
+        self._seen = self._look()
+
+    def _look(self) -> tuple[int, int, int] | None:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size

@@ -7,6 +7,7 @@ from typing import Any
 
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.session_keeping import EntryKeeper
+from hermes_desktop.gateway.session_notes import ResetNote, take_reset_note
 from hermes_desktop.gateway.session_records import SessionEntry, without_credentials
 from hermes_desktop.gateway.session_rows import attempt
 
@@ -95,6 +96,28 @@ class EntryMarks(EntryKeeper):
         entry.resume_reason = reason
         entry.last_resume_marked_at = self._clock.now()
         return True
+
+    def take_reset_note(self, session_key: str) -> ResetNote | None:
+        """Take the note of an automatic reset, once; None when there was none."""
+        notes: list[ResetNote] = []
+
+        def take(entry: SessionEntry) -> bool:
+            policy = self.config.get_reset_policy(entry.platform, entry.chat_type)
+            note = take_reset_note(entry, policy)
+            if note is not None:
+                notes.append(note)
+            return note is not None
+
+        return notes[0] if self._change(session_key, take) else None
+
+    def take_fresh_reset(self, session_key: str) -> bool:
+        """Whether a person has just begun this conversation anew; True once."""
+
+        def take(entry: SessionEntry) -> bool:
+            was_fresh, entry.is_fresh_reset = entry.is_fresh_reset, False
+            return was_fresh
+
+        return self._change(session_key, take)
 
     def set_model_override(self, session_key: str, override: Mapping[str, Any] | None) -> None:
         """Choose a model for one chat; None takes the choice back. Secrets in it are dropped."""

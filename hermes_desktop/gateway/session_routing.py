@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.core.errors import BusyError, HermesError
 from hermes_desktop.gateway import session_index
+from hermes_desktop.gateway.config_platforms import Platform
 from hermes_desktop.gateway.session_records import SessionEntry
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class RoutingFiles:
 
     def __init__(self, sessions_dir: Path) -> None:
         self._folder = sessions_dir
+        self._index = session_index.IndexFile(sessions_dir)
         self._table: Known = {}
         self._mirror: Known = {}
 
@@ -41,10 +43,6 @@ class RoutingFiles:
     def scope(self) -> str:
         """Names this folder's rows in the table."""
         return str(self._folder.resolve())
-
-    @property
-    def _mirror_path(self) -> Path:
-        return session_index.index_path(self._folder)
 
     def load(self, db: "SessionDB | None") -> dict[str, SessionEntry]:
         """Read the table, then the mirror for keys that the table lacks.
@@ -79,7 +77,7 @@ class RoutingFiles:
 
     def _mirror_rows(self) -> Mapping[str, Any]:
         try:
-            return session_index.decode_entries(session_index.read_members(self._mirror_path))
+            return session_index.decode_entries(self._index.members())
         except (OSError, session_index.UnreadableIndexError) as error:
             log.warning("sessions.json cannot be read and is left as it is: %s", error)
             return {}
@@ -115,14 +113,13 @@ class RoutingFiles:
         return True
 
     def _save_mirror(self, entries: Entries, now: Known) -> None:
-        known = self._mirror if self._mirror_path.exists() else {}
+        known = self._mirror if self._index.path.exists() else {}
         changed = [key for key, value in now.items() if known.get(key) != value]
         removed = known.keys() - now.keys()
         if not changed and not removed and known:
             return
         try:
-            session_index.write_changes(
-                self._mirror_path,
+            self._index.write_changes(
                 {key: session_index.render_entry(entries[key].to_dict()) for key in changed},
                 removed,
             )
@@ -146,9 +143,12 @@ def _readable(rows: Mapping[str, Any], place: str) -> dict[str, SessionEntry]:
         if key.startswith("_"):
             continue
         try:
-            entries[key] = SessionEntry.from_dict(row)
+            entry = SessionEntry.from_dict(row)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             log.warning("The entry %r of %s cannot be used: %r", key, place, error)
+            continue
+        if entry.platform is not Platform.DESKTOP:  # ours are never stored; this is no chat of ours
+            entries[key] = entry
     return entries
 
 

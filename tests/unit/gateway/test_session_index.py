@@ -7,12 +7,12 @@ import pytest
 
 from hermes_desktop.gateway.session_index import (
     README_KEY,
+    IndexFile,
     UnreadableIndexError,
     decode_entries,
     read_members,
     render_entry,
     split_members,
-    write_changes,
 )
 
 FOREIGN = """{
@@ -43,7 +43,7 @@ def test_a_change_touches_only_its_members(tmp_path: Path) -> None:
     path = tmp_path / "sessions" / "sessions.json"
     path.parent.mkdir()
     path.write_text(FOREIGN, encoding="utf-8")
-    write_changes(path, {"new": render_entry({"y": {"z": 2}})}, {"ours"})
+    IndexFile(path.parent).write_changes({"new": render_entry({"y": {"z": 2}})}, {"ours"})
     text = path.read_text(encoding="utf-8")
     data = json.loads(text)
     assert list(data) == [README_KEY, "strange", "number", "_other", "new"]
@@ -57,7 +57,7 @@ def test_a_change_touches_only_its_members(tmp_path: Path) -> None:
 def test_a_missing_file_is_made_with_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "sessions" / "sessions.json"
     assert read_members(path) == {}
-    write_changes(path, {}, ())
+    IndexFile(path.parent).write_changes({}, ())
     assert json.loads(path.read_text(encoding="utf-8")).keys() == {README_KEY}
 
 
@@ -66,5 +66,17 @@ def test_a_file_that_cannot_be_understood_is_not_changed(tmp_path: Path, content
     path = tmp_path / "sessions.json"
     path.write_bytes(content)
     with pytest.raises(UnreadableIndexError):
-        write_changes(path, {"a": "{}"}, ())
+        IndexFile(tmp_path).write_changes({"a": "{}"}, ())
     assert path.read_bytes() == content
+
+
+def test_it_is_read_again_when_somebody_else_wrote(tmp_path: Path) -> None:
+    index = IndexFile(tmp_path)
+    assert index.members() == {}
+    index.write_changes({"a": "1"}, ())
+    members = index.members()
+    assert index.members() is members
+    index.path.write_text('{"b": 2}', encoding="utf-8")
+    assert index.members() == {"b": "2"}
+    index.path.unlink()
+    assert index.members() == {}

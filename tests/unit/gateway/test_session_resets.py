@@ -86,6 +86,16 @@ def test_a_suspended_chat_begins_anew_whatever_its_policy(make: Make, db: Sessio
     assert (fresh.auto_reset_reason, fresh.previous_session_id) == ("suspended", old.session_id)
     assert db.get_session(old.session_id)["end_reason"] == "suspended"
     assert not fresh.suspended
+    note = store.take_reset_note(KEY)
+    assert (note.reason, note.previous_session_id) == ("suspended", old.session_id)
+    assert note.for_person
+    assert store.take_reset_note(KEY) is None
+    back = store.switch_session(KEY, note.previous_session_id)  # the one way back
+    assert back.session_id == old.session_id
+    assert db.get_session(old.session_id)["end_reason"] is None
+    stored = make()
+    stored._ensure_loaded()
+    assert stored._entries == {KEY: back}
 
 
 @pytest.mark.parametrize(
@@ -265,6 +275,8 @@ def test_a_new_conversation_at_somebodys_wish(make: Make, db: SessionDB) -> None
     )
     assert db.get_session(old.session_id)["end_reason"] == "session_reset"
     assert db.get_session(fresh.session_id)["session_key"] == KEY
+    assert store.take_fresh_reset(KEY)
+    assert not store.take_fresh_reset(KEY)
     assert store.reset_session(KEY, "Anna").display_name == "Anna"
     forced = store.get_or_create_session(PHONE, force_new=True)
     assert forced.session_id != fresh.session_id

@@ -227,6 +227,25 @@ def test_the_desktop_chat_leaves_no_trace(home: Home) -> None:
     assert home.db.get_session("root") is None
 
 
+def test_a_row_that_calls_itself_the_desktop_chat_is_left_alone(home: Home) -> None:
+    text = json.dumps(home.entry("d", "s", platform="desktop"))
+    home.put("d", text)
+    store = home.store()
+    store.get_or_create_session(PHONE)
+    assert store._entries.keys() == {KEY}
+    assert home.table()["d"] == text
+
+
+def test_a_mirror_that_somebody_changed_is_read_again(home: Home) -> None:
+    store = home.store()
+    store.get_or_create_session(PHONE)
+    members = {**home.mirrored(), "theirs": {"session_id": "x"}}
+    home.mirror.write_text(json.dumps(members), encoding="utf-8")
+    home.clock.advance(1)
+    store.update_session(KEY)
+    assert home.mirrored().keys() == {"_README", KEY, "theirs"}
+
+
 def test_saving_may_happen_under_the_lock(home: Home) -> None:
     store = home.store()
     store.get_or_create_session(PHONE)
