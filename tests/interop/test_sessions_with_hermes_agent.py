@@ -162,3 +162,19 @@ def test_both_name_every_chat_alike(home: Home) -> None:
         ours = home.ours(**config)
         keys = [ours._generate_session_key(source) for source in sources]
         assert home.theirs(*calls, **config)["answers"] == keys
+
+
+def test_entries_of_both_stand_while_both_save(home: Home) -> None:
+    ours = home.ours()
+    first = ours.get_or_create_session(PHONE)
+    theirs = home.theirs(("get_or_create_session", [ROOM.to_dict()]))["answers"][0]
+    for _ in range(2):  # ours knows nothing of their chat and keeps it all the same
+        ours.update_session(KEY, last_prompt_tokens=3)
+        expected = {KEY: first.session_id, ROOM_KEY: theirs["session_id"]}
+        mirror = json.loads(home.mirror.read_text(encoding="utf-8"))
+        assert {key: json.loads(text)["session_id"] for key, text in home.table().items()} == (
+            expected
+        )
+        assert {key: mirror[key]["session_id"] for key in expected} == expected
+        home.theirs(("update_session", [ROOM_KEY, 4]))
+    assert json.loads(home.table()[KEY])["last_prompt_tokens"] == 3
