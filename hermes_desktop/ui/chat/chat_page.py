@@ -112,9 +112,8 @@ class ChatPage(QWidget):
         return self._shown.summary
 
     def close_session(self) -> None:
-        """Show nothing: what was shown was deleted here. What was typed is kept until undo."""
-        self._drafts[self._shown.draft_key] = self.composer.text
-        self.composer.clear()
+        """Show nothing: what was shown was deleted here. What was typed comes back with it."""
+        self._switch(ShownSession(nothing=True))
         self._signs.end()
         self._show_nothing()
 

@@ -93,6 +93,7 @@ class DeleteQuestion(QDialog):
             name = QLabel(" ".join(each.label.split()))
             name.setTextFormat(Qt.TextFormat.PlainText)
             name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            name.setAlignment(Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignAbsolute)
             name.setToolTip(name.text())
             grid.addWidget(name, row, 1)
             grid.addWidget(facts, row, 2, Qt.AlignmentFlag.AlignRight)

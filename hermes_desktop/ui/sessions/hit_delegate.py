@@ -111,42 +111,41 @@ def _paint_words(
     palette: Palette,
 ) -> None:
     quiet, loud = colours
-    option = QTextOption()
-    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-    text = _shortened(words.text, place.width(), font, option)
-    layout = QTextLayout(text, font)
-    layout.setTextOption(option)
-    layout.setFormats(_formats(words, len(text), loud, palette))
-    layout.beginLayout()
-    height = QFontMetrics(font).height()
-    for number in range(_LINES):
-        line = layout.createLine()
-        if not line.isValid():
-            break
-        line.setLineWidth(place.width())
-        line.setPosition(QPointF(0, number * height))
-    layout.endLayout()
+    text = words.text
+    formats = _formats(words, len(text), loud, palette)
+    layout, end = _laid_out(text, font, formats, place.width())
+    if end < len(text):
+        while end > 0:  # as much as two lines hold, with dots where something was left out
+            text = text[:end].rstrip() + "…"
+            layout, reached = _laid_out(text, font, formats, place.width())
+            if reached >= len(text):
+                break
+            end = min(end, len(text)) - 1
     painter.setPen(QColor(quiet))
     layout.draw(painter, QPointF(place.topLeft()))
 
 
-def _shortened(text: str, width: int, font: QFont, option: QTextOption) -> str:
-    """As much as two lines hold, with dots where something was left out."""
+def _laid_out(
+    text: str, font: QFont, formats: list[QTextLayout.FormatRange], width: int
+) -> tuple[QTextLayout, int]:
+    """Two lines, and where in the text they end."""
+    option = QTextOption()
+    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
     layout = QTextLayout(text, font)
     layout.setTextOption(option)
+    layout.setFormats([each for each in formats if each.start + each.length <= len(text)])
     layout.beginLayout()
-    start = end = 0
-    for _ in range(_LINES):
+    height = QFontMetrics(font).height()
+    end = 0
+    for number in range(_LINES):
         line = layout.createLine()
         if not line.isValid():
             break
         line.setLineWidth(width)
-        start, end = line.textStart(), line.textStart() + line.textLength()
+        line.setPosition(QPointF(0, number * height))
+        end = line.textStart() + line.textLength()
     layout.endLayout()
-    if end >= len(text):
-        return text
-    last = QFontMetrics(font).elidedText(text[start:], Qt.TextElideMode.ElideRight, width - 8)
-    return text[:start] + last
+    return layout, end
 
 
 def _formats(

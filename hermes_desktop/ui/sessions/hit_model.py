@@ -1,5 +1,6 @@
 """Messages that were found, as a Qt model; rows only ever come behind the others."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ _ROOT = QModelIndex()
 _LEAD = 24
 """Characters kept in front of the hit, so that it stands in the first line of two."""
 _UNTITLED = "Untitled session"
+_MARKUP = re.compile(r"\s*\|[\s|:-]*|\*{1,3}|`+|(?:(?<=\s)|^)#{1,6}\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def hit_title(hit: SearchHit) -> str:
 
 def hit_words(hit: SearchHit) -> HitWords:
     """The snippet with who said it in front, cut so that the hit is near the beginning."""
-    text, marks = hit.snippet, hit.marks
+    text, marks = _without_markup(hit.snippet, hit.marks)
     cut = 0
     if marks and marks[0][0] > _LEAD:
         space = text.rfind(" ", 0, marks[0][0] - _LEAD // 2)
@@ -115,6 +117,30 @@ def hit_words(hit: SearchHit) -> HitWords:
     shift = len(lead) - cut
     shown = tuple((start + shift, end + shift) for start, end in marks if start >= cut)
     return HitWords(lead + text[cut:], shown)
+
+
+def _without_markup(
+    text: str, marks: tuple[tuple[int, int], ...]
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The words without the signs of Markdown, the marks moved along."""
+    pieces: list[str] = []
+    places: list[int] = []
+    length = done = 0
+    for found in [*_MARKUP.finditer(text), None]:
+        end = len(text) if found is None else found.start()
+        kept = text[done:end]
+        places += range(length, length + len(kept))
+        pieces.append(kept)
+        length += len(kept)
+        if found is not None:
+            spaced = "".join(pieces).endswith(" ")
+            instead = " " if "|" in found.group() and not spaced else ""
+            places += [length] * len(found.group())
+            pieces.append(instead)
+            length += len(instead)
+            done = found.end()
+    places.append(length)
+    return "".join(pieces), tuple((places[start], places[end]) for start, end in marks)
 
 
 def _speaker(hit: SearchHit) -> str:

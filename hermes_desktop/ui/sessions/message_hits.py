@@ -3,7 +3,7 @@
 from typing import Literal
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QKeyEvent, QPainter, QPaintEvent, QPalette, QPen
+from PySide6.QtGui import QFont, QIcon, QKeyEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -21,6 +21,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state.search_records import SearchHit, SearchOutcome
+from hermes_desktop.ui.resource_files import icon
 from hermes_desktop.ui.scroll_bars import make_slim
 from hermes_desktop.ui.sessions.day_words import words_for
 from hermes_desktop.ui.sessions.hit_delegate import HitDelegate
@@ -64,6 +65,7 @@ class MessageHits(QWidget):
         self._theme = theme
         self._clock = clock
         self._state: State = "idle"
+        self._over = True
         self._fresh = False
         self._known = 0
         """How many of the hits that come are shown already."""
@@ -85,6 +87,11 @@ class MessageHits(QWidget):
     def state(self) -> State:
         """What is known of the text that is looked for."""
         return self._state
+
+    @property
+    def over(self) -> bool:
+        """Whether the search for the text has ended, well or not."""
+        return self._over
 
     @property
     def model(self) -> HitModel:
@@ -128,6 +135,7 @@ class MessageHits(QWidget):
     def _changed(self) -> None:
         """Another text: what stands here belongs to the one before until the first hit comes."""
         looking = self._search.query is not None
+        self._over = not looking
         self._fresh = True
         self._slow.stop()
         self.line.hide()
@@ -139,6 +147,7 @@ class MessageHits(QWidget):
         self._become("searching" if looking else "idle")
 
     def _began(self, continued: bool) -> None:  # noqa: FBT001 - a slot
+        self._over = False
         self._fresh = not continued
         self._known = self._model.rowCount() if continued else 0
         self._slow.start()
@@ -155,6 +164,7 @@ class MessageHits(QWidget):
         self._become("found")
 
     def _ended(self, outcome: SearchOutcome | None) -> None:
+        self._over = True
         self._slow.stop()
         self.line.hide()
         self._grey(stale=False)
@@ -199,6 +209,7 @@ class MessageHits(QWidget):
         self.best.setText(self.tr("Best match"))
         self.best.setCheckable(True)
         self.best.setAutoRaise(True)
+        self.best.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.best.setToolTip(self.tr("Best match first; otherwise the newest"))
         self.line.setRange(0, 0)
         self.line.setTextVisible(False)
@@ -247,10 +258,13 @@ class MessageHits(QWidget):
         self._slow.timeout.connect(self.line.show)
         self.list.clicked.connect(self._choose)
         self.more.clicked.connect(self._search.more)
+        self.best.toggled.connect(self._colour)
         self.best.toggled.connect(self.order_changed)
         self._theme.changed.connect(self._colour)
 
     def _colour(self) -> None:
+        ticked = self.best.isChecked()
+        self.best.setIcon(icon("check", self._theme.palette) if ticked else QIcon())
         for label in (self._title, self._note):
             tint(label, self._theme.palette.secondary_text)
         palette = QPalette(QApplication.palette())

@@ -16,7 +16,7 @@ SHORTEST = 2
 """Characters below which only titles are searched."""
 FIRST_HITS = 50
 MORE_HITS = 200
-_PAGE = 10
+_PAGE = 50
 _NOT_LISTED = ("tool",)
 
 

@@ -204,7 +204,7 @@ class SessionPane(QWidget):
     def _connect(self, bridge: EventBridge) -> None:
         self._filter.textChanged.connect(lambda: self._ask_filtered(after_ms=FILTER_PAUSE_MS))
         self._filter.left_below.connect(self._into_results)
-        self._sources.chosen.connect(partial(self._ask_filtered, after_ms=0))
+        self._sources.chosen.connect(self._take_source)
         self._feed.page_ready.connect(self._show_page)
         self._feed.became_slow.connect(partial(self._view.show_stale, stale=True))
         self._feed.answered.connect(partial(self._view.show_stale, stale=False))
@@ -232,7 +232,6 @@ class SessionPane(QWidget):
 
     def _arrange(self) -> None:
         self.setMinimumWidth(_LEAST_WIDTH)
-        self._filter.setPlaceholderText(self.tr("Search sessions"))
         self._filter.setAccessibleName(self.tr("Search titles, ids and messages"))
         self._filter.setClearButtonEnabled(True)
         self._search_action = QAction(self)
@@ -256,6 +255,7 @@ class SessionPane(QWidget):
         column.addLayout(head)
         self._no_title.setContentsMargins(SPACE_12, 0, SPACE_12, SPACE_12)
         self._no_title.hide()
+        self._filter.setPlaceholderText(self.tr("Search sessions"))
         column.addWidget(self._no_title)
         column.addWidget(self._stack, 1)
         column.addWidget(self._hits, 1)
@@ -275,6 +275,11 @@ class SessionPane(QWidget):
         self._fold.ask(replace(query, empty=True), after_ms=after_ms)
         self._look_for_messages()
 
+    def _take_source(self) -> None:
+        shown = self.tr("Archived sessions") if self._sources.archived else ""
+        self._filter.setPlaceholderText(shown or self.tr("Search sessions"))
+        self._ask_filtered(after_ms=0)
+
     def _look_for_messages(self) -> None:
         self._search.look_for(
             self._filter.text(), self._sources.source, best_first=self._hits.best.isChecked()
@@ -286,7 +291,8 @@ class SessionPane(QWidget):
         words = words_for(self._clock.time())
         self._view.show_rows(page.rows, words, total=page.total)
         self._fold.show_count(page.empty_total)
-        self._select_shown()
+        if not (self._view.choosing or self._fold.view.choosing):
+            self._select_shown()
         self._share_room()
         if not self._feed.query.narrows:
             self.recent_changed.emit(page.rows[:5])
@@ -356,8 +362,6 @@ class SessionPane(QWidget):
 
     def _select_shown(self) -> None:
         """Select what the page shows wherever it is listed; a filter may have hidden it."""
-        if self._view.choosing or self._fold.view.choosing:
-            return
         if not self._shown_id:
             self._view.clear_choice()
             self._fold.view.clear_choice()

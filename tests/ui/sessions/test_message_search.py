@@ -219,3 +219,12 @@ async def test_a_hit_is_shown_near_the_beginning_of_its_words() -> None:
     plain = hit_words(hit(1, snippet="walrus", marks=((0, 6),)))
     assert plain.text == "Hermes: walrus"
     assert hit_words(hit(1, role="tool", tool_name="terminal")).text.startswith("terminal: ")
+
+
+async def test_signs_of_markdown_are_left_out_and_the_marks_move_along() -> None:
+    text = "**Boil** the `water` | cold | |---|:-| # | *walrus* water"
+    places = [text.index("water"), text.index("walrus"), text.rindex("water")]
+    marks = tuple((p, p + n) for p, n in zip(places, (5, 6, 5), strict=True))
+    shown = hit_words(hit(0, snippet=text, marks=marks))
+    assert shown.text == "You: Boil the water cold walrus water"
+    assert [shown.text[a:b] for a, b in shown.marks] == ["water", "walrus", "water"]

@@ -1,0 +1,144 @@
+"""Typing into the search field of a large home: from the last key to the first hits, and to all.
+
+Run with ``pytest tests/benchmarks/test_window_search_figures.py --benchmark-only -s``; the size
+with ``HERMES_BENCH_SESSIONS`` (2000, 20000 or 54647). Making the home takes minutes.
+"""
+
+import asyncio
+import os
+import statistics
+import time
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import pytest
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from hermes_desktop.core.background_tasks import TaskSet
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.assembly import build_services
+from hermes_desktop.ui.application import DesktopLoop, LoopWatchdog, run_on_loop
+from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.ui.sessions.message_search import PAUSE_MS
+from hermes_desktop.ui.sessions.session_pane import SessionPane
+from hermes_desktop.ui.theme import Theme
+from tests.benchmarks.generated_home import RARE_PHRASE, generate
+
+SESSIONS = int(os.environ.get("HERMES_BENCH_SESSIONS", "20000"))
+TEXTS = {
+    "a frequent word": "kitchen",
+    "a rare phrase": f'"{RARE_PHRASE}"',
+    "a beginning": "ka",
+    "two words": "invoice trip",
+    "two characters of Chinese": "旅行",
+    "nothing": "zzzzzz",
+}
+ROUNDS = 5
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+class Figures:
+    """What was measured, in milliseconds, without the pause."""
+
+    def __init__(self) -> None:
+        self.first: dict[str, list[float]] = {}
+        self.whole: dict[str, list[float]] = {}
+        self.keys: list[float] = []
+        self.blocks: list[float] = []
+
+    def print(self) -> None:
+        print(f"\nmessages of {SESSIONS:,} sessions, after the pause of {PAUSE_MS} ms")
+        print(f"  {'':32} first hits shown        all of a page")
+        for name, first in self.first.items():
+            whole = self.whole[name]
+            print(
+                f"  {name:32}{statistics.median(first):6.0f} ms, worst {max(first):4.0f}"
+                f"{statistics.median(whole):9.0f} ms, worst {max(whole):4.0f}"
+            )
+        median, late = statistics.median(self.keys), statistics.quantiles(self.keys, n=20)[-1]
+        print(f"  key press until the field shows it {median:.1f} ms, p95 {late:.1f} ms  (≤ 16)")
+        longest = max(self.blocks, default=0.0) * 1000
+        print(f"  main thread held over 50 ms {len(self.blocks)} times, longest {longest:.0f} ms")
+
+
+def test_search_in_a_large_home(
+    benchmark: BenchmarkFixture, qapp: QApplication, tmp_path: Path
+) -> None:
+    home = generate(tmp_path / "state.db", SESSIONS, full_text=True)
+    figures = Figures()
+    watchdog = LoopWatchdog(report=lambda took, _stack: figures.blocks.append(took))
+
+    def run() -> None:
+        run_on_loop(lambda: _measure(qapp, home.path, figures), DesktopLoop(qapp, watchdog))
+
+    benchmark.pedantic(run, rounds=1)
+    watchdog.close()
+    benchmark.extra_info.update(
+        {name: round(statistics.median(first)) for name, first in figures.first.items()}
+    )
+    figures.print()
+
+
+async def _measure(app: QApplication, database: Path, figures: Figures) -> None:
+    theme = Theme(app, "light")
+    services = await asyncio.to_thread(
+        build_services,
+        HermesPaths(database.parent, database.parent),
+        redactor=SecretRedactor(),
+        offline=True,
+        environ={},
+    )
+    bridge = EventBridge(services.bus)
+    slots = AsyncSlots(TaskSet(), services.bus)
+    pane = SessionPane(services.catalog, services.search, slots, bridge, theme, SystemClock())
+    pane.resize(320, 680)
+    pane.show()
+    await services.start()
+    pane.reload()
+    await _until(lambda: pane.view.model().session_count > 0)
+    await asyncio.sleep(0.5)
+    for best in (False, True):
+        pane.hits.best.setChecked(best)
+        for name, text in TEXTS.items():
+            await _search(pane, f"{name}, best match" if best else name, text, figures)
+    pane.close_feeds()
+    await services.close(drain_s=0.0)
+    pane.close()
+    pane.deleteLater()
+    bridge.close()
+    theme.deleteLater()
+
+
+async def _search(pane: SessionPane, name: str, text: str, figures: Figures) -> None:
+    for _ in range(ROUNDS):
+        pane.clear_filter()
+        await asyncio.sleep(0.1)
+        for letter in text:
+            began = time.perf_counter()
+            if letter.isascii():
+                QTest.keyClicks(pane.filter_field, letter)
+            else:
+                pane.filter_field.insert(letter)
+            figures.keys.append((time.perf_counter() - began) * 1000)
+        pressed = time.perf_counter()
+        await _until(lambda: pane.hits.state != "searching")
+        figures.first.setdefault(name, []).append(_since(pressed))
+        await _until(lambda: pane.hits.over)
+        figures.whole.setdefault(name, []).append(_since(pressed))
+
+
+def _since(pressed: float) -> float:
+    return (time.perf_counter() - pressed) * 1000 - PAUSE_MS
+
+
+async def _until(condition, within_s: float = 60.0) -> None:
+    async with asyncio.timeout(within_s):
+        while not condition():
+            await asyncio.sleep(0.001)
