@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -106,6 +107,39 @@ def test_first_page_from_a_warm_index(
 
     assert benchmark(page) == 50
     report(benchmark, 5, theirs(home.path, home.long_session).get("list by activity"))
+
+
+def test_a_page_at_depth(
+    benchmark: BenchmarkFixture, home: Any, db: SessionDB, index: ActivityIndex
+) -> None:
+    depth = index.select(limit=0).total - 50
+
+    def page() -> int:
+        return len(db.summaries(index.select(limit=50, offset=depth).keys))
+
+    assert benchmark(page) == 50
+    report(benchmark, 5, theirs(home.path, home.long_session).get("list at depth"))
+
+
+def test_the_session_list_as_a_process(benchmark: BenchmarkFixture, home: Any) -> None:
+    environ = {"PATH": os.environ["PATH"], "HERMES_HOME": str(home.path.parent), "HOME": "/"}
+    environ["PYTHONPATH"] = str(_HERE.parents[1])
+
+    def run(*command: str) -> str:
+        return subprocess.run(
+            command, env=environ, capture_output=True, text=True, check=True
+        ).stdout
+
+    ours = (sys.executable, "-m", "hermes_desktop", "sessions", "list", "--limit", "20")
+    assert len(benchmark.pedantic(lambda: run(*ours), rounds=9).splitlines()) == 20
+    named = os.environ.get("HERMES_AGENT_PYTHON")
+    hermes = Path(named or _HERE.parents[1] / ".venv-hermes/bin/python").parent / "hermes"
+    other = None
+    if hermes.exists():
+        begin = time.perf_counter()
+        run(str(hermes), "sessions", "list", "--limit", "20")
+        other = (time.perf_counter() - begin) * 1e3
+    report(benchmark, 120, other)
 
 
 def test_index_from_nothing(benchmark: BenchmarkFixture, db: SessionDB) -> None:

@@ -25,6 +25,11 @@ def main():
         "list by activity": median_ms(
             lambda: db.list_sessions_rich(limit=50, order_by_last_active=True, compact_rows=True)
         ),
+        "list at depth": median_ms(
+            lambda: db.list_sessions_rich(
+                limit=50, offset=1000, order_by_last_active=True, compact_rows=True
+            )
+        ),
         "messages": median_ms(lambda: db.get_messages(long_session), 3),
         "append": median_ms(lambda: db.append_message(long_session, "user", "hello there"), 101),
     }
