@@ -39,14 +39,16 @@ class _Decision:
     Attributes:
         goes_on_in: The conversation the present entry goes on in; None: it is replaced.
         recovered: A conversation from state.db to go on with.
-        recovered_at: When somebody last wrote there.
+        began_at: When that began.
+        written_at: When somebody last wrote there.
         left_behind: The conversation that is left, for a reason given in ``reason``.
         had_activity: Whether anything was said there.
     """
 
     goes_on_in: str | None = None
     recovered: str | None = None
-    recovered_at: datetime | None = None
+    began_at: datetime | None = None
+    written_at: datetime | None = None
     left_behind: str | None = None
     reason: str | None = None
     had_activity: bool = False
@@ -63,7 +65,8 @@ class SessionStore(EntryMarks, Transcripts):
         clock: Where times come from.
         persist: Whether we are the gateway of this home. False keeps entries in memory: nothing
             is read from or written to the folder, and no row of a conversation is made or ended.
-        namespace: Second part of the keys, ``main`` or the profile's name.
+        namespace: ``main`` or the profile's name: second part of the keys of the desktop chat, and
+            of all keys where profiles share a gateway.
     """
 
     @functools.cached_property
@@ -149,7 +152,8 @@ class SessionStore(EntryMarks, Transcripts):
         reason = reset_reason(policy, written_at, self._clock.now())
         if reason is not None and not self._has_active_processes(key):
             return _Decision(left_behind=session_id, reason=reason, had_activity=True)
-        return _Decision(recovered=session_id, recovered_at=written_at)
+        began_at = session_rows.local_time(float(row["started_at"]), self._clock)
+        return _Decision(recovered=session_id, began_at=began_at, written_at=written_at)
 
     def _replacement(self, key: str, source: SessionSource, decision: _Decision) -> SessionEntry:
         now = self._clock.now()
@@ -157,8 +161,8 @@ class SessionStore(EntryMarks, Transcripts):
         return SessionEntry(
             session_key=key,
             session_id=decision.recovered or new_session_id(now, hex_digits=8),
-            created_at=decision.recovered_at or now,
-            updated_at=decision.recovered_at or now,
+            created_at=decision.began_at or now,
+            updated_at=decision.written_at or now,
             origin=source,
             display_name=source.chat_name,
             platform=source.platform,

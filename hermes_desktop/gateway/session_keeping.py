@@ -79,7 +79,7 @@ class EntryKeeper:
             return False
         changed = False
         for key, entry in list(self._entries.items()):
-            if entry.is_foreign:
+            if entry.is_foreign or entry.expiry_finalized:  # the next message is to say why
                 continue
             try:
                 target = session_rows.follow_or_recover(self._db, key, entry)
@@ -135,8 +135,8 @@ class EntryKeeper:
             ]
             for key in stale:
                 del self._entries[key]
-            if stale:
-                self._save()
+        if stale:
+            self._save()
         return len(stale)
 
     def _is_kept(self, entry: SessionEntry) -> bool:
@@ -176,11 +176,16 @@ class EntryKeeper:
         return start_reason(entry, self._policy_reason(entry), policy, self._clock.now(), fresh_s)
 
     def _generate_session_key(self, source: SessionSource) -> str:
+        profile: str | None = None  # a platform's keys name one only where profiles share a gateway
+        if source.platform is Platform.DESKTOP:
+            profile = self._namespace
+        elif self.config.multiplex_profiles:
+            profile = source.profile or self._namespace
         return build_session_key(
             source,
             self.config.group_sessions_per_user,
             self.config.thread_sessions_per_user,
-            self._namespace,
+            profile,
         )
 
     def _owns_rows(self, platform: Platform | None) -> bool:

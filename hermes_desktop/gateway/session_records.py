@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from hermes_desktop.core.ids import is_safe_session_id
+from hermes_desktop.gateway.coercion import as_bool
 from hermes_desktop.gateway.config import Platform, platform_or_none
 
 _ALWAYS_WRITTEN = frozenset(
@@ -23,6 +24,15 @@ _ALWAYS_WRITTEN = frozenset(
         "chat_topic",
     }
 )
+_SOURCE_IDS = {
+    "user_id",
+    "user_id_alt",
+    "thread_id",
+    "chat_id_alt",
+    "scope_id",
+    "guild_id",
+    "profile",
+}
 _NEVER_WRITTEN = frozenset({"delivered_via_upstream_relay"})
 _MODEL_OVERRIDE_KEYS = ("model", "provider", "base_url")
 _UNSAFE_KEY = re.compile(r"\.\.|^[/\\]|^[A-Za-z]:")
@@ -91,8 +101,12 @@ class SessionSource:
             ValueError: The platform is unknown.
         """
         values = {key: value for key, value in data.items() if key in _SOURCE_FIELDS}
+        for name in _SOURCE_IDS & values.keys():
+            if values[name] is not None:
+                values[name] = str(values[name])
         values["platform"] = Platform(data["platform"])
         values["chat_id"] = str(data["chat_id"])
+        values["chat_type"] = str(data.get("chat_type") or "dm")
         return cls(**values)
 
 
@@ -111,15 +125,22 @@ def build_session_key(
         profile: Name of the profile; None, "" and ``default`` mean ``main``.
     """
     namespace = "main" if profile in {None, "", "default"} else profile
-    person = source.user_id_alt or source.user_id
+    person = _person(source.platform, source.user_id_alt or source.user_id)
     parts: list[str | None] = [f"agent:{namespace}", source.platform.value, source.chat_type]
     if source.chat_type == "dm":
-        parts += [source.chat_id or person, source.thread_id]
+        parts += [_person(source.platform, source.chat_id) or person, source.thread_id]
     else:
         parts += [source.chat_id, source.thread_id]
         if group_sessions_per_user and (thread_sessions_per_user or not source.thread_id):
             parts.append(person)
     return ":".join(part for part in parts if part)
+
+
+def _person(platform: Platform, name: str | None) -> str | None:
+    """The id of a person; WhatsApp writes the same one with device and server, or without."""
+    if platform is Platform.WHATSAPP and name:
+        return re.split("[:@]", name, maxsplit=1)[0]
+    return name
 
 
 _SOURCE_FIELDS = tuple(
@@ -218,12 +239,13 @@ class SessionEntry:
         }
         values["session_key"] = _safe_key(data["session_key"])
         values["session_id"] = _safe_id(data["session_id"])
-        values["created_at"] = datetime.fromisoformat(data["created_at"])
-        values["updated_at"] = datetime.fromisoformat(data["updated_at"])
+        values["created_at"] = _local(datetime.fromisoformat(data["created_at"]))
+        values["updated_at"] = _local(datetime.fromisoformat(data["updated_at"]))
+        _drop_misfits(values)
         values["last_resume_marked_at"] = _time_or_none(data.get("last_resume_marked_at"))
         values["platform"] = platform_or_none(data.get("platform"))
-        finalized = data.get("expiry_finalized", data.get("memory_flushed", False))
-        values["expiry_finalized"] = bool(finalized)
+        finalized = data.get("expiry_finalized", data.get("memory_flushed"))
+        values["expiry_finalized"] = as_bool(finalized, default=False)
         values["origin"] = _origin_or_none(data.get("origin"))
         values["model_override"] = without_credentials(data.get("model_override"))
         return cls(**values, unknown=_unknown(data, values))
@@ -267,9 +289,26 @@ def _safe_key(value: object) -> str:
     return text
 
 
+def _local(time: datetime) -> datetime:
+    """Without the zone that another program may have written."""
+    return time if time.tzinfo is None else time.astimezone().replace(tzinfo=None)
+
+
+def _drop_misfits(values: dict[str, Any]) -> None:
+    """Take out values that could not be reckoned with, so that the defaults count."""
+    for item in dataclasses.fields(SessionEntry):
+        value = values.get(item.name)
+        if isinstance(item.default, bool) and value is not None:
+            values[item.name] = as_bool(value, default=item.default)
+        elif isinstance(item.default, int | float) and (
+            isinstance(value, bool) or not isinstance(value, int | float)
+        ):
+            values.pop(item.name, None)
+
+
 def _time_or_none(value: object) -> datetime | None:
     try:
-        return datetime.fromisoformat(str(value)) if value else None
+        return _local(datetime.fromisoformat(str(value))) if value else None
     except ValueError:
         return None
 

@@ -74,6 +74,11 @@ def last_message_time(db: "SessionDB", row: Row, clock: Clock) -> datetime:
     """When somebody last wrote in a conversation, in local time."""
     summary = db.summary(row["id"])
     stamp = float(row["started_at"]) if summary is None else summary.last_active
+    return local_time(stamp, clock)
+
+
+def local_time(stamp: float, clock: Clock) -> datetime:
+    """Epoch seconds as local time without a zone, by the same clock that says what is now."""
     return clock.now() - timedelta(seconds=clock.time() - stamp)
 
 

@@ -156,8 +156,18 @@ def test_both_name_every_chat_alike(home: Home) -> None:
         SessionSource(Platform.TELEGRAM, "", user_id="u"),
         SessionSource(Platform.TELEGRAM, "9", thread_id="3"),
         SessionSource(Platform.MATRIX, "!r:x", chat_type="group"),
+        SessionSource(Platform.WHATSAPP, "49:3@s.whatsapp.net"),
+        SessionSource(
+            Platform.WHATSAPP, "12@g.us", chat_type="group", user_id="49:2@s.whatsapp.net"
+        ),
+        SessionSource(Platform.TELEGRAM, "5", profile="work"),
     ]
-    for config in ({}, {"group_sessions_per_user": False}, {"thread_sessions_per_user": True}):
+    for config in (
+        {},
+        {"group_sessions_per_user": False},
+        {"thread_sessions_per_user": True},
+        {"multiplex_profiles": True},
+    ):
         calls = [("_generate_session_key", [source.to_dict()]) for source in sources]
         ours = home.ours(**config)
         keys = [ours._generate_session_key(source) for source in sources]

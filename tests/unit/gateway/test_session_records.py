@@ -5,9 +5,15 @@ from datetime import datetime
 import pytest
 
 from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.session import SessionEntry, SessionSource, build_session_key
+from hermes_desktop.gateway.session import (
+    SessionEntry,
+    SessionSource,
+    build_session_key,
+    is_shared_session,
+)
 
 MOMENT = "2026-03-01T12:00:00"
+NOON = datetime.fromisoformat(MOMENT)
 
 
 def source(**fields: object) -> SessionSource:
@@ -150,3 +156,58 @@ def test_a_key_may_hold_a_slash_inside_only(key: str, fine: bool) -> None:
         return
     with pytest.raises(ValueError, match="path"):
         SessionEntry.from_dict(stored(session_key=key))
+
+
+def test_values_of_the_wrong_kind_become_the_defaults() -> None:
+    row = SessionEntry("k", "s", NOON, NOON).to_dict() | {
+        "last_prompt_tokens": "many",
+        "total_tokens": True,
+        "estimated_cost_usd": 2,
+        "suspended": "no",
+        "resume_pending": "yes",
+        "origin": {"platform": "telegram", "chat_id": 5, "thread_id": 7, "chat_type": None},
+    }
+    entry = SessionEntry.from_dict(row)
+    assert (entry.last_prompt_tokens, entry.total_tokens, entry.estimated_cost_usd) == (0, 0, 2)
+    assert (entry.suspended, entry.resume_pending) == (False, True)
+    assert entry.origin == SessionSource(Platform.TELEGRAM, "5", thread_id="7")
+
+
+def test_a_time_with_a_zone_is_local_time() -> None:
+    zoned = NOON.astimezone().isoformat()
+    row = SessionEntry("k", "s", NOON, NOON).to_dict() | {"updated_at": zoned}
+    assert SessionEntry.from_dict(row).updated_at == NOON
+
+
+def test_whatsapp_writes_the_same_person_in_several_ways() -> None:
+    for name in ("49@s.whatsapp.net", "49:3@s.whatsapp.net", "49", "49@lid"):
+        one = SessionSource(Platform.WHATSAPP, name)
+        assert build_session_key(one) == "agent:main:whatsapp:dm:49"
+        room = SessionSource(Platform.WHATSAPP, "12@g.us", chat_type="group", user_id=name)
+        assert build_session_key(room) == "agent:main:whatsapp:group:12@g.us:49"
+
+
+@pytest.mark.parametrize(
+    ("chat", "per_user", "per_thread", "shared"),
+    [
+        (SessionSource(Platform.SLACK, "c"), False, False, False),
+        (SessionSource(Platform.SLACK, "c", chat_type="group"), True, False, False),
+        (SessionSource(Platform.SLACK, "c", chat_type="group"), False, False, True),
+        (SessionSource(Platform.SLACK, "c", chat_type="group", thread_id="t"), True, False, True),
+        (SessionSource(Platform.SLACK, "c", chat_type="group", thread_id="t"), True, True, False),
+    ],
+)
+def test_who_shares_a_conversation(
+    chat: SessionSource, per_user: bool, per_thread: bool, shared: bool
+) -> None:
+    found = is_shared_session(
+        chat, group_sessions_per_user=per_user, thread_sessions_per_user=per_thread
+    )
+    assert found is shared
+
+
+def test_a_chat_in_few_words() -> None:
+    dm = SessionSource(Platform.TELEGRAM, "5", user_name="Ann")
+    assert dm.description == "telegram with Ann"
+    topic = SessionSource(Platform.SLACK, "c", chat_type="group", chat_name="Hall", thread_id="3")
+    assert topic.description == "slack group Hall, thread 3"

@@ -160,6 +160,7 @@ def test_a_chat_without_an_entry_goes_on_where_it_was(
     make: Make, db: SessionDB, clock: MovableClock, tmp_path: Path
 ) -> None:
     old = make().get_or_create_session(PHONE)
+    clock.advance(5)
     said(db, old.session_id)
     last_words = clock.now()
     db.end_session(old.session_id, "agent_close")
@@ -167,7 +168,7 @@ def test_a_chat_without_an_entry_goes_on_where_it_was(
     clock.advance(3600)
     found = make().get_or_create_session(PHONE)
     assert found.session_id == old.session_id
-    assert found.updated_at == last_words
+    assert (found.created_at, found.updated_at) == (old.created_at, last_words)
     assert not found.was_auto_reset
     assert db.get_session(old.session_id)["ended_at"] is None
 
@@ -232,8 +233,10 @@ def test_an_expired_chat_whose_row_was_ended_still_says_that_it_expired(
     assert store.get_model_override(KEY) is None
     row = db.get_session(old.session_id)
     assert (row["expiry_finalized"], row["end_reason"]) == (1, "session_reset")
-    fresh = store.get_or_create_session(PHONE)
+    again = make(IDLE)  # a restart in between does not make the person wonder
+    fresh = again.get_or_create_session(PHONE)
     assert (fresh.auto_reset_reason, fresh.reset_had_activity) == ("idle", True)
+    assert fresh.previous_session_id == old.session_id
     assert not fresh.expiry_finalized
 
 
@@ -356,3 +359,16 @@ def test_looking_entries_up(make: Make, clock: MovableClock) -> None:
     assert store.list_sessions(active_minutes=1) == [second]
     assert store.lookup_by_session_id(first.session_id) is first
     assert store.lookup_by_session_id("none") is None
+
+
+def test_keys_name_a_profile_only_where_profiles_share_a_gateway(tmp_path: Path) -> None:
+    def key(source: SessionSource, *, shared: bool) -> str:
+        config = GatewayConfig(multiplex_profiles=shared)
+        return SessionStore(tmp_path, config, namespace="work")._generate_session_key(source)
+
+    other = SessionSource(Platform.TELEGRAM, "5", profile="other")
+    assert key(other, shared=False) == KEY
+    assert key(other, shared=True) == "agent:other:telegram:dm:5"
+    assert key(PHONE, shared=True) == "agent:work:telegram:dm:5"
+    desk = SessionSource(Platform.DESKTOP, "root")
+    assert key(desk, shared=False) == "agent:work:desktop:dm:root"
