@@ -4,6 +4,7 @@ The file is shared. It is therefore changed by difference: only the members that
 or to remove are touched, all others stay in the file byte for byte, readable for us or not.
 """
 
+import contextlib
 import json
 import logging
 import re
@@ -140,6 +141,12 @@ class IndexFile:
         write_text_atomic(self.path, "{\n" + ",\n".join(lines) + "\n}\n")
         self._members = members
         self._seen = self._look()
+
+    def clear_leftovers(self) -> None:
+        """Remove half-written copies of a process of ours that was killed while it saved."""
+        for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):
+            with contextlib.suppress(OSError):
+                left.unlink()
 
     def _look(self) -> tuple[int, int, int] | None:
         try:

@@ -45,11 +45,12 @@ class RoutingFiles:
         return str(self._folder.resolve())
 
     def load(self, db: "SessionDB | None") -> dict[str, SessionEntry]:
-        """Read the table, then the mirror for keys that the table lacks.
+        """Read the table, then the mirror for keys that the table lacks. For the gateway only.
 
         Raises:
             BusyError: Another program keeps state.db locked; an older mirror must not win.
         """
+        self._index.clear_leftovers()
         rows = self._table_rows(db)
         entries = _readable(rows, "gateway_routing")
         self._table = _fingerprints(entries)
