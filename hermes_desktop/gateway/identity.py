@@ -262,7 +262,12 @@ class Identity:
 
     def _write_state(self) -> None:
         stamp = {"updated_at": datetime.now(UTC).isoformat()}
-        files.write_state(self._home, self._record, {**self._state, **stamp})
+        try:
+            files.write_state(self._home, self._record, {**self._state, **stamp})
+        except OSError:
+            # A full disk must not cost us the home; the next heartbeat tries again.
+            if not self._held:
+                raise
         self._written_at = time.monotonic()
 
     def _say(self, word: str, **fields: Any) -> None:

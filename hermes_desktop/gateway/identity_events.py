@@ -1,11 +1,14 @@
 """What holding, losing and watching the identity of a home comes to, as frozen records."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from hermes_desktop.gateway.identity_files import GatewayRecord
+
+log = logging.getLogger(__name__)
 
 StopKind = Literal["takeover", "stop", "kill", "restart"]
 POLLERS_CLOSED_S = 2.0
@@ -146,3 +149,15 @@ class MustEnd:
 
 
 IdentityEvent = StopRequested | HardStop | IdentityLost | IdentityRenewed | ForeignChanged | MustEnd
+
+
+def guarded(listener: Callable[[IdentityEvent], None]) -> Callable[[IdentityEvent], None]:
+    """The listener, whose mistakes are logged: what is decided next must not depend on them."""
+
+    def hear(event: IdentityEvent) -> None:
+        try:
+            listener(event)
+        except Exception:  # the identity has to go on
+            log.exception("Nobody heard %s", event)
+
+    return hear

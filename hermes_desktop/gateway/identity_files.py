@@ -141,6 +141,14 @@ def pending_markers(
     return found
 
 
+def told_to_go(
+    home: Path, target: GatewayRecord | None, *, now: float
+) -> Literal["takeover", "stop"] | None:
+    """What the first marker for this process means; None when there is none."""
+    found = pending_markers(home, target, now=now) if target is not None else {}
+    return next(iter(found.values()), None)
+
+
 def _seconds(value: Any) -> float | None:
     if isinstance(value, int | float):
         return float(value)

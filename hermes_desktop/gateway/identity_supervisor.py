@@ -28,6 +28,7 @@ from hermes_desktop.gateway.identity_events import (
     NotHere,
     StopKind,
     StopRequested,
+    guarded,
 )
 from hermes_desktop.gateway.identity_files import GatewayRecord
 from hermes_desktop.gateway.identity_process import IdentityProcess, identity_command
@@ -36,7 +37,6 @@ from hermes_desktop.gateway.status import read_foreign_gateway
 from hermes_desktop.gateway.timed_thread import TimedThread
 
 log = logging.getLogger(__name__)
-
 CLAIM_S = 5.0
 RELEASE_S = 2.0
 RESTART_PAUSE_S = 0.5
@@ -69,7 +69,7 @@ class GatewayIdentity:
         command: list[str] | None = None,
     ) -> None:
         self._paths = paths
-        self._events = events
+        self._events = guarded(events)
         self._clock = clock or SystemClock()
         self._checks = checks or HostingChecks.here()
         self._command = command or identity_command(paths, parent=os.getpid())
@@ -117,6 +117,8 @@ class GatewayIdentity:
             despite_service: The person knows that a service is installed for this home.
             despite_recent_stop: The person knows that the command line has just stopped us.
         """
+        if not self._thread.is_alive:
+            return NotHere("failed", "The program is being closed.")
         answer: Future[ClaimAnswer] = Future()
         self._thread.post(lambda: self._claim(answer, despite_service, despite_recent_stop))
         return answer.result()
@@ -135,6 +137,8 @@ class GatewayIdentity:
         Returns:
             Whether the identity process said goodbye.
         """
+        if not self._thread.is_alive:
+            return True
         released: Future[bool] = Future()
         self._thread.post(lambda: self._release(released, exit_reason))
         return released.result()
@@ -145,14 +149,16 @@ class GatewayIdentity:
 
     def close(self) -> None:
         """Release if needed and end the thread. Blocks, at most about 2 s."""
-        if self._thread.is_alive:
-            self.release()
-            self._thread.close(timeout=RELEASE_S)
+        self.release()
+        self._thread.close(timeout=RELEASE_S)
 
     # --------------------------------------------------------------------------------- claiming
 
     def _claim(self, answer: Future[ClaimAnswer], service: bool, recent: bool) -> None:  # noqa: FBT001
-        refusal = self._refusal(despite_service=service, despite_recent_stop=recent)
+        try:
+            refusal = self._refusal(despite_service=service, despite_recent_stop=recent)
+        except OSError as error:
+            refusal = NotHere("failed", f"The home cannot be looked at: {error}.")
         if refusal is not None:
             answer.set_result(refusal)
             return
@@ -174,13 +180,10 @@ class GatewayIdentity:
         service = self._checks.service(self._paths)
         self._service = service is not None
         refusal = self._checks.refusal(self._paths, None if despite_service else service)
-        return refusal or (None if despite_recent_stop else self._after_stop())
-
-    def _after_stop(self) -> NotHere | None:
         left = self._stopped_at + RECENT_STOP_S - self._clock.monotonic()
-        if left > 0:
+        if refusal is None and left > 0 and not despite_recent_stop:
             return NotHere("recent_stop", "It was stopped from outside just now.", wait_s=left)
-        return None
+        return refusal
 
     def _spawn(self) -> None:
         try:
@@ -298,7 +301,8 @@ class GatewayIdentity:
 
     def _process_ended(self) -> None:
         """It is gone without a word: killed, or (on Windows) stopped."""
-        record = self._record
+        now = self._clock.time()
+        kind = identity_files.told_to_go(self._paths.home, self._record, now=now)
         self._drop_process()
         if self._released is not None:
             self._finish_release(in_order=False)
@@ -306,16 +310,11 @@ class GatewayIdentity:
             self._hard_stop("The identity process was killed while the gateway stopped.")
         elif self._answer is not None:
             self._claim_failed("The identity process ended at once.")
-        elif (kind := self._marked(record)) is not None:
+        elif kind is not None:
             self._stopped_at = self._clock.monotonic()
             self._hard_stop("The gateway was stopped from outside.", kind)
         else:
             self._respawn_later()
-
-    def _marked(self, record: GatewayRecord | None) -> StopKind | None:
-        home, now = self._paths.home, self._clock.time()
-        found = identity_files.pending_markers(home, record, now=now) if record else {}
-        return next(iter(found.values()), None)
 
     def _respawn_later(self) -> None:
         pause = self._respawns.next_pause(self._clock.monotonic())
@@ -374,6 +373,7 @@ class GatewayIdentity:
         self._thread.forget(self._release_timed_out)
         released, self._released = self._released, None
         self._state = "attached" if self._foreign else "free"
+        self._give_answer(NotHere("failed", "It was given back before it was ours."))
         if released is not None:
             released.set_result(in_order)
 

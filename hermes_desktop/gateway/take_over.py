@@ -28,7 +28,9 @@ _LOOK_S = 0.25
 
 
 class TakeOver:
-    """Takes the home over from another gateway, at most twice in ten minutes.
+    """Takes the home over from another gateway.
+
+    What comes back after it stopped twice in ten minutes has somebody who wants it to run.
 
     Args:
         paths: The home.
@@ -62,11 +64,11 @@ class TakeOver:
         if len(self._times) == MOST_TAKE_OVERS and now - self._times[0] < CONTEST_WINDOW_S:
             return NotHere("contested", "Something starts the other gateway again and again.")
         gateway = self._identity.foreign
-        if gateway is not None:
-            self._times.append(now)
+        if gateway is not None and gateway.record.is_live():
             problem = self._ask(gateway) or self._wait(gateway, cancel)
-            if problem:
+            if problem and gateway.record.is_live():
                 return NotHere("not_stopped", problem)
+            self._times.append(now)
         return self._identity.claim(despite_recent_stop=True)
 
     def _ask(self, gateway: ForeignGateway) -> str:

@@ -42,8 +42,9 @@ class TimedThread:
 
     def close(self, *, timeout: float) -> None:
         """End after what was posted, and wait for it, at most so many seconds."""
-        self.post(self._end)
-        self._thread.join(timeout)
+        if self._thread.is_alive():
+            self.post(self._end)
+            self._thread.join(timeout)
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:
         """Run this when so much time has passed; the same call is due only once."""

@@ -17,6 +17,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway import identity, process_facts
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_events import (
+    Claimed,
     ForeignChanged,
     HardStop,
     HeldByOther,
@@ -35,6 +36,7 @@ from hermes_desktop.gateway.identity_files import (
     live_gateway,
 )
 from hermes_desktop.gateway.identity_process import identity_command
+from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
 from tests.fakes.clock import MovableClock
 from tests.fakes.identity import (
     IdentityStage,
@@ -435,6 +437,85 @@ def test_a_home_that_is_deleted_stays_deleted(stage: IdentityStage) -> None:
     answer = stage.identity.claim()
     assert isinstance(answer, NotHere)
     assert answer.why == "no_home"
+
+
+def test_a_state_that_cannot_be_written_does_not_cost_us_the_home(stage: IdentityStage) -> None:
+    record = stage.hold()
+    path = stage.home / STATE_FILE
+    path.unlink()
+    path.mkdir()
+    stage.identity.update({"gateway_state": "running"})
+    path.joinpath("in the way").touch()
+    stage.identity.update({"active_agents": 1})
+
+    path.joinpath("in the way").unlink()
+    path.rmdir()
+    stage.identity.update({"active_agents": 2})
+
+    wait_until(lambda: stage.file(STATE_FILE))
+    assert stage.file(PID_FILE)["pid"] == record.pid
+    assert stage.identity.release()
+
+
+def test_a_listener_that_fails_changes_nothing(home: Path) -> None:
+    def fail(event: object) -> None:
+        raise ValueError(event)
+
+    identity = GatewayIdentity(
+        HermesPaths(home, home), events=fail, checks=HostingChecks(Path("/"), ())
+    )
+    identity.start()
+    claimed = identity.claim()
+    assert isinstance(claimed, Claimed)
+    os.kill(claimed.record.pid, signal.SIGTERM)
+    wait_until(lambda: identity.state == "stopping")
+    assert identity.release()
+    identity.close()
+
+    assert isinstance(identity.claim(), NotHere)
+    assert identity.release()
+    identity.close()
+
+
+@pytest.mark.parametrize("command", [["/does/not/exist"], [sys.executable, "-c", "import time"]])
+def test_a_process_that_cannot_do_it_is_told(home: Path, command: list[str]) -> None:
+    identity = GatewayIdentity(
+        HermesPaths(home, home),
+        events=print,
+        checks=HostingChecks(Path("/"), ()),
+        command=command,
+    )
+    identity.start()
+
+    answer = identity.claim()
+
+    assert isinstance(answer, NotHere)
+    assert answer.why == "failed"
+    assert answer.detail
+    assert identity.state == "free"
+    identity.close()
+
+
+def test_a_process_that_never_answers_is_given_up(home: Path) -> None:
+    clock = MovableClock()
+    silent = [sys.executable, "-c", "import sys; sys.stdin.read(); sys.stdin.read()"]
+    identity = GatewayIdentity(
+        HermesPaths(home, home),
+        events=print,
+        clock=clock,
+        checks=HostingChecks(Path("/"), ()),
+        command=silent,
+    )
+    identity.start()
+    answers: list[object] = []
+    claiming = threading.Thread(target=lambda: answers.append(identity.claim()))
+    claiming.start()
+    wait_until(lambda: clock.advance(0.1) or answers)
+    claiming.join()
+    identity.close()
+
+    assert isinstance(answers[0], NotHere)
+    assert "did not answer" in answers[0].detail
 
 
 # ------------------------------------------------------------------------------------------ crashes

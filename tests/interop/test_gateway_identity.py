@@ -287,6 +287,7 @@ def test_replace_leads_to_attached_mode_and_take_over_back(island: Island, drain
         assert holder.expect("ForeignChanged")["gateway"]["record"][0] == real
         assert holder.state() == "attached"
         assert island.file("gateway_state.json")["platforms"] == {}
+        assert not list(island.home.parent.glob("locks/*.lock"))
         assert holder.ask("claim", "HeldByOther")["gateway"]["record"][0] == real
 
         # The person wants it back.

@@ -11,6 +11,7 @@ import pytest
 from hermes_desktop.gateway.identity_events import Claimed, ForeignGateway, NotHere, StopRequested
 from hermes_desktop.gateway.identity_files import PID_FILE, GatewayRecord
 from hermes_desktop.gateway.take_over import TakeOver, find_hermes
+from tests.fakes.clock import MovableClock
 from tests.fakes.identity import (
     IdentityStage,
     gateway_lookalike,
@@ -57,9 +58,7 @@ def test_its_own_command_is_asked_for_this_home(stage: IdentityStage, tmp_path: 
         assert said.read_text() == f"{stage.home}||-p default gateway stop\n"
 
 
-def test_a_refusal_is_told_and_the_third_time_nobody_is_asked(
-    stage: IdentityStage, tmp_path: Path
-) -> None:
+def test_a_refusal_is_told_as_often_as_it_is_asked(stage: IdentityStage, tmp_path: Path) -> None:
     with gateway_lookalike() as record:
         attach(stage, record)
         environ = command(tmp_path, "echo it does not work >&2; exit 3")
@@ -67,13 +66,33 @@ def test_a_refusal_is_told_and_the_third_time_nobody_is_asked(
 
         answers = [take_over.run() for _ in range(3)]
 
-    assert [each.why for each in answers if isinstance(each, NotHere)] == [
-        "not_stopped",
-        "not_stopped",
-        "contested",
-    ]
-    assert isinstance(answers[0], NotHere)
-    assert "it does not work" in answers[0].detail
+    for answer in answers:
+        assert isinstance(answer, NotHere)
+        assert answer.why == "not_stopped"
+        assert "it does not work" in answer.detail
+
+
+def test_what_comes_back_twice_is_not_stopped_a_third_time(
+    stage: IdentityStage, tmp_path: Path
+) -> None:
+    clock = MovableClock()
+    kill = f"kill -9 $(cat {tmp_path / 'pid'})"
+    environ = command(tmp_path, kill)
+    take_over = TakeOver(stage.paths, stage.identity, environ=environ, clock=clock)
+    answers = []
+    for _ in range(3):
+        with gateway_lookalike() as record:
+            tmp_path.joinpath("pid").write_text(str(record.pid))
+            attach(stage, record)
+            answers.append(take_over.run())
+        stage.identity.release()
+    clock.advance(601)
+    again = take_over.run()
+
+    assert [type(each) for each in answers] == [Claimed, Claimed, NotHere]
+    assert isinstance(answers[2], NotHere)
+    assert answers[2].why == "contested"
+    assert isinstance(again, Claimed)
 
 
 def test_waiting_can_be_ended(stage: IdentityStage, tmp_path: Path) -> None:
