@@ -372,3 +372,73 @@ def test_keys_name_a_profile_only_where_profiles_share_a_gateway(tmp_path: Path)
     assert key(PHONE, shared=True) == "agent:work:telegram:dm:5"
     desk = SessionSource(Platform.DESKTOP, "root")
     assert key(desk, shared=False) == "agent:work:desktop:dm:root"
+
+
+class MovingDB(SessionDB):
+    """Lets something happen in the middle of a look-up; fails at marks while told to."""
+
+    meanwhile: Callable[[], object] | None = None
+    failing = False
+
+    def get_compression_tip(self, session_id: str) -> str:
+        if self.meanwhile is not None:
+            call, self.meanwhile = self.meanwhile, None
+            call()
+        return super().get_compression_tip(session_id)
+
+    def promote_to_session_reset(self, session_id: str, reason: str = "session_reset") -> bool:
+        if self.failing:
+            raise BusyError("Busy.", "", "")
+        return super().promote_to_session_reset(session_id, reason)
+
+    def get_session(self, session_id: str) -> dict | None:
+        if self.failing:
+            raise BusyError("Busy.", "", "")
+        return super().get_session(session_id)
+
+
+@pytest.fixture
+def moving(tmp_path: Path, db: SessionDB, clock: MovableClock) -> Iterator[MovingDB]:
+    moving = MovingDB(db.db_path, clock=clock)
+    yield moving
+    moving.close()
+
+
+def test_a_chat_that_is_moved_during_the_look_up_is_looked_up_again(
+    tmp_path: Path, moving: MovingDB, clock: MovableClock
+) -> None:
+    store = SessionStore(tmp_path / "sessions", GatewayConfig(), db=moving, clock=clock)
+    store.get_or_create_session(PHONE)
+    moving.create_session("elsewhere", source="telegram")
+    moving.meanwhile = lambda: store.bind(KEY, "elsewhere")
+    assert store.get_or_create_session(PHONE).session_id == "elsewhere"
+
+
+def test_a_mark_that_cannot_be_set_does_not_stop_the_chat(
+    tmp_path: Path, moving: MovingDB, clock: MovableClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = SessionStore(tmp_path / "sessions", GatewayConfig(), db=moving, clock=clock)
+    old = store.get_or_create_session(PHONE)
+    moving.failing = True
+    fresh = store.reset_session(KEY)
+    assert fresh.session_id != old.session_id
+    assert "Ending a session failed" in caplog.text
+    # What cannot be asked about at the start stays as it is.
+    again = SessionStore(tmp_path / "sessions", GatewayConfig(), db=moving, clock=clock)
+    again._ensure_loaded()
+    assert again._entries == {KEY: fresh}
+    assert "goes on is unknown" in caplog.text
+
+
+def test_stored_chats_at_the_next_start(make: Make, db: SessionDB) -> None:
+    """One nobody meant to end goes on; one without an origin cannot be found again."""
+    store = make()
+    kept = store.get_or_create_session(PHONE)
+    said(db, kept.session_id)
+    db.end_session(kept.session_id, "agent_close")
+    db.create_session("nameless", source="telegram")
+    store.bind("nameless", "nameless")
+    db.end_session("nameless", "session_reset")
+    again = make()
+    again._ensure_loaded()
+    assert again._entries == {KEY: kept}
