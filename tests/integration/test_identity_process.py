@@ -23,6 +23,7 @@ from hermes_desktop.gateway.identity_events import (
     HeldByOther,
     IdentityLost,
     IdentityRenewed,
+    MustEnd,
     NotHere,
     StopRequested,
 )
@@ -558,6 +559,34 @@ def test_one_that_is_killed_while_the_gateway_stops_stops_it_at_once(
 
     assert stage.expect(HardStop).kind is None
     assert stage.identity.release()
+
+
+def test_one_that_is_killed_again_and_again_is_given_up(home: Path) -> None:
+    clock = MovableClock()
+    with identity_stage(home, clock=clock) as stage:
+        record = stage.hold()
+        for _ in range(5):
+            os.kill(record.pid, signal.SIGKILL)
+            wait_until(lambda: clock.advance(0.2) or not stage.events.empty())
+            record = stage.expect(IdentityRenewed).record
+        os.kill(record.pid, signal.SIGKILL)
+
+        assert "too often" in stage.expect(HardStop).detail
+        assert stage.identity.state == "free"
+
+
+def test_a_program_that_cannot_stop_its_gateway_is_told_to_end(home: Path) -> None:
+    clock = MovableClock()
+    with identity_stage(home, clock=clock) as stage, gateway_lookalike() as other:
+        record = stage.hold()
+        os.kill(record.pid, signal.SIGTERM)
+        stage.expect(StopRequested)
+        os.kill(record.pid, signal.SIGKILL)
+        stage.expect(HardStop)
+        write_record(stage.home / PID_FILE, other)
+
+        wait_until(lambda: clock.advance(1.0) or stage.identity.state == "attached")
+        stage.expect(MustEnd)
 
 
 _DYING = """
