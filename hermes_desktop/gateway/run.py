@@ -194,7 +194,12 @@ class GatewayRunner(RunnerAgents):
                 outcome = await self._outcome(event, source, adapter, record)
                 await delivery.send(adapter, source.chat_id, outcome.delivery)
         except asyncio.CancelledError:  # we leave; whoever waits for this turn must know
-            outcome = turn_outcome.stopped(rows=record.rows)
+            begun = record.generation > 0
+            outcome = (
+                turn_outcome.stopped(rows=record.rows)
+                if begun
+                else turn_outcome.from_error(closing(), rows=record.rows)
+            )
             self.bus.publish(turn_outcome.finished_event(record, outcome))
             raise
         self.bus.publish(turn_outcome.finished_event(record, outcome))

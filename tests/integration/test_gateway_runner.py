@@ -394,9 +394,11 @@ async def test_a_turn_that_hears_nothing_is_left_behind(tmp_path: Path) -> None:
         await until(lambda: bool(gateway.of(TurnStarted)))
         behind = await gateway.submit("waits", gateway.of(TurnStarted)[0].session_id)
         await gateway.runner.stop(drain_s=0)
-        for turn in (turn_id, behind):
-            finished = await gateway.desktop.wait(turn)
-            assert (finished.outcome, finished.stored) == ("stopped", False)
+        left = await gateway.desktop.wait(turn_id)
+        refused = await gateway.desktop.wait(behind)
+        assert (left.outcome, left.stored) == ("stopped", False)
+        assert (refused.outcome, refused.stored) == ("failed", False)
+        assert "closing" in refused.error_title
         assert gateway.of(GatewayStatusChanged)[-1].state == "stopped"
         DeafAgent.wakes.set()
 
