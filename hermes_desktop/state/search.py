@@ -129,6 +129,8 @@ class Search:
 
         below: int | None = None
         size = min(self._query.page_size, self._query.limit)
+        if self._query.one_per_conversation:
+            size = max(size, _CHUNK)  # most may belong to one, and each question costs anew
         while True:
             ids = self._ask(functools.partial(page, below=below, limit=size))
             if ids:

@@ -63,7 +63,7 @@ class Figures:
                 f"{statistics.median(whole):9.0f} ms, worst {max(whole):4.0f}"
             )
         median, late = statistics.median(self.keys), statistics.quantiles(self.keys, n=20)[-1]
-        print(f"  key press until the field shows it {median:.1f} ms, p95 {late:.1f} ms  (≤ 16)")
+        print(f"  key press handled in {median:.1f} ms, p95 {late:.1f} ms  (≤ 16)")
         longest = max(self.blocks, default=0.0) * 1000
         print(f"  main thread held over 50 ms {len(self.blocks)} times, longest {longest:.0f} ms")
 
