@@ -17,6 +17,7 @@ from hermes_desktop.core.errors import BusyError, RefusedError
 from hermes_desktop.state import deletion, lineage, trash_rows, trash_table
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_db import SessionDB
+from hermes_desktop.state.stopping import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.trash_rows import Belongings
 from hermes_desktop.state.trash_table import TrashItem
 
@@ -24,6 +25,10 @@ MOST_BYTES = 200 * 1024 * 1024
 KEPT_S = 30 * 86_400.0
 _ROOM_TO_SPARE = 16 * 1024 * 1024
 _ATTEMPTS = 5
+
+
+Taking = Callable[[sqlite3.Connection, str], Belongings | None]
+"""Says what goes together with a session; None when the session is not to go."""
 
 
 class TrashTooLargeError(RefusedError):
@@ -40,11 +45,20 @@ class TrashReceipt:
 
     Attributes:
         items: One for each conversation that went.
-        missing: Ids that named no session (any more).
+        missing: Ids that named no session (any more), or one that is not to go.
     """
 
     items: tuple[TrashItem, ...]
     missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Deletion:
+    """What one call of :func:`trash_sessions` says of all its items."""
+
+    deleted_at: float
+    reason: str
+    taking: Taking
 
 
 def disk_free(folder: Path) -> int:
@@ -64,9 +78,12 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
     *,
     deleted_at: float,
     reason: str,
+    taking: Taking = trash_rows.belongings,
     force: bool = False,
     most_bytes: int = MOST_BYTES,
     free: Callable[[Path], int] = disk_free,
+    on_progress: OnProgress = silent,
+    cancel: CancelSignal | None = None,
 ) -> TrashReceipt:
     """Delete conversations, all segments and subagents of each, keeping a copy.
 
@@ -76,9 +93,13 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
         ids: Any session of each conversation.
         deleted_at: Epoch seconds.
         reason: A word for the list of the trash.
+        taking: What goes with a session; :func:`trash_rows.ended_session` takes it alone. It is
+            asked once more when the copy is made; what it then says None to stays.
         force: Keep a copy however large it is.
         most_bytes: Above so much all together it is refused without ``force``.
         free: How many bytes are left on the disk of a folder.
+        on_progress: Hears of each step.
+        cancel: Once set, what is left stays; the receipt says what went.
 
     Raises:
         TrashTooLargeError: It is a lot; nothing was deleted.
@@ -86,7 +107,8 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
         BusyError: Another program keeps a file locked, or writes to a conversation all the time.
         StateError: One of the files cannot be written. What was deleted before is in the trash.
     """
-    groups, missing, size = db.read(lambda conn: _groups(conn, ids))
+    how = _Deletion(deleted_at, reason, taking)
+    groups, missing, size = db.read(lambda conn: _groups(conn, ids, taking))
     if size > most_bytes and not force:
         raise TrashTooLargeError(
             "The trash would become very large.",
@@ -99,11 +121,19 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
             f"A copy takes about {size / 1e6:.0f} MB on the disk of {own.path.parent}.",
             "Free some space, or delete for good.",
         )
-    items = [item for each in groups if (item := _trash_one(db, own, each, deleted_at, reason))]
+    items: list[TrashItem] = []
+    for number, each in enumerate(groups, 1):
+        if cancel is not None and cancel.is_set():
+            break
+        item = _trash_one(db, own, each, how)
+        items += [] if item is None else [item]
+        on_progress(Progress("Moving to the trash", number, len(groups)))
     return TrashReceipt(tuple(items), tuple(missing))
 
 
-def _groups(conn: sqlite3.Connection, ids: Collection[str]) -> tuple[list[str], list[str], int]:
+def _groups(
+    conn: sqlite3.Connection, ids: Collection[str], taking: Taking
+) -> tuple[list[str], list[str], int]:
     """One id for each conversation, the ids without a session, and the size of all together."""
     named: list[str] = []
     missing: list[str] = []
@@ -112,7 +142,7 @@ def _groups(conn: sqlite3.Connection, ids: Collection[str]) -> tuple[list[str], 
     for session_id in ids:
         if session_id in covered:
             continue
-        what = trash_rows.belongings(conn, session_id)
+        what = taking(conn, session_id)
         if what is None:
             missing.append(session_id)
             continue
@@ -122,12 +152,10 @@ def _groups(conn: sqlite3.Connection, ids: Collection[str]) -> tuple[list[str], 
     return named, missing, size
 
 
-def _trash_one(
-    db: SessionDB, own: OwnStore, session_id: str, deleted_at: float, reason: str
-) -> TrashItem | None:
+def _trash_one(db: SessionDB, own: OwnStore, session_id: str, how: _Deletion) -> TrashItem | None:
     """Copy and delete one conversation; again when somebody wrote to it in between."""
     for _ in range(_ATTEMPTS):
-        copied = own.write(lambda out: _copy(db, out, session_id, deleted_at, reason))
+        copied = own.write(lambda out: _copy(db, out, session_id, how))
         if copied is None:
             return None
         trash_id = copied.trash_id
@@ -152,14 +180,14 @@ class _Copied:
 
 
 def _copy(
-    db: SessionDB, out: sqlite3.Connection, session_id: str, deleted_at: float, reason: str
+    db: SessionDB, out: sqlite3.Connection, session_id: str, how: _Deletion
 ) -> _Copied | None:
     def copy(conn: sqlite3.Connection) -> _Copied | None:
         with trash_rows.one_view(conn):
-            what = trash_rows.belongings(conn, session_id)
+            what = how.taking(conn, session_id)
             if what is None:
                 return None
-            trash_id = _insert_item(conn, out, what, deleted_at, reason)
+            trash_id = _insert_item(conn, out, what, how)
             out.executemany(
                 "INSERT INTO trash_rows (trash_id, place, kind, content) VALUES (?, ?, ?, ?)",
                 (
@@ -174,26 +202,23 @@ def _copy(
 
 
 def _insert_item(
-    conn: sqlite3.Connection,
-    out: sqlite3.Connection,
-    what: Belongings,
-    deleted_at: float,
-    reason: str,
+    conn: sqlite3.Connection, out: sqlite3.Connection, what: Belongings, how: _Deletion
 ) -> int:
     row = conn.execute(
         "SELECT title, source FROM sessions WHERE id = ?", (what.root_id,)
     ).fetchone()
+    last = lineage.compression_tip(conn, what.root_id)
     tip = conn.execute(
         "SELECT title FROM sessions WHERE id = ?",
-        (lineage.compression_tip(conn, what.root_id),),
+        (last if last in what.session_ids else what.root_id,),
     ).fetchone()
     messages = sum(trash_rows.existing(conn, what.session_ids).values())
     done = out.execute(
         "INSERT INTO trash (deleted_at, reason, root_id, title, source, session_count, "
         "message_count, bytes, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            deleted_at,
-            reason,
+            how.deleted_at,
+            how.reason,
             what.root_id,
             str(tip[0] or row[0] or "") or None,
             str(row[1]),

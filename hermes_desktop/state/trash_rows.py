@@ -77,11 +77,11 @@ def one_view(conn: sqlite3.Connection) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """The sessions of one conversation, and what hangs on them from outside.
+    """The sessions that go together, and what hangs on them from outside.
 
     Attributes:
-        root_id: The first segment.
-        session_ids: All segments, forks too, with their subagents, the oldest first.
+        root_id: The first segment, or the only session.
+        session_ids: All segments, forks too, with their subagents, the oldest first; or only one.
         links: Child and parent, where one of the two is among them and the other is not.
     """
 
@@ -100,6 +100,19 @@ def belongings(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
     inside = set(ids)
     links = tuple(pair for pair in _links(conn, ids) if not inside.issuperset(pair))
     return Belongings(root, ids, links)
+
+
+def ended_session(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
+    """One session without its conversation, as a prune takes it; None if unknown or open again."""
+    row = conn.execute(
+        "SELECT 1 FROM sessions WHERE id = ? AND ended_at IS NOT NULL", (session_id,)
+    ).fetchone()
+    if row is None:
+        return None
+    ids = (session_id,)
+    return Belongings(
+        session_id, ids, tuple(pair for pair in _links(conn, ids) if len({*pair}) > 1)
+    )
 
 
 def _links(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[tuple[str, str]]:
