@@ -8,6 +8,7 @@ import click
 from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, per_source, with_consent
 from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, counted, first_rows
 from hermes_desktop.cli.session_filters import with_filter
 from hermes_desktop.cli.session_text import clock_time
@@ -19,7 +20,10 @@ from hermes_desktop.services.session_choice import choose_for_change
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
     from hermes_desktop.services.bulk_sessions import BulkPlan
+    from hermes_desktop.services.session_actions import SessionActions
+    from hermes_desktop.state import SessionDB
     from hermes_desktop.state.bulk_filters import SessionFilter
+    from hermes_desktop.state.trash import TrashReceipt
 
 _COLUMNS = (
     Column("ID"),
@@ -29,36 +33,98 @@ _COLUMNS = (
     Column("Messages", right=True),
     Column("Title", gives_way=True),
 )
+_MOST_NUMBERS = 50
+"""So many fit on a few lines of a terminal."""
 
 
 @click.command()
 @with_filter
 @click.option("--include-archived", is_flag=True, help="Archived sessions, too.")
+@click.option("--for-good", is_flag=True, help="Keep no copy in the trash; there is no undo.")
+@click.option("--large", is_flag=True, help="Keep a copy in the trash however large it is.")
 @with_consent
 @with_home
 def prune(
-    *, choice: "SessionFilter", include_archived: bool, consent: Consent, paths: "HermesPaths"
+    *,
+    choice: "SessionFilter",
+    include_archived: bool,
+    for_good: bool,
+    large: bool,
+    consent: Consent,
+    paths: "HermesPaths",
 ) -> None:
-    """Delete ended sessions for good; without a condition those that began 90 days ago.
+    """Move ended sessions to the trash; without a condition those that began 90 days ago.
 
-    Nothing goes to the trash: use `sessions delete` for what may be wanted again. Each row that
-    meets the conditions goes; subagents and branches of it stay unless they meet them, too.
+    They can be restored for 30 days. Each row that meets the conditions goes by itself; subagents
+    and branches of it stay unless they meet them, too.
     """
-    with open_store(paths, write=True) as db:
+    if for_good and large:
+        raise click.UsageError("--for-good keeps no copy, so that --large says nothing.")
+    with open_actions(paths) as (actions, db):
         plan = bulk_sessions.plan_prune(
             db, choice, now=time.time(), include_archived=include_archived
         )
-        if not _agreed(plan, consent, "Delete", "for good, there is no undo"):
+        sessions = counted(len(plan.candidates), "session")
+        if for_good:
+            words = (f"Delete {sessions} for good?", "for good, there is no undo")
+        else:
+            words = (f"Move {sessions} to the trash?", "kept in the trash for 30 days")
+        if not _agreed(plan, consent, *words):
             return
-        try:
-            done = bulk_sessions.prune(db, plan, paths.sessions_dir)
-        except KeyboardInterrupt:
-            left = len(db.candidates(plan.choice))
-            deleted = len(plan.candidates) - left
-            raise CancelledError(
-                "Stopped.", f"{counted(deleted, 'session')} deleted, {left:,} left."
-            ) from None
-    _report(plan, consent, f"Deleted {per_source(plan.by_source)}.", done)
+        if for_good:
+            done = _prune_for_good(db, plan, paths)
+            _report(plan, consent, f"Deleted for good: {per_source(plan.by_source)}.", done)
+        else:
+            _report_pruned(plan, consent, _prune(actions, plan, large=large))
+
+
+def _prune_for_good(db: "SessionDB", plan: "BulkPlan", paths: "HermesPaths") -> int:
+    try:
+        return bulk_sessions.prune_for_good(db, plan, paths.sessions_dir)
+    except KeyboardInterrupt:
+        left = len(db.candidates(plan.choice))
+        deleted = len(plan.candidates) - left
+        raise CancelledError(
+            "Stopped.", f"{counted(deleted, 'session')} deleted for good, {left:,} left."
+        ) from None
+
+
+def _prune(actions: "SessionActions", plan: "BulkPlan", *, large: bool) -> "TrashReceipt":
+    from hermes_desktop.state.trash import NoRoomError, TrashTooLargeError
+
+    try:
+        with long_work() as work:
+            receipt = actions.prune(plan, force=large, on_progress=work.on_progress, cancel=work)
+    except TrashTooLargeError as error:
+        error.hint = "Add --large to keep such a copy all the same, or --for-good to keep none."
+        raise
+    except NoRoomError as error:
+        error.hint = "Free some space, or add --for-good to keep no copy."
+        raise
+    done = len(receipt.items)
+    if work.is_set() and done < len(plan.candidates):
+        raise CancelledError(
+            "Stopped.",
+            f"{counted(done, 'session')} moved to the trash, {len(plan.candidates) - done:,} left.",
+            "Look at it with `hermes-desktop sessions trash list`.",
+        )
+    return receipt
+
+
+def _report_pruned(plan: "BulkPlan", consent: Consent, receipt: "TrashReceipt") -> None:
+    """Say what went to the trash and how it comes back."""
+    numbers = {item.root_id: item.trash_id for item in receipt.items}
+    if consent.as_json:
+        output.write_json(
+            {**each.as_row(), "trash_id": numbers.get(each.id)} for each in plan.candidates
+        )
+        return
+    _report(plan, consent, f"Moved to the trash: {per_source(plan.by_source)}.", len(numbers))
+    if len(numbers) > _MOST_NUMBERS:
+        output.write("Undo: `hermes-desktop sessions trash list` has the numbers to restore.\n")
+    elif numbers:
+        each = " ".join(map(str, numbers.values()))
+        output.write(f"Undo: hermes-desktop sessions trash restore {each}\n")
 
 
 @click.command()
@@ -84,7 +150,8 @@ def archive(
         return
     with open_store(paths, write=True) as db:
         plan = bulk_sessions.plan_archive(db, choice)
-        if not _agreed(plan, consent, "Archive", "hidden from the lists, nothing is deleted"):
+        question = f"Archive {counted(len(plan.candidates), 'session')}?"
+        if not _agreed(plan, consent, question, "hidden from the lists, nothing is deleted"):
             return
         done = bulk_sessions.archive(db, plan)
     _report(plan, consent, f"Archived {per_source(plan.by_source)}.", done)
@@ -105,7 +172,7 @@ def _archive_named(sessions: tuple[str, ...], consent: Consent, paths: "HermesPa
     output.write(f"{lead} {counted(len(changed), 'session')}.\n")
 
 
-def _agreed(plan: "BulkPlan", consent: Consent, verb: str, meaning: str) -> bool:
+def _agreed(plan: "BulkPlan", consent: Consent, question: str, meaning: str) -> bool:
     """Show what is concerned and ask; False when there is nothing to do, or it is a dry run."""
     if not plan.candidates:
         if consent.as_json:
@@ -120,7 +187,6 @@ def _agreed(plan: "BulkPlan", consent: Consent, verb: str, meaning: str) -> bool
     ]  # fmt: skip
     preview = first_rows(_COLUMNS, rows)
     preview += f"{per_source(plan.by_source)}\n{counted(plan.messages, 'message')}; {meaning}\n"
-    question = f"{verb} {counted(len(plan.candidates), 'session')}?"
     agreed = consent.obtain(preview, question)
     if consent.dry_run and consent.as_json:
         output.write_json(each.as_row() for each in plan.candidates)

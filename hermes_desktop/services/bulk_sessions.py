@@ -38,7 +38,7 @@ class BulkPlan:
 def plan_prune(
     db: SessionDB, choice: SessionFilter, *, now: float, include_archived: bool = False
 ) -> BulkPlan:
-    """Look which ended sessions would be deleted: without a condition those of 90 days ago.
+    """Look which ended sessions would go: without a condition those of 90 days ago.
 
     Args:
         db: The store.
@@ -52,10 +52,11 @@ def plan_prune(
     return BulkPlan(wanted, tuple(db.candidates(wanted)))
 
 
-def prune(db: SessionDB, plan: BulkPlan, sessions_dir: Path) -> int:
-    """Delete for good what a plan selects, with the files of older releases. Returns how many.
+def prune_for_good(db: SessionDB, plan: BulkPlan, sessions_dir: Path) -> int:
+    """Delete without a copy what a plan selects, with the files of older releases. How many.
 
-    Children of a deleted session become sessions of their own.
+    Children of a deleted session become sessions of their own. ``SessionActions.prune`` is the
+    one that can be undone.
     """
     return db.prune(plan.choice, sessions_dir)
 

@@ -11,9 +11,11 @@ from pathlib import Path
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
+from hermes_desktop.services.bulk_sessions import BulkPlan
 from hermes_desktop.state import SessionDB, trash_rows
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.state.stopping import CancelSignal, OnProgress, silent
 from hermes_desktop.state.trash import (
     TrashReceipt,
     empty_trash,
@@ -27,8 +29,8 @@ from hermes_desktop.state.trash_table import TrashItem
 RunningTurn = Callable[[str], str | None]
 """Says which turn runs in a session, in words that end a sentence; None when there is none."""
 
-DELETED = "deleted"
-"""The reason that the list of the trash shows."""
+DELETED, PRUNED = "deleted", "pruned"
+"""The reasons that the list of the trash shows."""
 
 
 class RunningTurnError(RefusedError):
@@ -196,6 +198,42 @@ class SessionActions:
             deleted_at=self._clock.time(),
             reason=DELETED,
             force=force,
+        )
+
+    def prune(
+        self,
+        plan: BulkPlan,
+        *,
+        force: bool = False,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
+    ) -> TrashReceipt:
+        """Move to the trash what a plan selects, each session by itself; :meth:`undo` restores it.
+
+        Children of a session become sessions of their own, subagents too. A session that was
+        opened again meanwhile stays.
+
+        Args:
+            plan: Of ``bulk_sessions.plan_prune``.
+            force: Keep a copy in the trash however large it is.
+            on_progress: Hears of each session.
+            cancel: Once set, the sessions that are left stay.
+
+        Raises:
+            TrashTooLargeError: The copy would be very large; nothing was deleted.
+            NoRoomError: The disk has no room for the copy; nothing was deleted.
+        """
+        self.tidy_trash()
+        return trash_sessions(
+            self._db,
+            self._own,
+            [each.id for each in self._db.candidates(plan.choice)],
+            deleted_at=self._clock.time(),
+            reason=PRUNED,
+            taking=trash_rows.ended_session,
+            force=force,
+            on_progress=on_progress,
+            cancel=cancel,
         )
 
     def undo(self, receipt: TrashReceipt) -> tuple[Restored, ...]:

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from hermes_desktop.cli import session_bulk
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.services import bulk_sessions
+from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.bulk_filters import SessionFilter
+from hermes_desktop.state.trash import NoRoomError, TrashTooLargeError
 from tests.fakes.program import Converse, Program
 from tests.fakes.state_files import dump
 from tests.fakes.terminal import at_terminal
@@ -122,37 +128,158 @@ def test_nonsense_deletes_nothing(program: Program, many: SessionDB, words: list
 # ------------------------------------------------------------------------------------------ prune
 
 
-def test_prune_takes_what_it_showed(program: Program, many: SessionDB, home: Path) -> None:
+def test_prune_takes_what_it_showed_and_gives_it_back(
+    program: Program, many: SessionDB, home: Path
+) -> None:
     folder = home / "sessions"
     folder.mkdir()
     (folder / "old-cli.json").write_text("{}")
-    (folder / "new-cli.json").write_text("{}")
     words = ("prune", "--older-than", "1d", "--source", "cli")
     shown = planned(program, *words)
-    everything = ids(many)
+    before, everything = dump(many.db_path), ids(many)
 
     done = program.run("sessions", *words, "--yes")
 
-    assert done.out == "Deleted 2 sessions: cli 2.\n"
+    first, undo = done.out.splitlines()
+    assert first == "Moved to the trash: 2 sessions: cli 2."
     assert everything - ids(many) == shown == {"old-cli", "new-cli"}
-    assert list(folder.iterdir()) == []
+    assert (folder / "old-cli.json").exists()
     again = program.run("sessions", *words, "--yes")
     assert (again.code, again.out) == (0, "No session meets the conditions.\n")
 
+    restored = program.run(*undo.removeprefix("Undo: hermes-desktop ").split())
 
-def test_prune_asks(program: Program, many: SessionDB) -> None:
-    before = dump(many.db_path)
-    assert program.run("sessions", "prune").code == 5
-    refused = at_terminal(program, "sessions", "prune", typed=b"n\n")
-    assert refused.code == 5
-    assert "2 sessions: cli 1, telegram 1" in refused.out
-    assert "no undo" in refused.out
+    assert restored.code == 0, restored.err
     assert dump(many.db_path) == before
 
-    done = at_terminal(program, "sessions", "prune", typed=b"y\n")
+
+def test_prune_takes_each_session_by_itself(program: Program, many: SessionDB) -> None:
+    many.create_session("child", "tool", parent_session_id="old-cli")
+    before = dump(many.db_path)
+
+    done = program.run("sessions", "prune", "--title", "About old-cli", "--yes", "--json")
+
+    (each,) = json.loads(done.out)
+    child = many.get_session("child")
+    assert child is not None
+    assert child["parent_session_id"] is None
+    assert program.run("sessions", "trash", "restore", str(each["trash_id"])).code == 0
+    assert dump(many.db_path) == before
+
+
+def test_prune_for_good_keeps_no_copy(program: Program, many: SessionDB, home: Path) -> None:
+    folder = home / "sessions"
+    folder.mkdir()
+    (folder / "old-cli.json").write_text("{}")
+    (folder / "new-tg.json").write_text("{}")
+
+    done = program.run("sessions", "prune", "--older-than", "1d", "--for-good", "--yes")
+
+    assert done.out == "Deleted for good: 3 sessions: cli 2, telegram 1.\n"
+    assert ids(many) == {"new-tg", "hidden", "open"}
+    assert [file.name for file in folder.iterdir()] == ["new-tg.json"]
+    assert program.run("sessions", "trash", "list").out == "The trash is empty.\n"
+    both = program.run("sessions", "prune", "--for-good", "--large", "--yes")
+    assert both.code == 2
+
+
+def test_a_very_large_prune_says_what_can_be_done(
+    program: Program, many: SessionDB, home: Path
+) -> None:
+    many._execute_write(
+        lambda conn: conn.execute("UPDATE sessions SET model_config = zeroblob(210000000) "
+                                  "WHERE id = 'old-cli'")
+    )  # fmt: skip
+
+    refused = program.run("sessions", "prune", "--yes")
+
+    assert refused.code != 0
+    assert "--large" in refused.err
+    assert "--for-good" in refused.err
+    assert {"old-cli", "old-tg"} < ids(many)
+    assert program.run("sessions", "prune", "--yes", "--for-good").code == 0
+    assert ids(many) == {"new-cli", "new-tg", "hidden", "open"}
+
+
+def add_many(db: SessionDB, count: int) -> None:
+    db._execute_write(
+        lambda conn: conn.executemany(
+            "INSERT INTO sessions (id, source, started_at, ended_at) VALUES (?, 'many', 1, 2)",
+            [(f"many{number}",) for number in range(count)],
+        )
+    )
+
+
+def test_many_pruned_sessions_are_not_all_numbered(program: Program, many: SessionDB) -> None:
+    add_many(many, 60)
+
+    done = program.run("sessions", "prune", "--source", "many", "--yes")
+
+    assert done.out.splitlines()[0] == "Moved to the trash: 60 sessions: many 60."
+    assert "sessions trash list" in done.out
+    assert len(program.run("sessions", "trash", "list").out.splitlines()) == 60
+
+
+def test_a_prune_that_is_stopped_says_how_far_it_came(program: Program, many: SessionDB) -> None:
+    add_many(many, 3_000)
+
+    stopped = at_terminal(
+        program, "sessions", "prune", "--source", "many", "--yes", interrupt_at="to the trash …"
+    )
+
+    assert stopped.code == 5
+    left = len(planned(program, "prune", "--source", "many"))
+    listed = json.loads(program.run("sessions", "trash", "list", "--json").out)
+    assert len(listed) == 3_000 - left > 0
+    assert f"{left:,} left" in stopped.out + stopped.err
+
+
+@pytest.mark.parametrize(
+    ("refusal", "hint"), [(NoRoomError, "--for-good"), (TrashTooLargeError, "--large")]
+)
+def test_a_refused_copy_names_the_options(
+    many: SessionDB, home: Path, refusal: type[RefusedError], hint: str
+) -> None:
+    class NoCopies(SessionActions):
+        def prune(self, plan, **_):
+            raise refusal("Refused.", "", "Delete for good.")
+
+    actions = NoCopies(many, home / "desktop" / "desktop.db")
+    plan = bulk_sessions.plan_prune(many, SessionFilter(), now=time.time())
+    with pytest.raises(refusal) as caught:
+        session_bulk._prune(actions, plan, large=False)
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "meaning", "question", "sentence"),
+    [
+        ((), "30 days", "Move 2 sessions to the trash?", "Moved to the trash: "),
+        (("--for-good",), "no undo", "Delete 2 sessions for good?", "Deleted for good: "),
+    ],
+)
+def test_prune_asks(
+    program: Program,
+    many: SessionDB,
+    options: tuple[str, ...],
+    meaning: str,
+    question: str,
+    sentence: str,
+) -> None:
+    words = ("sessions", "prune", *options)
+    before = dump(many.db_path)
+    assert program.run(*words).code == 5
+    refused = at_terminal(program, *words, typed=b"n\n")
+    assert refused.code == 5
+    for expected in ("2 sessions: cli 1, telegram 1", meaning):
+        assert expected in refused.out
+    assert question in refused.out + refused.err
+    assert dump(many.db_path) == before
+
+    done = at_terminal(program, *words, typed=b"y\n")
 
     assert done.code == 0
-    assert "Deleted 2 sessions: cli 1, telegram 1." in done.out
+    assert f"{sentence}2 sessions: cli 1, telegram 1." in done.out
     assert ids(many) == {"new-cli", "new-tg", "hidden", "open"}
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.services import bulk_sessions
 from hermes_desktop.services.session_actions import RunningTurnError, SessionActions
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.bulk_filters import SessionFilter
 from hermes_desktop.state.titles import TitleError
 from tests.fakes.clock import MovableClock
 from tests.fakes.state_files import dump
@@ -121,6 +123,38 @@ def test_undo_of_what_is_partly_back(actions: SessionActions, db: SessionDB) -> 
 
     assert only.root_id == "third"
     assert db.get_session("other") is not None
+
+
+def test_a_prune_takes_ended_sessions_alone_and_is_undone(
+    actions: SessionActions, db: SessionDB, clock: MovableClock
+) -> None:
+    for session_id in ("tip", "third"):
+        db.end_session(session_id, "user_exit")
+    choice = SessionFilter(source="telegram")
+    plan = bulk_sessions.plan_prune(db, choice, now=clock.time())
+    assert {each.id for each in plan.candidates} == {"root", "tip", "third"}
+    db.reopen_session("third")
+    before = dump(db.db_path)
+
+    receipt = actions.prune(plan)
+
+    assert {row["id"] for row in db.search_sessions()} == {"helper", "branch", "other", "third"}
+    assert {(item.root_id, item.reason) for item in actions.trash()} == {
+        ("root", "pruned"),
+        ("tip", "pruned"),
+    }
+    actions.undo(receipt)
+    assert dump(db.db_path) == before
+
+
+def test_what_was_pruned_stays_for_thirty_days(
+    actions: SessionActions, db: SessionDB, clock: MovableClock
+) -> None:
+    actions.prune(bulk_sessions.plan_prune(db, SessionFilter(source="telegram"), now=clock.time()))
+    clock.advance(29 * DAY_S)
+    assert actions.tidy_trash() == 0
+    clock.advance(2 * DAY_S)
+    assert actions.tidy_trash() == 1
 
 
 @pytest.mark.parametrize("session_id", ["root", "tip", "helper"])
