@@ -110,7 +110,8 @@ class RealDesktop:
 @contextlib.contextmanager
 def real_desktop(*, tray: bool = True) -> Iterator[RealDesktop]:
     """Bring up a desktop, with or without a tray host, and take it down again."""
-    with tempfile.TemporaryDirectory(prefix="hermes-desk-") as name:
+    # Services that the bus started may still write into the folder while it goes.
+    with tempfile.TemporaryDirectory(prefix="hermes-desk-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         env = _private_environment(folder)
         desktop = RealDesktop(folder, env)
