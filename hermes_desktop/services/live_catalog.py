@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.services.gone_session import gone_session
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.activity_index import ActivityIndex
 from hermes_desktop.state.records import SessionSummary, StateChanges
@@ -118,11 +119,7 @@ class LiveCatalog:
         """
         summary = await self._readers.run(self._db.summary, session_id)
         if summary is None:
-            raise NotFoundError(
-                "This session is no longer there.",
-                f"No row has the id {session_id}.",
-                "Another program deleted it; choose another session.",
-            )
+            raise gone_session(session_id)
         return summary
 
     async def rename(self, session_id: str, title: str) -> str | None:

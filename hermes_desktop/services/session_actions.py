@@ -12,6 +12,7 @@ from pathlib import Path
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.services.bulk_sessions import BulkPlan
+from hermes_desktop.services.gone_session import gone_session
 from hermes_desktop.state import SessionDB, trash_rows
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.records import SessionSummary
@@ -290,7 +291,7 @@ class SessionActions:
         """
         shown = self._summary(session_id).id
         if not self._db.set_session_title(shown, title):
-            raise _gone(session_id)
+            raise gone_session(session_id)
         return self._db.get_session_title(shown)
 
     def archive(self, ids: Collection[str]) -> tuple[str, ...]:
@@ -352,7 +353,7 @@ class SessionActions:
     def _summary(self, session_id: str) -> SessionSummary:
         summary = self._db.summary(session_id)
         if summary is None:
-            raise _gone(session_id)
+            raise gone_session(session_id)
         return summary
 
     def _refuse_running(self, session_ids: Collection[str], verb: str) -> None:
@@ -360,11 +361,3 @@ class SessionActions:
             turn = self._running_turn(session_id)
             if turn is not None:
                 raise RunningTurnError(session_id, turn, verb)
-
-
-def _gone(session_id: str) -> NotFoundError:
-    return NotFoundError(
-        "This session is no longer there.",
-        f"No row has the id {session_id}.",
-        "Another program deleted it; choose another session.",
-    )

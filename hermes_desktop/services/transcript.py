@@ -7,7 +7,7 @@ ones of the part before it.
 from dataclasses import dataclass
 
 from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.services.gone_session import gone_session
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import Message, SessionSummary
 
@@ -238,9 +238,5 @@ class TranscriptReader:
     def _summary(self, session_id: str) -> SessionSummary:
         session = self._db.summary(session_id)
         if session is None:
-            raise NotFoundError(
-                "This session is no longer there.",
-                f"No row has the id {session_id}.",
-                "Another program deleted it; choose another session.",
-            )
+            raise gone_session(session_id)
         return session

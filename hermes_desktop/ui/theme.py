@@ -119,16 +119,6 @@ def make_palette(*, dark: bool, accent: str | None = None) -> Palette:
     )
 
 
-def current_palette(app: QApplication, scheme: ColorScheme = "system") -> Palette:
-    """The palette that fits what the system says now.
-
-    Args:
-        app: The running application.
-        scheme: ``light`` or ``dark`` decide regardless of the system.
-    """
-    return make_palette(dark=_is_dark(app, scheme), accent=_system_accent(app))
-
-
 def qt_palette(palette: Palette) -> QPalette:
     """The same colours in the roles that Qt's own widgets use."""
     roles = QPalette.ColorRole

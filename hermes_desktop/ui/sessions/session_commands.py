@@ -70,11 +70,6 @@ class SessionCommands(QObject):
         self._done: list[_Done] = []
         self._count = 0
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is something to take back."""
-        return bool(self._done)
-
     def fill_menu(self, menu: QMenu, targets: Targets, rename: Callable[[], object] | None) -> None:
         """Put what can be done with these sessions into a menu.
 

@@ -28,7 +28,7 @@ from hermes_desktop.ui.transcript.blocks import CodeBlock
 from hermes_desktop.ui.transcript.fitted import Fitted
 from hermes_desktop.ui.transcript.highlight import LineColours
 from hermes_desktop.ui.transcript.look import Look, tint
-from hermes_desktop.ui.transcript.text_block import SCROLL_KEYS
+from hermes_desktop.ui.transcript.text_block import scrolls_the_transcript
 from hermes_desktop.ui.transcript.visible_text import broken_lines, visible
 
 LONGEST_LINE = 2_000
@@ -76,7 +76,7 @@ class CodeText(QPlainTextEdit):
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in SCROLL_KEYS and not event.modifiers() & ~_KEYPAD:
+        if scrolls_the_transcript(event):
             event.ignore()
         else:
             super().keyPressEvent(event)
@@ -99,9 +99,6 @@ class CodeText(QPlainTextEdit):
         if wide:
             height += self.horizontalScrollBar().sizeHint().height()
         return height
-
-
-_KEYPAD = Qt.KeyboardModifier.KeypadModifier
 
 
 class CodeSegment(Fitted):

@@ -28,7 +28,7 @@ from hermes_desktop.ui.transcript.document_writer import (
 from hermes_desktop.ui.transcript.fitted import Fitted
 from hermes_desktop.ui.transcript.look import Look
 
-SCROLL_KEYS = frozenset(
+_SCROLL_KEYS = frozenset(
     {
         Qt.Key.Key_Up,
         Qt.Key.Key_Down,
@@ -39,6 +39,14 @@ SCROLL_KEYS = frozenset(
         Qt.Key.Key_Space,
     }
 )
+
+
+_KEYPAD = Qt.KeyboardModifier.KeypadModifier
+
+
+def scrolls_the_transcript(event: QKeyEvent) -> bool:
+    """Whether a key moves the whole transcript, so that a text in it leaves it alone."""
+    return event.key() in _SCROLL_KEYS and not event.modifiers() & ~_KEYPAD
 
 
 class SelectableText(QTextBrowser):
@@ -89,7 +97,7 @@ class SelectableText(QTextBrowser):
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in SCROLL_KEYS and not event.modifiers() & ~_KEYPAD:
+        if scrolls_the_transcript(event):
             event.ignore()
         else:
             super().keyPressEvent(event)
@@ -137,9 +145,6 @@ class SelectableText(QTextBrowser):
 
     def _link_clicked(self, url: QUrl) -> None:
         self.link_wanted.emit(url.toString())
-
-
-_KEYPAD = Qt.KeyboardModifier.KeypadModifier
 
 
 def _quoted(block: QTextBlock) -> int:
