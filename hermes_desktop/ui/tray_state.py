@@ -12,14 +12,18 @@ _WORDS = {
     "starting": "Gateway starting",
     "running": "Gateway running",
     "working": "Working",
+    "degraded": "Gateway running, with a problem",
     "stopping": "Gateway stopping",
+    "attached": "Another gateway runs",
 }
 _ICONS = {
     "stopped": "tray-stopped",
     "starting": "tray-connecting",
     "running": "tray-running",
     "working": "tray-working",
+    "degraded": "tray-attention",
     "stopping": "tray-connecting",
+    "attached": "tray-running",
 }
 
 
