@@ -1,10 +1,9 @@
 """The embedded gateway as the window and the command line see it: start, stop, state."""
 
 import logging
-from typing import Literal
 
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import GatewayStatusChanged
+from hermes_desktop.core.events import GatewayState, GatewayStatusChanged
 from hermes_desktop.gateway.run import GatewayRunner
 
 log = logging.getLogger(__name__)
@@ -30,7 +29,7 @@ class GatewayHost:
         return self._status
 
     @property
-    def state(self) -> Literal["stopped", "starting", "running", "working", "stopping"]:
+    def state(self) -> GatewayState:
         """The state alone."""
         return self._status.state
 
