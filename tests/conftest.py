@@ -1,6 +1,8 @@
 """What every test needs: nothing that an earlier one left in the context."""
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,3 +15,10 @@ def _context_of_its_own() -> Iterator[None]:
     reset_session_vars()
     yield
     reset_session_vars()
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder for Unix sockets, whose path has at most 107 bytes; ``tmp_path`` may be longer."""
+    with tempfile.TemporaryDirectory(prefix="hermes-run-", dir="/tmp") as name:
+        yield Path(name)

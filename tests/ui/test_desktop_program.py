@@ -18,13 +18,18 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 class Sandbox:
-    """A home, a runtime folder, and the program started in them."""
+    """A home, a runtime folder, and the program started in them.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: Where home and temporary files are.
+        runtime: For lock and socket; a short path, as sockets allow no other.
+    """
+
+    def __init__(self, folder: Path, runtime: Path) -> None:
         self.home = folder / "h" / ".hermes"
-        self.runtime = folder / "run"
+        self.runtime = runtime
         self.temporary = folder / "tmp"
-        for each in (self.home.parent, self.runtime, self.temporary):
+        for each in (self.home.parent, self.temporary):
             each.mkdir(mode=0o700)
         self.started: list[subprocess.Popen[str]] = []
 
@@ -70,8 +75,8 @@ class Sandbox:
 
 
 @pytest.fixture
-def sandbox(tmp_path: Path):
-    sandbox = Sandbox(tmp_path)
+def sandbox(tmp_path: Path, short_folder: Path):
+    sandbox = Sandbox(tmp_path, short_folder)
     yield sandbox
     for process in sandbox.started:
         if process.poll() is None:

@@ -37,8 +37,8 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def name(tmp_path: Path) -> InstanceName:
-    return instance_name(tmp_path / "home", tmp_path)
+def name(tmp_path: Path, short_folder: Path) -> InstanceName:
+    return instance_name(tmp_path / "home", short_folder)
 
 
 @pytest.fixture
@@ -50,13 +50,13 @@ def first(qapp, name: InstanceName):
     instance.deleteLater()
 
 
-async def run_second(tmp_path: Path, *, patience_s: float = 5.0) -> str:
+async def run_second(tmp_path: Path, folder: Path, *, patience_s: float = 5.0) -> str:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
         SECOND,
         str(tmp_path / "home"),
-        str(tmp_path),
+        str(folder),
         str(patience_s),
         stdout=asyncio.subprocess.PIPE,
     )
@@ -67,25 +67,25 @@ async def run_second(tmp_path: Path, *, patience_s: float = 5.0) -> str:
 
 @pytest.mark.two_processes
 @pytest.mark.asyncio
-async def test_second_process_asks_the_first_and_ends(first, tmp_path) -> None:
+async def test_second_process_asks_the_first_and_ends(first, tmp_path, short_folder) -> None:
     tokens: list[str] = []
     first.show_requested.connect(tokens.append)
     assert first.listen()
-    assert await run_second(tmp_path) == "shown"
+    assert await run_second(tmp_path, short_folder) == "shown"
     assert tokens == ["token-1"]
 
 
 @pytest.mark.two_processes
 @pytest.mark.asyncio
-async def test_a_first_that_does_not_listen_is_named_silent(first, tmp_path) -> None:
-    assert await run_second(tmp_path, patience_s=0.3) == "silent"
+async def test_a_first_that_does_not_listen_is_named_silent(first, tmp_path, short_folder) -> None:
+    assert await run_second(tmp_path, short_folder, patience_s=0.3) == "silent"
 
 
 @pytest.mark.two_processes
 def test_a_killed_holder_frees_the_lock_and_its_dead_socket_is_replaced(
-    qapp, name, tmp_path
+    qapp, name, tmp_path, short_folder
 ) -> None:
-    command = [sys.executable, "-c", HOLDER, str(tmp_path / "home"), str(tmp_path)]
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "home"), str(short_folder)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
