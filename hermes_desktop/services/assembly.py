@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hermes_desktop.core.log_setup import SecretRedactor
     from hermes_desktop.core.paths import HermesPaths
     from hermes_desktop.services.desktop_services import DesktopServices
+    from hermes_desktop.services.hosting_services import GatewayServices
     from hermes_desktop.services.session_catalog import SessionCatalog
 
 
@@ -60,4 +61,36 @@ def build_services(
         offline=offline,
         clock=clock or SystemClock(),
         environ=os.environ if environ is None else environ,
+    )
+
+
+def build_gateway(
+    paths: HermesPaths,
+    *,
+    redactor: SecretRedactor,
+    clock: Clock | None = None,
+    environ: Mapping[str, str] | None = None,
+    registry: object | None = None,
+) -> GatewayServices:
+    """Build a gateway without a window. Blocking: opens the database. Loads no Qt.
+
+    Args:
+        paths: The home.
+        redactor: Learns the keys that are read, so that no log shows them.
+        clock: The machine's, unless a test brings its own.
+        environ: The process environment, unless a test hides it.
+        registry: The ``AdapterRegistry`` of platforms that can be served; None for those that
+            the program ships.
+
+    Raises:
+        StateUnavailableError: The database cannot be opened or made.
+    """
+    from hermes_desktop.services.hosting_services import join_gateway
+
+    return join_gateway(
+        paths,
+        redactor=redactor,
+        clock=clock or SystemClock(),
+        environ=os.environ if environ is None else environ,
+        registry=registry,
     )
