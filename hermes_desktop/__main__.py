@@ -1,6 +1,23 @@
-"""``python -m hermes_desktop``: the same as the console program."""
+"""Where every way to start the program begins: ``python -m``, the scripts, a frozen executable.
 
-from hermes_desktop.cli.main import main
+A frozen program starts itself once more as the process that other Hermes programs see as the
+gateway (:mod:`hermes_desktop.gateway.identity`). The first word of that one is looked at before
+anything is imported, so that it is small and there at once.
+"""
+
+import sys
+
+
+def main() -> int:
+    """Run whatever the command line asks for; returns the exit code."""
+    if sys.argv[1:2] == ["hermes-gateway"]:
+        from hermes_desktop.gateway.identity import main as hold_home
+
+        return hold_home(sys.argv[1:])
+    from hermes_desktop.cli.main import main as run_program
+
+    return run_program()
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

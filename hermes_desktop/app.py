@@ -5,7 +5,6 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -36,13 +35,6 @@ class DesktopOptions:
     demo: bool = False
     screenshot: Path | None = None
     color_scheme: str = "system"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry of ``hermes-desktop-gui``: the same program, without a console on Windows."""
-    from hermes_desktop.cli.main import main as console_main
-
-    return console_main(arguments)
 
 
 def run_desktop(options: DesktopOptions) -> int:
