@@ -110,18 +110,39 @@ class WorkerThreads:
             TimeoutError: The call did not end in time.
         """
         job = self._queue(call)
-        result: asyncio.Future[T] = asyncio.wrap_future(job.future)
+        return await self._result_of(job, set(), seconds)
+
+    async def run_unless(self, given_up: asyncio.Event, call: Callable[[], T]) -> T:
+        """Await a blocking call until somebody gives it up; its thread is then replaced.
+
+        Raises:
+            TimeoutError: The call was given up.
+        """
+        job = self._queue(call)
+        waiting = asyncio.ensure_future(given_up.wait())
         try:
-            ended, _ = await asyncio.wait({result}, timeout=seconds)
+            return await self._result_of(job, {waiting}, None)
+        finally:
+            waiting.cancel()
+
+    async def _result_of(
+        self, job: _Job, ends: "set[asyncio.Future[Any]]", seconds: float | None
+    ) -> Any:
+        """What a call returns, unless the time passes or one of the others ends before."""
+        result: asyncio.Future[Any] = asyncio.wrap_future(job.future)
+        try:
+            await asyncio.wait(
+                {result, *ends}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
         except asyncio.CancelledError:
             result.cancel()
             raise
-        if ended:
+        if result.done():
             return result.result()
         result.cancel()
         if not job.future.cancel():
             self._give_up(job)
-        raise TimeoutError(f"{self.name} did not answer within {seconds:g} s")
+        raise TimeoutError(f"A call of {self.name} did not end in time and was left behind")
 
     def close(self) -> None:
         """Take no more calls; threads end after what is queued. Never waits."""

@@ -116,6 +116,22 @@ async def test_a_late_thread_takes_no_more_calls(release: threading.Event) -> No
 
 
 @pytest.mark.asyncio
+async def test_a_call_that_is_given_up_is_left_behind(release: threading.Event) -> None:
+    workers = WorkerThreads("t-given-up")
+    given_up = asyncio.Event()
+    assert await workers.run_unless(given_up, lambda: "in time") == "in time"
+    hung = asyncio.ensure_future(workers.run_unless(given_up, lambda: release.wait(BOUND_S)))
+    await asyncio.sleep(0)
+    given_up.set()
+    with pytest.raises(TimeoutError):
+        await hung
+    assert await workers.run(lambda: "still served") == "still served"
+    workers.close()
+    release.set()
+    join_all("t-given-up")
+
+
+@pytest.mark.asyncio
 async def test_what_waits_behind_a_late_call_is_served(release: threading.Event) -> None:
     workers = WorkerThreads("t-behind")
     late = asyncio.ensure_future(workers.run_within(0.05, lambda: release.wait(BOUND_S)))
