@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 class FakePlatform(PlatformAdapter):
     """Messages come in by :meth:`receive`; what goes out is in ``sent``."""
 
+    expected_silence_s = None
+
     def __init__(self, platform: Platform = Platform.TELEGRAM) -> None:
         super().__init__(platform)
         self.connected = False
@@ -20,7 +22,7 @@ class FakePlatform(PlatformAdapter):
         self.result = SendResult(success=True, message_id="1")
         self.failure: Exception | None = None
 
-    async def connect(self) -> bool:
+    async def connect(self, *, is_reconnect: bool = False) -> bool:
         if self.failure is not None:
             raise self.failure
         self.connected = True
@@ -29,7 +31,14 @@ class FakePlatform(PlatformAdapter):
     async def disconnect(self) -> None:
         self.connected = False
 
-    async def send(self, chat_id: str, text: str) -> SendResult:
+    async def send(
+        self,
+        chat_id: str,
+        text: str,
+        *,
+        reply_to: str | None = None,
+        thread_id: str | None = None,
+    ) -> SendResult:
         if self.failure is not None:
             raise self.failure
         self.sent.append((chat_id, text))

@@ -1,97 +1,209 @@
 """What a messaging platform is to the gateway: messages come in, texts go out."""
 
-import enum
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from hermes_desktop.core.ids import new_turn_id
+from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.session_records import SessionEntry, SessionSource
+from hermes_desktop.gateway.config_running import BusyInputMode
+from hermes_desktop.gateway.platforms.messages import (
+    ErrorKind,
+    MessageEvent,
+    MessageType,
+    SendResult,
+)
+from hermes_desktop.gateway.session_records import SessionEntry
 
 if TYPE_CHECKING:
     import asyncio
 
     from hermes_desktop.state import SessionDB
 
-
-class MessageType(enum.Enum):
-    """What kind of thing was sent."""
-
-    TEXT = "text"
-    LOCATION = "location"
-    PHOTO = "photo"
-    VIDEO = "video"
-    AUDIO = "audio"
-    VOICE = "voice"
-    DOCUMENT = "document"
-    STICKER = "sticker"
-    COMMAND = "command"
+__all__ = [
+    "ErrorKind",
+    "FatalError",
+    "LastHeard",
+    "MessageEvent",
+    "MessageType",
+    "PlatformAdapter",
+    "SendResult",
+    "TokenIdentity",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class MessageEvent:
-    """One message from a person.
+class LastHeard:
+    """When a platform's server was last heard of.
 
     Attributes:
-        message_id: The platform's own id of it.
-        turn_id: Names the turn that answers it, in every event about that turn.
-        source_tag: ``sessions.source`` of a conversation that begins here; None: the platform's
-            name.
+        monotonic: For measuring how long ago that is.
+        wall: For telling a person, in seconds since the epoch.
     """
 
-    text: str
-    message_type: MessageType = MessageType.TEXT
-    source: SessionSource | None = None
-    message_id: str | None = None
-    turn_id: str = field(default_factory=new_turn_id)
-    source_tag: str | None = None
+    monotonic: float
+    wall: float
 
 
 @dataclass(frozen=True, slots=True)
-class SendResult:
-    """Whether a text arrived.
+class FatalError:
+    """Why an adapter cannot go on.
 
     Attributes:
-        message_id: The platform's id of the message that now stands in the chat.
-        error: Why it did not arrive.
-        retryable: Whether the same text may be tried again.
+        code: A stable word, such as ``bad_token`` or ``connection_lost``.
+        message: One sentence for a person.
+        retryable: Whether a new connection may help.
     """
 
-    success: bool
-    message_id: str | None = None
-    error: str | None = None
-    retryable: bool = False
+    code: str
+    message: str
+    retryable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIdentity:
+    """A token that only one process on this machine may use.
+
+    Attributes:
+        scope: What kind of token, e.g. ``telegram-bot-token``.
+        secret: The token itself; only its digest leaves this process.
+    """
+
+    scope: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"TokenIdentity({self.scope})"
 
 
 MessageHandler = Callable[[MessageEvent], "asyncio.Task[str | None]"]
 InterruptHandler = Callable[[str], bool]
+FatalErrorHandler = Callable[["PlatformAdapter"], None]
 
 
 class PlatformAdapter(ABC):
-    """One platform. Everything here runs on the loop, except :meth:`prepare_session`.
+    """One platform. Everything here runs on the loop, except where it says else.
+
+    An adapter calls :meth:`heard` for *everything* that comes from its server: a message, an
+    empty answer to a poll, a heartbeat, the answer to a probe. That alone makes it "connected" in
+    the eyes of the program; that a socket is open says nothing.
 
     Args:
         platform: Which one; the runner keeps its adapters by it.
+        clock: Where the times of :attr:`last_heard` come from.
+
+    Attributes:
+        expected_silence_s: For how many seconds a healthy server may be silent; None: for ever.
+        max_message_length: How much text one message may hold, as :meth:`message_length` counts.
+        splits_long_messages: It cuts long texts itself.
+        supports_async_delivery: A text may be sent at any time, not only as an answer.
+        interactive_resume: A chat whose turn was cut off is gone on with after a restart.
+        keeps_messages_while_away: Its server keeps what is written while nobody is connected.
+        typed_command_prefix: What commands begin with in its chats.
+        busy_mode: What a message does that comes while a reply is being written; None: as
+            configured.
+        token: What must not be used twice on this machine, None for nothing.
     """
 
-    def __init__(self, platform: Platform) -> None:
+    expected_silence_s: float | None = 90.0
+    max_message_length: int | None = None
+    splits_long_messages: ClassVar[bool] = False
+    supports_async_delivery: ClassVar[bool] = True
+    interactive_resume: ClassVar[bool] = True
+    keeps_messages_while_away: ClassVar[bool] = True
+    typed_command_prefix: ClassVar[str] = "/"
+    busy_mode: BusyInputMode | None = None
+    token: TokenIdentity | None = None
+
+    def __init__(self, platform: Platform, *, clock: Clock | None = None) -> None:
         self.platform = platform
+        self.clock: Clock = clock or SystemClock()
+        self.last_heard: LastHeard | None = None
+        self.fatal_error: FatalError | None = None
         self._message_handler: MessageHandler | None = None
         self._interrupt_handler: InterruptHandler | None = None
+        self._fatal_error_handler: FatalErrorHandler | None = None
+
+    # What an adapter does
 
     @abstractmethod
-    async def connect(self) -> bool:
-        """Begin to receive messages. False when the platform cannot be used now."""
+    async def connect(self, *, is_reconnect: bool = False) -> bool:
+        """Begin to receive messages. False when the platform cannot be used now.
+
+        An adapter that is refused for good calls :meth:`set_fatal_error` before it says False.
+
+        Args:
+            is_reconnect: The program was connected before: what the server kept is wanted. At
+                the first connection a platform may drop what is too old to answer.
+        """
 
     @abstractmethod
     async def disconnect(self) -> None:
-        """Receive nothing more and let go of everything; harmless when called twice."""
+        """Receive nothing more and let go of everything.
+
+        Harmless when called twice, and after a connection that did not come about.
+        """
 
     @abstractmethod
-    async def send(self, chat_id: str, text: str) -> SendResult:
-        """Put a text into a chat."""
+    async def send(
+        self,
+        chat_id: str,
+        text: str,
+        *,
+        reply_to: str | None = None,
+        thread_id: str | None = None,
+    ) -> SendResult:
+        """Put a text into a chat.
+
+        Args:
+            chat_id: The chat.
+            text: Markdown, no longer than :attr:`max_message_length` unless the platform splits.
+            reply_to: The message it shall be shown as an answer to.
+            thread_id: The thread of the chat.
+
+        Raises:
+            TimeoutError: Nobody knows whether it arrived.
+        """
+
+    async def probe(self) -> bool:
+        """Ask the server for a sign of life and wait for it a few seconds; whether it came.
+
+        It must go the way that messages come: a server that answers elsewhere proves nothing.
+        """
+        return False
+
+    def message_length(self, text: str) -> int:
+        """How long the platform finds a text."""
+        return len(text)
+
+    # What an adapter calls
+
+    def heard(self) -> None:
+        """Note that the server was heard of just now. Any thread may call it."""
+        self.last_heard = LastHeard(self.clock.monotonic(), self.clock.time())
+
+    def set_fatal_error(self, code: str, message: str, *, retryable: bool) -> None:
+        """Say that this adapter cannot go on; the gateway makes a new one if that may help."""
+        self.fatal_error = FatalError(code, message, retryable)
+        if self._fatal_error_handler is not None:
+            self._fatal_error_handler(self)
+
+    def handle_message(self, event: MessageEvent) -> "asyncio.Task[str | None]":
+        """Hand a message to the gateway; messages are taken in the order of these calls.
+
+        Returns:
+            A task that ends when the message was dealt with. Only then may the server forget it;
+            a message that is brought again is recognised by its id.
+
+        Raises:
+            RuntimeError: The adapter belongs to no running gateway.
+        """
+        if self._message_handler is None:
+            raise RuntimeError(f"{self.platform.value} belongs to no running gateway")
+        return self._message_handler(event)
+
+    # What the gateway calls
 
     def set_message_handler(self, handler: MessageHandler) -> None:
         """Say who takes the messages: a function that starts a task for each."""
@@ -101,15 +213,9 @@ class PlatformAdapter(ABC):
         """Say who stops the turn of a session key."""
         self._interrupt_handler = handler
 
-    def handle_message(self, event: MessageEvent) -> "asyncio.Task[str | None]":
-        """Hand a message to the gateway; messages are taken in the order of these calls.
-
-        Raises:
-            RuntimeError: The adapter belongs to no running gateway.
-        """
-        if self._message_handler is None:
-            raise RuntimeError(f"{self.platform.value} belongs to no running gateway")
-        return self._message_handler(event)
+    def set_fatal_error_handler(self, handler: FatalErrorHandler) -> None:
+        """Say who is told that the adapter cannot go on."""
+        self._fatal_error_handler = handler
 
     def prepare_session(  # noqa: B027 - most platforms have nothing to do here
         self, db: "SessionDB", entry: SessionEntry, event: MessageEvent

@@ -67,6 +67,9 @@ class DesktopAdapter(PlatformAdapter):
         bus: Where the runner publishes how turns end.
     """
 
+    expected_silence_s = None
+    busy_mode = "queue"
+
     def __init__(
         self,
         *,
@@ -75,7 +78,7 @@ class DesktopAdapter(PlatformAdapter):
         bus: EventBus,
         clock: Clock | None = None,
     ) -> None:
-        super().__init__(Platform.DESKTOP)
+        super().__init__(Platform.DESKTOP, clock=clock)
         self._session_store = session_store
         self._session_db = session_db
         self._bus = bus
@@ -90,7 +93,7 @@ class DesktopAdapter(PlatformAdapter):
         self._unsubscribe: Callable[[], None] | None = None
         self._idle_look: asyncio.Task[None] | None = None
 
-    async def connect(self) -> bool:
+    async def connect(self, *, is_reconnect: bool = False) -> bool:  # noqa: ARG002 - nothing is kept
         """Begin to take messages."""
         if self._unsubscribe is None:
             self._unsubscribe = self._bus.subscribe(TurnFinished, self._turn_finished)
@@ -110,7 +113,14 @@ class DesktopAdapter(PlatformAdapter):
             self._unsubscribe = None
         await self._end_rows(list(self._opened))
 
-    async def send(self, chat_id: str, text: str) -> SendResult:  # noqa: ARG002 - see below
+    async def send(
+        self,
+        chat_id: str,  # noqa: ARG002 - see below
+        text: str,  # noqa: ARG002
+        *,
+        reply_to: str | None = None,  # noqa: ARG002
+        thread_id: str | None = None,  # noqa: ARG002
+    ) -> SendResult:
         """Say that the text arrived: who watches has it from the events of the turn."""
         return SendResult(success=True)
 

@@ -1,0 +1,117 @@
+"""What goes between a platform and the gateway: a message that came in, and what became of one."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from hermes_desktop.core.ids import new_turn_id
+from hermes_desktop.gateway.session_records import SessionSource
+
+
+class MessageType(enum.Enum):
+    """What kind of thing was sent."""
+
+    TEXT = "text"
+    LOCATION = "location"
+    PHOTO = "photo"
+    VIDEO = "video"
+    AUDIO = "audio"
+    VOICE = "voice"
+    DOCUMENT = "document"
+    STICKER = "sticker"
+    COMMAND = "command"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEvent:
+    """One message from a person, or (``internal``) from the gateway to itself.
+
+    Attributes:
+        message_id: The platform's own id of it, stable when it is brought a second time.
+        platform_update_id: The platform's number of the delivery, where it counts them.
+        media_urls: Local paths of what came with it.
+        media_types: Their media types, in the same order.
+        reply_to_message_id: The message that it answers; the next four describe that one.
+        internal: Made by the gateway, not by a person: it was authorised before.
+        metadata: What only this platform knows about it.
+        timestamp: When it was sent, in seconds since the epoch; None when nobody tells.
+        turn_id: Names the turn that answers it, in every event about that turn.
+        source_tag: ``sessions.source`` of a conversation that begins here; None: the platform's
+            name.
+    """
+
+    text: str
+    message_type: MessageType = MessageType.TEXT
+    source: SessionSource | None = None
+    message_id: str | None = None
+    platform_update_id: int | None = None
+    media_urls: tuple[str, ...] = ()
+    media_types: tuple[str, ...] = ()
+    reply_to_message_id: str | None = None
+    reply_to_text: str | None = None
+    reply_to_author_id: str | None = None
+    reply_to_author_name: str | None = None
+    reply_to_is_own_message: bool = False
+    internal: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    timestamp: float | None = None
+    turn_id: str = field(default_factory=new_turn_id)
+    source_tag: str | None = None
+
+    def is_command(self) -> bool:
+        """Whether it begins like a command. A path (``/usr/bin``) does, too, but names none."""
+        return self.text.startswith("/")
+
+    def get_command(self) -> str | None:
+        """The command's name without slash and bot name, in small letters; None when it is none."""
+        if not self.is_command():
+            return None
+        word, _ = self._word_and_rest()
+        name = word.partition("@")[0].lower()
+        return None if not name or "/" in name else name
+
+    def get_command_args(self) -> str:
+        """What follows the command's name; the whole text when it is no command.
+
+        Keyboards turn hyphens into dashes; they are turned back.
+        """
+        if not self.is_command():
+            return self.text
+        return self._word_and_rest()[1].replace("—", "--").replace("–", "-")
+
+    def _word_and_rest(self) -> tuple[str, str]:
+        body = self.text[1:]
+        if body[:1].isspace():
+            return "", body.strip()
+        parts = body.split(None, 1)
+        return (parts[0] if parts else ""), (parts[1].strip() if len(parts) > 1 else "")
+
+
+ErrorKind = Literal[
+    "too_long", "bad_format", "forbidden", "not_found", "rate_limited", "transient", "unknown"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """Whether a text arrived.
+
+    Attributes:
+        message_id: The platform's id of the message that now stands in the chat.
+        error: Why it did not arrive.
+        retryable: Whether the same text may be tried again: it surely did not arrive. Not after a
+            time-out, when nobody knows.
+        retry_after: Seconds that the platform asks us to wait before.
+        error_kind: What kind of no it was. ``forbidden`` and ``not_found`` are about the chat,
+            never about a thread or a message in it.
+        continuation_message_ids: Ids of further messages that the platform made of one text.
+    """
+
+    success: bool
+    message_id: str | None = None
+    error: str | None = None
+    retryable: bool = False
+    retry_after: float | None = None
+    error_kind: ErrorKind | None = None
+    continuation_message_ids: tuple[str, ...] = ()

@@ -1,0 +1,59 @@
+"""Which platforms this program can serve, and how an adapter of each is made."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.gateway.config import Platform, PlatformConfig
+from hermes_desktop.gateway.platforms.base import PlatformAdapter
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterContext:
+    """What an adapter may use beside its own settings.
+
+    The lock of its bot token is not taken by the adapter: it names what must not be used twice
+    (:attr:`PlatformAdapter.token`), and whoever connects it has taken the lock before.
+
+    Attributes:
+        platform: What the adapter is made for.
+        home: The home; caches of media go into folders of it.
+        clock: Where times come from.
+    """
+
+    platform: Platform
+    home: Path = field(default_factory=Path)
+    clock: Clock = field(default_factory=SystemClock)
+
+
+AdapterFactory = Callable[[PlatformConfig, AdapterContext], PlatformAdapter]
+
+
+class AdapterRegistry:
+    """Platforms and the functions that make their adapters.
+
+    A factory only builds: nothing is imported that is missing, nothing connected, nothing raised
+    for a wrong token. It runs on the loop.
+    """
+
+    def __init__(self, factories: Mapping[Platform, AdapterFactory] | None = None) -> None:
+        self._factories = dict(factories or {})
+
+    def register(self, platform: Platform, factory: AdapterFactory) -> None:
+        """Say how adapters of a platform are made; the last word counts."""
+        self._factories[platform] = factory
+
+    def __contains__(self, platform: Platform) -> bool:
+        return platform in self._factories
+
+    def make(self, config: PlatformConfig, context: AdapterContext) -> PlatformAdapter:
+        """A new adapter that is not connected.
+
+        Raises:
+            LookupError: This version cannot serve the platform.
+        """
+        factory = self._factories.get(context.platform)
+        if factory is None:
+            raise LookupError(f"This version cannot serve {context.platform.value}")
+        return factory(config, context)
