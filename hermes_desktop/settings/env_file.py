@@ -1,9 +1,14 @@
-""".env, read as a layer of its own: its values never enter the process environment."""
+""".env, read as a layer of its own: its values never enter the process environment.
+
+Single lines may be set; everything else in the file stays byte for byte. No secret is written.
+"""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.settings.config_file import Lookup, read_settings_text
 
 _LINE = re.compile(
@@ -20,6 +25,9 @@ _LINE = re.compile(
 )
 _COMMENT = re.compile(r"(?:^|\s+)#.*$")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_PLAIN_VALUE = re.compile(r"""[^\s"'\\#$`]+""")
+_SECRET_NAME = re.compile(r"(?:TOKEN|SECRET|KEY|PASS|PASSWORD|CREDENTIALS?)$")
+_BOM = "\ufeff"
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
 
@@ -65,3 +73,63 @@ def first_set(*places: Mapping[str, str]) -> Lookup:
         return None
 
     return lookup
+
+
+def set_env_line(path: Path, name: str, value: str | None) -> None:
+    """Set one variable in a .env file, or take it out. Blocking; replaces the file in one step.
+
+    Of a name that stands twice the last line is set, because it is the one that counts. Its
+    remark and a leading ``export`` stay. A new variable is added at the end.
+
+    Args:
+        path: The file; made (0600) if it is missing.
+        name: The variable. Never one that holds a secret.
+        value: One word without quotes, blanks and signs that shells know; None takes all lines
+            of that name out.
+
+    Raises:
+        ConfigError: The file cannot be read or written; it is as it was.
+        ValueError: The name or the value must not stand there.
+    """
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _SECRET_NAME.search(name):
+        raise ValueError(f"{name} is not written to .env")
+    if value is not None and not _PLAIN_VALUE.fullmatch(value):
+        raise ValueError(f"the value of {name} is no plain word")
+    text = read_settings_text(path) or ""
+    changed = _with_line(text, name, value)
+    if changed == text:
+        return
+    if path.exists() and path.read_bytes().startswith(_BOM.encode()):
+        changed = _BOM + changed
+    try:
+        write_text_atomic(path, changed)
+    except OSError as error:
+        raise ConfigError(
+            f"{path.name} cannot be written.",
+            f"{path}: {error.strerror or type(error).__name__}.",
+            "Check the rights of the file and its folder.",
+        ) from error
+
+
+def _with_line(text: str, name: str, value: str | None) -> str:
+    lines = [match for match in _LINE.finditer(text) if match["name"] == name]
+    if value is None:
+        for match in reversed(lines):
+            end = text.find("\n", match.end())
+            text = text[: match.start()] + ("" if end < 0 else text[end + 1 :])
+        return text
+    if lines:
+        start, end = _value_span(lines[-1])
+        return text[:start] + value + text[end:]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    gap = newline if text and not text.endswith("\n") else ""
+    return f"{text}{gap}{name}={value}{newline}"
+
+
+def _value_span(match: "re.Match[str]") -> tuple[int, int]:
+    """Where a value stands, with its quotes and without its remark."""
+    for group in ("double", "single"):
+        if match[group] is not None:
+            return match.start(group) - 1, match.end(group) + 1
+    start = match.start("plain")
+    return start, start + len(_COMMENT.sub("", match["plain"].partition("\r")[0]).rstrip())

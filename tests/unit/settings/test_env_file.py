@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.settings.env_file import first_set, parse_env, read_env_file
+from hermes_desktop.settings.env_file import (
+    _with_line,
+    first_set,
+    parse_env,
+    read_env_file,
+    set_env_line,
+)
 
 
 def test_no_file(tmp_path: Path) -> None:
@@ -65,3 +71,86 @@ def test_a_folder_instead(tmp_path: Path) -> None:
 def test_the_first_place_with_something_in_it_wins() -> None:
     lookup = first_set({"A": " ", "B": "1"}, {"A": "2", "B": "3"})
     assert (lookup("A"), lookup("B"), lookup("C")) == ("2", "1", None)
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        ("", "1", "A=1\n"),
+        ("B=2", "1", "B=2\nA=1\n"),
+        ("B=2\r\n", "1", "B=2\r\nA=1\r\n"),
+        ("A=0\nB=2\n", "1", "A=1\nB=2\n"),
+        ("export A = 0 # mine\r\nB=2\r\n", "1", "export A = 1 # mine\r\nB=2\r\n"),
+        ('A="0, 1"  # mine', "1", "A=1  # mine"),
+        ("A='two\nlines'\nB=2\n", "1", "A=1\nB=2\n"),
+        ("A=\nB=2\n", "1", "A=1\nB=2\n"),
+        ("A=1\nA=2\n", "3", "A=1\nA=3\n"),
+        ("A=0\rB=2", "1", "A=1\rB=2"),
+        ("# A=0\n", "1", "# A=0\nA=1\n"),
+        ("A=1\nB=2\nA=3", None, "B=2\n"),
+        ("B=2\n", None, "B=2\n"),
+    ],
+)
+def test_one_line_is_set_and_the_rest_stays(
+    tmp_path: Path, before: str, value: str | None, after: str
+) -> None:
+    path = tmp_path / ".env"
+    path.write_bytes(before.encode())
+
+    set_env_line(path, "A", value)
+
+    assert path.read_bytes().decode() == after
+    assert parse_env(after).get("A") == value
+
+
+def test_a_new_file_is_private_and_an_old_one_keeps_its_rights_and_its_mark(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    set_env_line(path, "A", "1")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+    path.chmod(0o640)
+    path.write_bytes(b"\xef\xbb\xbfA=1\n")
+    set_env_line(path, "A", "2")
+    assert path.read_bytes() == b"\xef\xbb\xbfA=2\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TELEGRAM_BOT_TOKEN", "1"),
+        ("OPENAI_API_KEY", "1"),
+        ("MY_PASSWORD", "1"),
+        ("BAD NAME", "1"),
+        ("A", "two words"),
+        ("A", "1\nB=2"),
+        ("A", '"'),
+        ("A", "$(x)"),
+        ("A", ""),
+    ],
+)
+def test_secrets_and_values_that_could_mean_more_are_not_written(
+    tmp_path: Path, name: str, value: str
+) -> None:
+    with pytest.raises(ValueError, match=r"is no plain word|is not written"):
+        set_env_line(tmp_path / ".env", name, value)
+
+    assert not (tmp_path / ".env").exists()
+
+
+def test_a_file_that_cannot_be_read_or_written_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    path.write_bytes(b"A=\xff\n")
+    with pytest.raises(ConfigError):
+        set_env_line(path, "A", "1")
+    assert path.read_bytes() == b"A=\xff\n"
+
+    with pytest.raises(ConfigError, match="cannot be written"):
+        set_env_line(tmp_path / "no folder" / ".env", "A", "1")
+
+
+@given(before=st.text(max_size=60), value=st.from_regex(r"[a-z0-9,@:.-]{1,10}", fullmatch=True))
+def test_what_was_set_is_read_and_others_keep_their_values(before: str, value: str) -> None:
+    after = _with_line(before, "A", value)
+
+    assert parse_env(after) == {**parse_env(before), "A": value}
