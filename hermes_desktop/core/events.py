@@ -98,6 +98,18 @@ GatewayState = Literal[
 ]
 
 
+HealthState = Literal[
+    "connecting",
+    "connected",
+    "silent",
+    "retrying",
+    "paused",
+    "fatal",
+    "disabled",
+    "unavailable",
+]
+
+
 @dataclass(frozen=True, slots=True)
 class PlatformHealth:
     """How one messaging platform is doing, computed when it was asked for.
@@ -112,16 +124,7 @@ class PlatformHealth:
     """
 
     name: str
-    state: Literal[
-        "connecting",
-        "connected",
-        "silent",
-        "retrying",
-        "paused",
-        "fatal",
-        "disabled",
-        "unavailable",
-    ]
+    state: HealthState
     last_heard_at: float | None = None
     detail: str = ""
     next_try_at: float | None = None

@@ -1,0 +1,98 @@
+"""Looks, before a home is claimed, at what hosting it would mean. Blocking: not on the loop."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.events import HostingRefusal
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config import GatewayConfig
+from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
+from hermes_desktop.gateway.hosting_checks import HostingChecks
+from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
+from hermes_desktop.services import hosting_words
+from hermes_desktop.services.gateway_settings import load_gateway_config
+from hermes_desktop.settings.config_file import read_config
+
+MANAGED_MARK = ".managed"
+MANAGED_VARIABLE = "HERMES_MANAGED"
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a start would find.
+
+    Attributes:
+        loaded: The settings, read just now, with what is wrong with them.
+        refusal: Why the gateway should not, or cannot, be hosted; None when nothing stands
+            against it.
+    """
+
+    loaded: LoadedGatewayConfig
+    refusal: HostingRefusal | None = None
+
+
+class HostingOutlook:
+    """Where that is looked up.
+
+    Args:
+        paths: The home.
+        environ: The process environment.
+        redactor: Learns the tokens.
+        registry: Which platforms can be served.
+        checks: Sandbox, system, services.
+    """
+
+    def __init__(
+        self,
+        paths: HermesPaths,
+        environ: Mapping[str, str],
+        redactor: SecretRedactor,
+        registry: AdapterRegistry,
+        checks: HostingChecks,
+    ) -> None:
+        self._paths = paths
+        self._environ = environ
+        self._redactor = redactor
+        self._registry = registry
+        self._checks = checks
+
+    def look(self) -> Outlook:
+        """Read everything afresh."""
+        loaded = load_gateway_config(self._paths, self._environ, self._redactor)
+        return Outlook(loaded, self._refusal(loaded.config))
+
+    def _refusal(self, config: GatewayConfig) -> HostingRefusal | None:
+        """What can never be insisted on comes first."""
+        service = self._checks.service(self._paths)
+        impossible = self._checks.refusal(self._paths, None)
+        if impossible is not None:
+            return hosting_words.refusal_for(impossible)
+        if not os.access(self._paths.home, os.W_OK | os.X_OK):
+            return hosting_words.read_only_refusal(self._paths.home)
+        missed = self._missed(config)
+        in_the_way = self._checks.refusal(self._paths, service)
+        if in_the_way is not None:
+            return hosting_words.refusal_for(in_the_way, missed)
+        if self._is_managed():
+            return hosting_words.managed_refusal(missed)
+        return hosting_words.promise_refusal(missed) if missed else None
+
+    def _missed(self, config: GatewayConfig) -> tuple[str, ...]:
+        unserved = [p for p in config.get_connected_platforms() if p not in self._registry]
+        return hosting_words.would_not_run(self._scheduled(), unserved)
+
+    def _scheduled(self) -> ScheduledWork:
+        try:
+            data = read_config(self._paths.config_yaml).data
+        except ConfigError:
+            data = {}  # the defaults: boards are worked on
+        return scheduled_work(self._paths.home, data)
+
+    def _is_managed(self) -> bool:
+        return bool(self._environ.get(MANAGED_VARIABLE, "").strip()) or (
+            (self._paths.home / MANAGED_MARK).exists()
+        )

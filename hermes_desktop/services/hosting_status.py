@@ -1,0 +1,133 @@
+"""One status out of what two runners and the identity of the home say."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal
+
+from hermes_desktop.core.events import (
+    GatewayState,
+    GatewayStatusChanged,
+    HostingRefusal,
+    OtherGateway,
+    PlatformHealth,
+)
+from hermes_desktop.gateway.runner_report import RunnerReport
+
+Stage = Literal["idle", "starting", "hosting", "stopping"]
+
+_IN_TROUBLE = frozenset({"silent", "retrying", "fatal", "unavailable"})
+_NOTHING = RunnerReport("stopped")
+
+
+def joined_state(
+    stage: Stage, turns: int, platforms: tuple[PlatformHealth, ...], other: OtherGateway | None
+) -> GatewayState:
+    """The state in one word.
+
+    A platform in trouble stands before running turns: turns come and go, trouble needs a person.
+    """
+    if stage == "idle":
+        return "attached" if other is not None else "stopped"
+    if stage != "hosting":
+        return stage
+    if any(platform.state in _IN_TROUBLE for platform in platforms):
+        return "degraded"
+    return "working" if turns else "running"
+
+
+class StatusBoard:
+    """Collects what is said and publishes what changed, at most once per turn of the loop.
+
+    Args:
+        publish: Where the news go.
+    """
+
+    def __init__(self, publish: Callable[[GatewayStatusChanged], None]) -> None:
+        self._publish = publish
+        self._private = _NOTHING
+        self._hosted = _NOTHING
+        self._stage: Stage = "idle"
+        self._detail = ""
+        self._other: OtherGateway | None = None
+        self._refusal: HostingRefusal | None = None
+        self._flush_due: asyncio.Future[None] | None = None
+        self.status = GatewayStatusChanged("stopped")
+
+    @property
+    def stage(self) -> Stage:
+        """How far hosting is."""
+        return self._stage
+
+    @property
+    def hosted_turns(self) -> int:
+        """How many turns run for messaging platforms."""
+        return self._hosted.running_turns
+
+    def note_private(self, report: RunnerReport) -> None:
+        """Take what the runner of the desktop's own chat says."""
+        self._private = report
+        self._changed()
+
+    def note_hosted(self, report: RunnerReport) -> None:
+        """Take what the runner of the messaging platforms says."""
+        self._hosted = report
+        self._changed()
+
+    def enter(self, stage: Stage, detail: str = "") -> None:
+        """Go on to another stage. Starting settles a refusal; idle forgets the platforms."""
+        self._stage = stage
+        self._detail = detail
+        if stage in {"starting", "hosting"}:
+            self._refusal = None
+        if stage == "idle":
+            self._hosted = _NOTHING
+        self._changed()
+
+    def explain(self, detail: str) -> None:
+        """Say what is going on, within the same stage."""
+        if detail != self._detail:
+            self._detail = detail
+            self._changed()
+
+    def refuse(self, refusal: HostingRefusal) -> None:
+        """Say why nothing is hosted."""
+        self._refusal = refusal
+        self.enter("idle", refusal.title)
+
+    def note_other(self, other: OtherGateway | None) -> None:
+        """Take who else is the gateway."""
+        self._other = other
+        self._changed()
+
+    async def published(self) -> GatewayStatusChanged:
+        """Wait until what was said so far is published."""
+        if self._flush_due is not None:
+            await asyncio.shield(self._flush_due)
+        return self.status
+
+    def _changed(self) -> None:
+        if self._flush_due is None:
+            loop = asyncio.get_running_loop()
+            self._flush_due = loop.create_future()
+            loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        due, self._flush_due = self._flush_due, None
+        status = self._joined()
+        if status != self.status:
+            self.status = status
+            self._publish(status)
+        if due is not None and not due.done():
+            due.set_result(None)
+
+    def _joined(self) -> GatewayStatusChanged:
+        turns = self._private.running_turns + self._hosted.running_turns
+        state = joined_state(self._stage, turns, self._hosted.platforms, self._other)
+        return GatewayStatusChanged(
+            state,
+            self._detail,
+            running_turns=turns,
+            platforms=self._hosted.platforms,
+            other=self._other,
+            refusal=self._refusal,
+        )
