@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths, runtime_dir
 from hermes_desktop.services.assembly import build_services
@@ -35,7 +36,6 @@ from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.demo_picture import take_demo_picture
 from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.exit_deadline import ExitDeadline
 from hermes_desktop.ui.main_window import MainWindow
 from hermes_desktop.ui.single_instance import SingleInstance, ask_first_instance, instance_name
 from hermes_desktop.ui.start_up import open_or_explain
@@ -46,7 +46,6 @@ log = logging.getLogger(__name__)
 
 DRAIN_S = 15.0
 """How long running replies may take when the program is asked to quit."""
-EXIT_SLACK_S = 10.0
 _CLOSE_S = 1.0
 
 
@@ -107,7 +106,7 @@ def _run_first(setup: ProgramSetup, instance: SingleInstance) -> int:
     loop = DesktopLoop(app, watchdog)
     loop.set_exception_handler(_log_loop_error)
     try:
-        program = DesktopProgram(setup, app, instance, watchdog)
+        program = DesktopProgram(setup, app, instance, watchdog, ExitDeadline())
         return int(run_on_loop(program.run, loop))
     finally:
         watchdog.close()
@@ -121,6 +120,7 @@ class DesktopProgram:
         app: The Qt application.
         instance: Holds the lock; listens once the window stands.
         watchdog: Reports from when the window shows until it goes.
+        deadline: Armed when closing begins, and not disarmed: the process is to end.
     """
 
     def __init__(
@@ -129,11 +129,13 @@ class DesktopProgram:
         app: QApplication,
         instance: SingleInstance,
         watchdog: LoopWatchdog,
+        deadline: ExitDeadline,
     ) -> None:
         self._setup = setup
         self._app = app
         self._instance = instance
         self._watchdog = watchdog
+        self._deadline = deadline
         self._theme = Theme(app, setup.color_scheme)
         self._clock = SystemClock()
         self._quit_asked = 0
@@ -171,6 +173,7 @@ class DesktopProgram:
 
     def ask_to_quit(self) -> None:
         """End soon; asked again, do not wait for running replies."""
+        self._deadline.arm(EXIT_SLACK_S if self._quit_asked else DRAIN_S + EXIT_SLACK_S)
         self._quit_asked += 1
         self._changed.set()
 
@@ -248,8 +251,7 @@ class DesktopProgram:
             window.showMinimized()
 
     async def _close(self, services: DesktopServices, window: MainWindow, tray: Tray) -> None:
-        deadline = ExitDeadline(DRAIN_S + EXIT_SLACK_S)
-        deadline.arm()
+        self._deadline.arm(DRAIN_S + EXIT_SLACK_S)
         self._watchdog.pause()
         tray.close()
         await self._let_replies_end(services, window)
@@ -257,7 +259,6 @@ class DesktopProgram:
         await services.close(drain_s=_CLOSE_S)
         window.close()
         window.deleteLater()
-        deadline.disarm()
 
     async def _let_replies_end(self, services: DesktopServices, window: MainWindow) -> None:
         """Wait for running replies, in sight of the person, who may ask again and end it."""

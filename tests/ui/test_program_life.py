@@ -1,6 +1,7 @@
 """The life of the program in this process: what quitting waits for, and what it leaves behind."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.events import TurnFinished
+from hermes_desktop.core.exit_deadline import ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.services.demo_home import create_demo_home
 from hermes_desktop.services.live_catalog import ListQuery
@@ -30,16 +32,24 @@ def setup(tmp_path: Path) -> ProgramSetup:
     )
 
 
-@pytest.fixture
-def program(qapp, setup):
+@contextlib.contextmanager
+def program_for(qapp, setup: ProgramSetup):
     home = setup.paths.home
     instance = SingleInstance(instance_name(home, home, demo=True))
     assert instance.acquire()
     watchdog = LoopWatchdog()
-    yield DesktopProgram(setup, qapp, instance, watchdog)
+    deadline = ExitDeadline()
+    yield DesktopProgram(setup, qapp, instance, watchdog, deadline)
+    deadline.disarm()
     watchdog.close()
     instance.close()
     instance.deleteLater()
+
+
+@pytest.fixture
+def program(qapp, setup):
+    with program_for(qapp, setup) as made:
+        yield made
 
 
 async def the_window() -> MainWindow:
@@ -119,17 +129,10 @@ async def test_asked_again_it_does_not_wait(program) -> None:
 
 @pytest.mark.asyncio
 async def test_hidden_without_a_tray_is_minimised(qapp, setup) -> None:
-    home = setup.paths.home
-    instance = SingleInstance(instance_name(home, home, demo=True))
-    assert instance.acquire()
-    watchdog = LoopWatchdog()
     hidden = ProgramSetup(setup.paths, setup.redactor, hidden=True, demo=True)
-    program = DesktopProgram(hidden, qapp, instance, watchdog)
-    running = asyncio.ensure_future(program.run())
-    window = await the_window()
-    assert window.isMinimized()
-    program.ask_to_quit()
-    assert await running == 0
-    watchdog.close()
-    instance.close()
-    instance.deleteLater()
+    with program_for(qapp, hidden) as program:
+        running = asyncio.ensure_future(program.run())
+        window = await the_window()
+        assert window.isMinimized()
+        program.ask_to_quit()
+        assert await running == 0

@@ -1,0 +1,79 @@
+"""Ends the process when closing takes too long, and leaves behind where it hung."""
+
+import logging
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+EXIT_SLACK_S = 10.0
+"""How much longer than what it may rightly wait for a program may take to close."""
+OVERDUE = 1
+_LOGGING_S = 3.0
+
+
+class ExitDeadline:
+    """A thread that waits until it is disarmed, and else logs every stack and leaves hard.
+
+    Threads that hang cannot be ended, and a loop that hangs ends nothing any more; this needs
+    neither. Nothing is cleaned up then: children that live by our pipes see them close. A program
+    leaves it armed for good, because the end of the interpreter waits for threads, too.
+
+    Args:
+        leave: Ends the process at once, with the exit code.
+    """
+
+    def __init__(self, leave: Callable[[int], object] = os._exit) -> None:
+        self._leave = leave
+        self._changed = threading.Condition()
+        self._until: float | None = None
+        self._seconds = 0.0
+        self._thread: threading.Thread | None = None
+
+    def arm(self, seconds: float) -> None:
+        """Closing begins, and may take so long. Armed again, the earlier end counts."""
+        with self._changed:
+            until = time.monotonic() + seconds
+            if self._until is None or until < self._until:
+                self._until, self._seconds = until, seconds
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._wait, name="exit-deadline", daemon=True
+                )
+                self._thread.start()
+            self._changed.notify_all()
+
+    def disarm(self) -> None:
+        """Everything is closed, and the process lives on."""
+        with self._changed:
+            self._until = None
+            thread, self._thread = self._thread, None
+            self._changed.notify_all()
+        if thread is not None:
+            thread.join(timeout=1.0)
+
+    def _wait(self) -> None:
+        with self._changed:
+            while True:
+                if self._until is None:
+                    return
+                left = self._until - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
+        # What hangs may hold a lock of the log: this must not wait for it for ever.
+        telling = threading.Thread(target=self._tell, name="exit-stacks", daemon=True)
+        telling.start()
+        telling.join(_LOGGING_S)
+        self._leave(OVERDUE)
+
+    def _tell(self) -> None:
+        log.critical("Closing took more than %.0f s; the process ends now.", self._seconds)
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        for ident, frame in sys._current_frames().items():  # noqa: SLF001 - the documented way
+            stack = "".join(traceback.format_stack(frame))
+            log.critical("Thread %s:\n%s", names.get(ident, ident), stack)
