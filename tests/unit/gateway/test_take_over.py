@@ -10,7 +10,8 @@ import pytest
 
 from hermes_desktop.gateway.identity_events import Claimed, ForeignGateway, NotHere, StopRequested
 from hermes_desktop.gateway.identity_files import PID_FILE, GatewayRecord
-from hermes_desktop.gateway.take_over import TakeOver, find_hermes
+from hermes_desktop.gateway.polite_stop import find_hermes
+from hermes_desktop.gateway.take_over import TakeOver
 from tests.fakes.clock import MovableClock
 from tests.fakes.identity import (
     IdentityStage,
