@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 COMMAND_S = 60.0
 GONE_S = 60.0
 _LOOK_S = 0.25
+_TOO_LONG = f"“hermes gateway stop” did not end within {COMMAND_S:.0f} seconds."
 
 
 def ask_to_go(
@@ -31,6 +32,7 @@ def ask_to_go(
     gateway: ForeignGateway,
     environ: Mapping[str, str],
     clock: Clock | None = None,
+    cancel: threading.Event | None = None,
 ) -> str:
     """Ask it. Blocks, at most :data:`COMMAND_S`: the command waits for the end itself.
 
@@ -39,6 +41,7 @@ def ask_to_go(
         gateway: Who is asked.
         environ: The process environment, for the command that is run.
         clock: Where the time comes from.
+        cancel: Ends the waiting for that command, and the command.
 
     Returns:
         Why it could not be asked, one sentence; "" when it was.
@@ -48,7 +51,7 @@ def ask_to_go(
     program = find_hermes(gateway, environ)
     if program is None:
         return "The hermes command, which would stop it, is not installed here."
-    return _run_stop(program, paths, environ)
+    return _run_stop(program, paths, environ, cancel or threading.Event())
 
 
 def wait_until_gone(
@@ -103,24 +106,41 @@ def _ask_hermes_desktop(home: Path, gateway: ForeignGateway, now: float) -> str:
     return ""
 
 
-def _run_stop(program: str, paths: HermesPaths, environ: Mapping[str, str]) -> str:
+def _run_stop(
+    program: str, paths: HermesPaths, environ: Mapping[str, str], cancel: threading.Event
+) -> str:
     environ = {k: v for k, v in environ.items() if k != "_HERMES_GATEWAY"}
     environ["HERMES_HOME"] = str(paths.home)
     # Without it, the command would go to the profile that is named in active_profile.
     profile = [] if paths.profile == "custom" else ["-p", paths.profile]
     try:
-        done = subprocess.run(  # noqa: S603 - the person's own hermes
+        with subprocess.Popen(  # noqa: S603 - the person's own hermes
             [program, *profile, "gateway", "stop"],
             env=environ,
             cwd=paths.home,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=COMMAND_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        ) as command:
+            said = _output_of(command, cancel)
+    except OSError as error:
         return f"“hermes gateway stop” did not work: {error}"
-    log.info("hermes gateway stop returned %d: %s", done.returncode, done.stdout.strip())
-    words = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return f"“hermes gateway stop” said: {' '.join(words[-2:])}" if done.returncode else ""
+    if said is None:
+        return "You stopped waiting for it." if cancel.is_set() else _TOO_LONG
+    out, err = said
+    log.info("hermes gateway stop returned %d: %s", command.returncode, out.strip())
+    words = (err.strip() or out.strip()).splitlines()
+    return f"“hermes gateway stop” said: {' '.join(words[-2:])}" if command.returncode else ""
+
+
+def _output_of(command: "subprocess.Popen[str]", cancel: threading.Event) -> tuple[str, str] | None:
+    """What our own command says; None when it is not waited for any longer, and so ended."""
+    for _ in range(int(COMMAND_S / _LOOK_S)):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return command.communicate(timeout=_LOOK_S)
+        if cancel.is_set():
+            break
+    command.kill()
+    command.communicate()
+    return None

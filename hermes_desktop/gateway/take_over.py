@@ -5,7 +5,7 @@ It is never killed: a gateway that does not go has its reasons.
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.paths import HermesPaths
@@ -43,11 +43,19 @@ class TakeOver:
         self._clock = clock or SystemClock()
         self._times: deque[float] = deque(maxlen=MOST_TAKE_OVERS)
 
-    def run(self, cancel: threading.Event | None = None) -> ClaimAnswer:
+    def run(
+        self,
+        cancel: threading.Event | None = None,
+        *,
+        progress: Callable[[str], None] = lambda _: None,
+        despite_service: bool = False,
+    ) -> ClaimAnswer:
         """Blocks, at most two minutes: the other may let its turns end first.
 
         Args:
             cancel: Stops the waiting; the other gateway may still go.
+            progress: Told what is going on, one sentence for a person.
+            despite_service: See :meth:`GatewayIdentity.claim`.
         """
         cancel = cancel or threading.Event()
         now = self._clock.monotonic()
@@ -55,12 +63,26 @@ class TakeOver:
             return NotHere("contested", "Something starts the other gateway again and again.")
         gateway = self._identity.foreign
         if gateway is not None and gateway.record.is_live():
-            problem = self._ask(gateway) or wait_until_gone(gateway, cancel, clock=self._clock)
+            problem = self._send_away(gateway, cancel, progress)
             if problem and gateway.record.is_live():
                 return NotHere("not_stopped", problem)
             self._times.append(now)
-        return self._identity.claim(despite_recent_stop=True)
+        if cancel.is_set():
+            return NotHere("not_stopped", "You stopped waiting for it.")
+        progress("Claiming the home.")
+        return self._identity.claim(despite_service=despite_service, despite_recent_stop=True)
 
-    def _ask(self, gateway: ForeignGateway) -> str:
+    def _send_away(
+        self, gateway: ForeignGateway, cancel: threading.Event, progress: Callable[[str], None]
+    ) -> str:
+        """Why it is still there; "" when it went."""
+        progress(f"Asking the other gateway (process {gateway.record.pid}) to stop.")
+        problem = self._ask(gateway, cancel)
+        if problem or not gateway.record.is_live():
+            return problem
+        progress("The other gateway lets its replies end.")
+        return wait_until_gone(gateway, cancel, clock=self._clock)
+
+    def _ask(self, gateway: ForeignGateway, cancel: threading.Event | None = None) -> str:
         """Why it could not be asked; "" when it was."""
-        return ask_to_go(self._paths, gateway, self._environ, self._clock)
+        return ask_to_go(self._paths, gateway, self._environ, self._clock, cancel)

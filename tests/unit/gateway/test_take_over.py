@@ -109,6 +109,25 @@ def test_waiting_can_be_ended(stage: IdentityStage, tmp_path: Path) -> None:
         assert json.loads(stage.home.joinpath(PID_FILE).read_text())["pid"] == record.pid
 
 
+def test_our_command_is_not_waited_for_when_nobody_wants_it_any_more(
+    stage: IdentityStage, tmp_path: Path
+) -> None:
+    with gateway_lookalike() as record:
+        attach(stage, record)
+        cancel, said = threading.Event(), []
+
+        def tell(words: str) -> None:
+            said.append(words)
+            cancel.set()
+
+        taking = TakeOver(stage.paths, stage.identity, environ=command(tmp_path, "exec sleep 50"))
+        answer = taking.run(cancel, progress=tell)
+
+        assert isinstance(answer, NotHere)
+        assert answer.detail == "You stopped waiting for it."
+        assert said == [f"Asking the other gateway (process {record.pid}) to stop."]
+
+
 def test_another_hermes_desktop_goes_without_the_command(stage: IdentityStage) -> None:
     with identity_stage(stage.home) as other:
         # Two of the same program do not see each other as foreign, two programs do.
