@@ -1,4 +1,7 @@
-"""desktop.db: what is ours alone. The trash stands here; the shared file gets no table of ours.
+"""desktop.db: what is ours alone. The shared file gets no table of ours.
+
+The trash stands here, messages that came in and are not dealt with, and the replies that are owed
+where the shared file is of a kind that may not hold them.
 
 Made with the first write, in a folder and with modes that let nobody else read it: it holds
 conversations.
@@ -11,15 +14,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from hermes_desktop.core.errors import HermesError, StateUnavailableError
-from hermes_desktop.state import connection
+from hermes_desktop.state import connection, delivery_table, inbox_table
 from hermes_desktop.state.connection import Patience, make_file, open_connection, retrying
 from hermes_desktop.state.sqlite_errors import in_words
 
 T = TypeVar("T")
 
-OWN_VERSION = 1
+OWN_VERSION = 2
 _APPLICATION_ID = 0x4845524D
-_DDL = (
+_TRASH = (
     """
     CREATE TABLE trash (
       id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -54,8 +57,9 @@ _DDL = (
     """,
     "CREATE INDEX trash_links_parent ON trash_links (parent)",
     f"PRAGMA application_id = {_APPLICATION_ID}",
-    f"PRAGMA user_version = {OWN_VERSION}",
 )
+# What each version added; a file of an older one gets what it lacks.
+_STEPS: tuple[tuple[str, ...], ...] = (_TRASH, (delivery_table.ddl(), *inbox_table.DDL))
 
 
 class OwnStore:
@@ -126,6 +130,7 @@ class OwnStore:
         version = _version(conn)
         if version == 0:
             retrying(lambda: conn.execute("PRAGMA journal_mode=WAL").fetchall(), self._patience)
+        if version < OWN_VERSION:
             connection.write(conn, _make, self._patience)
         elif version > OWN_VERSION:
             raise StateUnavailableError(
@@ -145,6 +150,10 @@ def _version(conn: sqlite3.Connection) -> int:
 
 
 def _make(conn: sqlite3.Connection) -> None:
-    if _version(conn) == 0:  # else another process was first
-        for statement in _DDL:
+    version = _version(conn)
+    if version >= OWN_VERSION:  # another process was first
+        return
+    for step in _STEPS[version:]:
+        for statement in step:
             conn.execute(statement)
+    conn.execute(f"PRAGMA user_version = {OWN_VERSION}")

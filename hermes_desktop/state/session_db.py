@@ -12,6 +12,7 @@ from hermes_desktop.state import messages_table, sessions_table, titles
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.conversation_face import ConversationFace
+from hermes_desktop.state.delivery_face import DeliveryFace
 from hermes_desktop.state.face_search import SearchFace
 from hermes_desktop.state.gateway_face import GatewayFace
 from hermes_desktop.state.maintenance_face import MaintenanceFace
@@ -22,7 +23,13 @@ from hermes_desktop.state.usage_face import UsageFace
 
 
 class SessionDB(
-    MaintenanceFace, TransferFace, ConversationFace, GatewayFace, UsageFace, SearchFace
+    MaintenanceFace,
+    TransferFace,
+    ConversationFace,
+    GatewayFace,
+    DeliveryFace,
+    UsageFace,
+    SearchFace,
 ):
     """The conversations of one home. Thread-safe, starts no thread.
 
