@@ -33,7 +33,17 @@ def test_version(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["sessions"], ["sessions", "list"], ["sessions", "show"], ["chat"]]
+    "arguments",
+    [
+        [],
+        ["sessions"],
+        ["sessions", "list"],
+        ["sessions", "show"],
+        ["chat"],
+        ["gateway"],
+        ["gateway", "status"],
+        ["gateway", "stop"],
+    ],
 )
 def test_help_names_every_command(program: Program, arguments: list[str]) -> None:
     for option in ("--help", "-h"):
