@@ -133,6 +133,7 @@ class AIAgent:
         *,
         reasoning_callback: StreamCallback | None = None,
         persisted_callback: PersistedCallback | None = None,
+        turn_note: str = "",
     ) -> AgentResult:
         """Store what the person wrote, ask, store the reply. Blocking; on the turn's own thread.
 
@@ -144,6 +145,8 @@ class AIAgent:
             stream_callback: Gets each piece of the reply.
             reasoning_callback: Gets each piece of the model's thinking.
             persisted_callback: Gets the id of each stored row, the person's first.
+            turn_note: Stands before the message in what the model is told, now and whenever the
+                conversation is told again; what is stored as typed does not have it.
 
         Returns:
             How it went. A model that does not answer is a result with ``failed``, as is a session
@@ -167,12 +170,13 @@ class AIAgent:
         writer = _RowWriter(self._store, self.session_id, persisted_callback)
         try:
             prompt, history = self._prepare(system_message)
-            writer.write("user", text, **_sent_as_typed(text))
+            sent = _sent(text, clean_text(turn_note))
+            writer.write("user", text, **sent)
         except NotFoundError:
             return failed_result(
                 self.session_id, gone_error(self.session_id), "session_gone", self._history or []
             )
-        history.append({"role": "user", "content": without_memory(text), **_sent_as_typed(text)})
+        history.append({"role": "user", "content": without_memory(text), **sent})
         request = ChatRequest(
             self.model, wire_messages(prompt, history), self._provider.choice.max_tokens
         )
@@ -253,8 +257,13 @@ class AIAgent:
             log.warning("Token counts of %s were not stored: %s", self.session_id, error.title)
 
 
-def _sent_as_typed(text: str) -> dict[str, str]:
-    """The column that keeps a typed mark of remembered text; reading rows cuts it out."""
+def _sent(text: str, note: str) -> dict[str, str]:
+    """The column for what is sent, where that is not what reading the row would give.
+
+    That is so with a note, and with a typed mark of remembered text: reading rows cuts it out.
+    """
+    if note.strip():
+        return {"api_content": f"{note.strip()}\n\n{text}"}
     return {} if without_memory(text) == text.strip() else {"api_content": text}
 
 

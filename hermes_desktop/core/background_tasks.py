@@ -109,8 +109,7 @@ class WorkerThreads:
         Raises:
             TimeoutError: The call did not end in time.
         """
-        job = self._queue(call)
-        return await self._result_of(job, set(), seconds)
+        return await self._result_of(call, set(), seconds)
 
     async def run_unless(self, given_up: asyncio.Event, call: Callable[[], T]) -> T:
         """Await a blocking call until somebody gives it up; its thread is then replaced.
@@ -118,18 +117,18 @@ class WorkerThreads:
         Raises:
             TimeoutError: The call was given up.
         """
-        job = self._queue(call)
         waiting = asyncio.ensure_future(given_up.wait())
         try:
-            return await self._result_of(job, {waiting}, None)
+            return await self._result_of(call, {waiting}, None)
         finally:
             waiting.cancel()
 
     async def _result_of(
-        self, job: _Job, ends: "set[asyncio.Future[Any]]", seconds: float | None
-    ) -> Any:
+        self, call: Callable[[], T], ends: "set[asyncio.Future[Any]]", seconds: float | None
+    ) -> T:
         """What a call returns, unless the time passes or one of the others ends before."""
-        result: asyncio.Future[Any] = asyncio.wrap_future(job.future)
+        job = self._queue(call)
+        result: asyncio.Future[T] = asyncio.wrap_future(job.future)
         try:
             await asyncio.wait(
                 {result, *ends}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED

@@ -46,7 +46,8 @@ def signature_of(request: AgentRequest) -> str:
 
     Not the conversation and not the sender: an agent serves all that a chat moves to.
     """
-    parts = json.dumps([request.source, request.session_key, request.settings])
+    override = sorted(request.model_override.items())
+    parts = json.dumps([request.source, request.session_key, request.settings, override])
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 

@@ -30,8 +30,13 @@ class TurnAgent(Protocol):
         stream_callback: StreamCallback | None = None,
         reasoning_callback: StreamCallback | None = None,
         persisted_callback: PersistedCallback | None = None,
+        turn_note: str = "",
     ) -> AgentResult:
-        """Answer one message in the conversation it is bound to. Blocks."""
+        """Answer one message in the conversation it is bound to. Blocks.
+
+        ``turn_note`` stands before the message in what the model is told, now and whenever the
+        conversation is told again; it is not part of what the person is shown as typed.
+        """
 
     def interrupt(self, message: str | None = None) -> None:
         """Make a running turn end soon; from any thread."""
@@ -54,6 +59,8 @@ class AgentRequest:
         session_fields: Further columns of the row of a conversation that it begins.
         settings: What the settings say of agents, in a few characters without a secret; an agent
             made under others is not used again.
+        model_override: ``model``, ``provider`` and ``base_url`` as far as they were chosen for
+            this conversation; an agent made with others is not used again.
     """
 
     session_id: str
@@ -61,6 +68,7 @@ class AgentRequest:
     session_key: str
     session_fields: Mapping[str, Any] = field(default_factory=dict)
     settings: str = ""
+    model_override: Mapping[str, str] = field(default_factory=dict)
 
 
 AgentFactory = Callable[[AgentRequest], TurnAgent]

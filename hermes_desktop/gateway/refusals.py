@@ -1,6 +1,7 @@
 """The words for messages that cannot be taken."""
 
 from hermes_desktop.core.errors import (
+    BusyError,
     NotConfiguredError,
     NotFoundError,
     RefusedError,
@@ -14,6 +15,25 @@ def closing() -> RefusedError:
         "Hermes Desktop is closing.",
         "The message was not sent.",
         "Send it again after the next start.",
+    )
+
+
+def too_many_waiting(waiting: int) -> BusyError:
+    """So much waits in this chat that more would only be forgotten."""
+    return BusyError(
+        "This message was not taken.",
+        f"{waiting} messages wait here already.",
+        "Wait for some answers, or send /stop to drop what waits.",
+    )
+
+
+def too_many_conversations(limit: int) -> BusyError:
+    """As many conversations as are allowed are being answered."""
+    return BusyError(
+        "This message was not taken.",
+        f"{limit} conversations are being answered at once, and no more are allowed "
+        "(max_concurrent_sessions).",
+        "Send it again in a moment.",
     )
 
 

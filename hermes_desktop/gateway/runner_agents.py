@@ -15,6 +15,10 @@ log = logging.getLogger(__name__)
 class RunnerAgents(RunnerState):
     """The kept agents of a runner. Unless they say else, the methods may run on any thread."""
 
+    def _cache_guard(self) -> contextlib.AbstractContextManager[Any]:
+        """The lock of the kept agents; nothing where there is none."""
+        return self._agent_cache_lock or contextlib.nullcontext()
+
     def _forget_conversation(self, session_key: str) -> None:
         """The row is gone: neither the agent that knows it nor the chat's entry is of use."""
         self._evict_cached_agent(session_key)
@@ -22,7 +26,7 @@ class RunnerAgents(RunnerState):
 
     def _evict_cached_agent(self, session_key: str) -> None:
         """Let the kept agent of a chat go; its conversation may be resumed with another."""
-        with self._agent_cache_lock:
+        with self._cache_guard():
             entry = self._agent_cache.pop(session_key, None)
             self._agent_last_used.pop(session_key, None)
         if entry is not None:
@@ -36,7 +40,7 @@ class RunnerAgents(RunnerState):
     def _sweep_idle_cached_agents(self) -> int:
         """Let go of agents above the limit and of those long unused; how many went."""
         now = self.clock.monotonic()
-        with self._agent_cache_lock:
+        with self._cache_guard():
             keys = agent_cache.surplus(
                 self._agent_cache, self._agent_last_used, set(self._running_agents), now
             )
@@ -57,7 +61,7 @@ class RunnerAgents(RunnerState):
         except HermesError as error:
             log.warning("The baseline of %s stays as it is: %s", session_id, error)
             return
-        with self._agent_cache_lock:
+        with self._cache_guard():
             cached = self._agent_cache.get(session_key)
             if cached is not None and live is not None:
                 self._agent_cache[session_key] = agent_cache.with_mark(cached, session_id, live)

@@ -2,10 +2,10 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, MutableMapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
@@ -14,37 +14,85 @@ from hermes_desktop.gateway.agent_cache import CacheEntry
 from hermes_desktop.gateway.agents import AgentFactory
 from hermes_desktop.gateway.config import GatewayConfig, Platform
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
-from hermes_desktop.gateway.platforms.base import PlatformAdapter
+from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.session import SessionStore
+from hermes_desktop.gateway.status import IdentityHolder
 from hermes_desktop.gateway.turn import TurnRecord
 from hermes_desktop.state import AsyncSessionDB
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.runner_report import RunnerReport
 
 MAX_TURNS = 10
 
 Phase = Literal["stopped", "starting", "running", "stopping"]
+
+CommandDispatch = Callable[[MessageEvent, str], Awaitable[MessageEvent | str]]
+"""Looks at a message of an authorised person before anything else does, with its session key.
+
+Returns the message to go on with, the same or another one, or a text when the message was a command
+and has been dealt with: that is sent to the chat, "" sends nothing. Messages of one chat are looked
+at one after the other, so that a command and what follows it keep their order; work that takes long
+is to be started, not awaited.
+"""
+
+
+class EventHooks(Protocol):
+    """What hears of the gateway's events (``session:start``, ``agent:end``, …)."""
+
+    async def emit(self, event_type: str, context: dict[str, Any]) -> Any:
+        """Tell everybody who wants to know."""
+        ...
 
 
 class RunnerState:
     """Defaults that cannot be shared by mistake: immutable ones here, the others made on demand.
 
     Attributes:
-        interrupt_grace_s: How many seconds an interrupted turn has to end when we leave.
+        announce: Told how the runner is doing after each change, on the loop.
+        command_dispatch: Takes commands out of the messages; None: all are for the agent.
+        event_hooks_s: How long the gateway's event hooks may take together, per event.
+        home: The home whose gateway this is; None for a private runner, which writes no file.
+        hooks: Hears of events; None: nobody does.
+        identity: What holds the home for us; None for a private runner.
+        interrupt_grace_s: How many seconds an interrupted turn has to end before it is left behind.
+        restart_handler: Starts the gateway anew; None: nobody can.
         _agent_cache: Kept agents by session key, the longest unused first.
         _running_agents: By session key: the agent of the running turn, or the sentinel before.
+        _running_agents_ts: By session key: when that turn began, in seconds since the epoch.
         _turns: By session key: the running turn.
+        _queued_events: By session key: what waits for its turn, in order.
         _session_run_generation: By session key: the number of its latest claim.
+        _entrance: Messages of one chat are looked at one after the other.
         _turn_order: One turn per session key at a time, in the order they came.
-        _turn_leases: One turn per conversation at a time.
-        _turn_slots: No more turns than workers.
+        _turn_leases: One turn per conversation at a time; shared between runners of one program.
+        _turn_slots: No more turns than workers; shared likewise.
+        _restored: Set once chats that a restart cut off are taken up; messages wait for it.
+        _session_model_overrides: By session key: the model chosen there.
     """
 
     agent_factory: AgentFactory | None = None
     agent_settings: Callable[[], str] | None = None
-    interrupt_grace_s = 5.0
+    announce: "Callable[[RunnerReport], None] | None" = None
     clock: Clock = SystemClock()
-    _session_db: AsyncSessionDB | None = None
-    _phase: Phase = "stopped"
+    command_dispatch: CommandDispatch | None = None
+    event_hooks_s = 10.0
+    home: Path | None = None
+    hooks: EventHooks | None = None
+    identity: IdentityHolder | None = None
+    interrupt_grace_s = 5.0
+    restart_handler: Callable[[], None] | None = None
     _draining = False
+    _drain_until: float | None = None
+    _exit_code: int | None = None
+    _exit_reason: str | None = None
+    _last_session_store_prune_ts = 0.0
+    _phase: Phase = "stopped"
+    _restart_drain_timeout: float | None = None
+    _restart_requested = False
+    _running = False
+    _session_db: AsyncSessionDB | None = None
+    _startup_restore_in_progress = False
     _stop_task: "asyncio.Task[None] | None" = None
 
     @cached_property
@@ -77,7 +125,7 @@ class RunnerState:
         return {}
 
     @cached_property
-    def _agent_cache_lock(self) -> threading.Lock:
+    def _agent_cache_lock(self) -> "threading.Lock | None":
         return threading.Lock()
 
     @cached_property
@@ -89,12 +137,85 @@ class RunnerState:
         return {}
 
     @cached_property
+    def _running_agents_ts(self) -> dict[str, float]:
+        return {}
+
+    @cached_property
+    def _busy_ack_ts(self) -> dict[str, float]:
+        return {}
+
+    @cached_property
     def _turns(self) -> dict[str, TurnRecord]:
+        return {}
+
+    @cached_property
+    def _queued_events(self) -> dict[str, list[TurnRecord]]:
         return {}
 
     @cached_property
     def _session_run_generation(self) -> dict[str, int]:
         return {}
+
+    @cached_property
+    def _expiry_failures(self) -> dict[str, int]:
+        return {}
+
+    # Of the present conversation of a chat: forgotten at each boundary
+
+    @cached_property
+    def _session_model_overrides(self) -> dict[str, dict[str, str]]:
+        return {}
+
+    @cached_property
+    def _session_reasoning_overrides(self) -> dict[str, Any]:
+        return {}
+
+    @cached_property
+    def _session_service_tier_overrides(self) -> dict[str, Any]:
+        return {}
+
+    @cached_property
+    def _pending_model_notes(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def _pending_one_turn_model_restores(self) -> dict[str, Any]:
+        return {}
+
+    @cached_property
+    def _pending_turn_sidecar_notes(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def _last_resolved_model(self) -> dict[str, str]:
+        return {}
+
+    @cached_property
+    def _pending_approvals(self) -> dict[str, Any]:
+        return {}
+
+    @cached_property
+    def _voice_mode(self) -> dict[str, str]:
+        return {}
+
+    def _conversation_scope(self) -> tuple[MutableMapping[str, Any], ...]:
+        """All maps by session key that mean one conversation only."""
+        return (
+            self._session_model_overrides,
+            self._session_reasoning_overrides,
+            self._session_service_tier_overrides,
+            self._pending_model_notes,
+            self._pending_one_turn_model_restores,
+            self._pending_turn_sidecar_notes,
+            self._last_resolved_model,
+            self._pending_approvals,
+        )
+
+    # Order
+
+    @cached_property
+    def _entrance(self) -> KeyedLocks:
+        return KeyedLocks()
 
     @cached_property
     def _turn_order(self) -> KeyedLocks:
@@ -109,5 +230,27 @@ class RunnerState:
         return asyncio.Semaphore(MAX_TURNS)
 
     @cached_property
+    def _restored(self) -> asyncio.Event:
+        return asyncio.Event()
+
+    @cached_property
+    def _drain_changed(self) -> asyncio.Event:
+        return asyncio.Event()
+
+    @cached_property
+    def _shutdown_event(self) -> asyncio.Event:
+        return asyncio.Event()
+
+    # What runs
+
+    @cached_property
     def _message_tasks(self) -> TaskSet:
+        return TaskSet()
+
+    @cached_property
+    def _notices(self) -> TaskSet:
+        return TaskSet()
+
+    @cached_property
+    def _watchers(self) -> TaskSet:
         return TaskSet()

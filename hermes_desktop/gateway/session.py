@@ -158,6 +158,8 @@ class SessionStore(EntryMarks, Transcripts):
     def _replacement(self, key: str, source: SessionSource, decision: _Decision) -> SessionEntry:
         now = self._clock.now()
         automatic = decision.reason not in {None, "session_reset"}
+        old = self._entries.get(key)
+        left = old is not None and old.session_id == decision.left_behind
         return SessionEntry(
             session_key=key,
             session_id=decision.recovered or new_session_id(now, hex_digits=8),
@@ -171,6 +173,7 @@ class SessionStore(EntryMarks, Transcripts):
             auto_reset_reason=decision.reason if automatic else None,
             reset_had_activity=automatic and decision.had_activity,
             previous_session_id=decision.left_behind,
+            previous_finalized=left and old is not None and old.expiry_finalized,
         )
 
     def _write_rows(self, entry: SessionEntry, source: SessionSource, decision: _Decision) -> None:

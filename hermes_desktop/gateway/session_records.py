@@ -164,6 +164,7 @@ class SessionEntry:
         suspended: Stopped by its user; kept as it is.
         model_override: Model chosen in this chat; never holds a secret.
         previous_session_id: What a reset left behind, for the way back; of this run only.
+        previous_finalized: Whether the end of that was dealt with already; of this run only.
         unknown: What a stored entry held beyond this; written back as it was.
     """
 
@@ -194,6 +195,7 @@ class SessionEntry:
     last_resume_marked_at: datetime | None = None
     model_override: dict[str, str] | None = None
     previous_session_id: str | None = field(default=None, compare=False)
+    previous_finalized: bool = field(default=False, compare=False)
     unknown: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -254,7 +256,7 @@ class SessionEntry:
 _ENTRY_FIELDS = tuple(
     item.name
     for item in dataclasses.fields(SessionEntry)
-    if item.name not in {"previous_session_id", "unknown"}
+    if item.name not in {"previous_session_id", "previous_finalized", "unknown"}
 )
 _ENTRY_VALUES = operator.attrgetter(
     *(name for name in _ENTRY_FIELDS if name not in {"origin", "model_override"})

@@ -113,8 +113,14 @@ class TurnRecord:
     Attributes:
         generation: Which claim of its session key it belongs to, 0 while it waits for it.
         session_id: The conversation it runs in, "" until that is known.
+        note: Stands before the prompt in what the model is told, not in what is stored as typed.
         rows: Ids of the rows stored so far; the first is the prompt's.
+        began_at: When it got its claim, in monotonic seconds.
+        active_at: When it was last seen to do something, likewise.
         stop_requested: Somebody wants it to end; it may not have begun yet.
+        unwanted: Nobody waits for its reply any more: nothing is delivered.
+        given_up: Set when it is left behind: it was to end and did not.
+        over: Set when its claim was released.
     """
 
     turn_id: str
@@ -122,8 +128,14 @@ class TurnRecord:
     prompt: str
     generation: int = 0
     session_id: str = ""
+    note: str = ""
     rows: list[int] = field(default_factory=list)
+    began_at: float = 0.0
+    active_at: float = 0.0
     stop_requested: bool = False
+    unwanted: bool = False
+    given_up: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 def run(
@@ -157,4 +169,5 @@ def run(
         stream_callback=relay.feed_text,
         reasoning_callback=relay.feed_reasoning,
         persisted_callback=row_stored,
+        **({"turn_note": record.note} if record.note else {}),
     )

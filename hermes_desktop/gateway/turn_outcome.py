@@ -1,7 +1,7 @@
 """From what a turn ended in to what the person is told."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from hermes_desktop.agent.types import AgentResult
@@ -35,13 +35,16 @@ class TurnOutcome:
     stored: bool = True
 
 
-def from_result(result: AgentResult, *, history_len: int, rows: Sequence[int] = ()) -> TurnOutcome:
+def from_result(
+    result: AgentResult, *, history_len: int, rows: Sequence[int] = (), addition: str = ""
+) -> TurnOutcome:
     """The outcome of a turn that ended by itself.
 
     Args:
         result: What the agent returned.
         history_len: How many messages the conversation had before.
         rows: Rows it is known to have stored beyond those that the result names.
+        addition: What the chat is told behind the reply, about the conversation itself.
     """
     text = result.get("final_response") or ""
     delivery = normalize_empty_agent_response(result, text, history_len=history_len)
@@ -54,7 +57,7 @@ def from_result(result: AgentResult, *, history_len: int, rows: Sequence[int] = 
     error = result.get("error") or ""
     return TurnOutcome(
         outcome=outcome,
-        delivery=delivery,
+        delivery="\n\n".join(part for part in (delivery, addition) if part),
         reply=delivery if outcome == "done" else text,
         last_message_id=max(written, default=None),
         error_title=_title(result, error) if outcome == "failed" else "",
@@ -95,6 +98,16 @@ def _kind(error: Exception) -> str:
     if isinstance(error, NotFoundError):
         return "session_gone"
     return error.kind if isinstance(error, ProviderError) else ""
+
+
+def answered(text: str) -> TurnOutcome:
+    """The outcome of a message that the gateway answered itself: nobody has to send it again."""
+    return TurnOutcome("done", delivery=text, reply=text)
+
+
+def silenced(outcome: TurnOutcome) -> TurnOutcome:
+    """The same outcome for a turn whose reply nobody waits for any more."""
+    return replace(outcome, delivery="")
 
 
 def stopped(*, rows: Sequence[int] = ()) -> TurnOutcome:

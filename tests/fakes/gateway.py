@@ -13,7 +13,7 @@ from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import (
-    GatewayStatusChanged,
+    SessionReset,
     TurnDelta,
     TurnFinished,
     TurnQueued,
@@ -22,6 +22,7 @@ from hermes_desktop.core.events import (
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
+from hermes_desktop.gateway.runner_report import RunnerReport
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from tests.fakes.agents import CountingFactory, ScriptedModel
@@ -43,6 +44,7 @@ class RunningGateway:
     store: SessionStore
     model: ScriptedModel
     factory: CountingFactory
+    reports: list[RunnerReport]
     events: list[Any] = field(default_factory=list)
     _turns: int = 0
 
@@ -97,8 +99,10 @@ async def running_gateway(
     factory = CountingFactory(db, model)
     desktop = DesktopAdapter(session_store=store, session_db=session_db, bus=bus, clock=clock)
     telegram = FakePlatform()
+    reports: list[RunnerReport] = []
     runner = GatewayRunner(
         config,
+        announce=reports.append,
         session_store=store,
         session_db=session_db,
         agent_factory=factory,
@@ -107,8 +111,8 @@ async def running_gateway(
         clock=clock,
         adapters=(desktop, telegram),
     )
-    gateway = RunningGateway(runner, desktop, telegram, db, store, model, factory)
-    for kind in (TurnQueued, TurnStarted, TurnDelta, TurnFinished, GatewayStatusChanged):
+    gateway = RunningGateway(runner, desktop, telegram, db, store, model, factory, reports)
+    for kind in (TurnQueued, TurnStarted, TurnDelta, TurnFinished, SessionReset):
         bus.subscribe(kind, gateway.events.append)
     await runner.start()
     try:

@@ -9,7 +9,6 @@ import pytest
 
 from hermes_desktop.core.errors import CannotReachError, NotConfiguredError
 from hermes_desktop.core.events import (
-    GatewayStatusChanged,
     TurnDelta,
     TurnFinished,
     TurnQueued,
@@ -314,7 +313,7 @@ async def test_the_eleventh_turn_says_that_it_waits(tmp_path: Path) -> None:
         assert gateway.of(TurnQueued) == []
         turns.append(await gateway.submit("one more"))
         await until(lambda: len(gateway.of(TurnQueued)) == 1)
-        assert gateway.of(GatewayStatusChanged)[-1].running_turns == 10
+        assert gateway.reports[-1].running_turns == 10
         gateway.model.hold.set()
         for turn_id in turns:
             assert (await gateway.desktop.wait(turn_id)).outcome == "done"
@@ -340,11 +339,11 @@ async def test_a_rotation_is_followed(tmp_path: Path) -> None:
 async def test_the_state_is_announced(tmp_path: Path) -> None:
     async with running_gateway(tmp_path / "state.db") as gateway:
         await gateway.say("hello")
-    states = [(e.state, e.running_turns) for e in gateway.of(GatewayStatusChanged)]
+    states = [(report.phase, report.running_turns) for report in gateway.reports]
     assert states == [
         ("starting", 0),
         ("running", 0),
-        ("working", 1),
+        ("running", 1),
         ("running", 0),
         ("stopping", 0),
         ("stopped", 0),
@@ -358,7 +357,7 @@ async def test_leaving_waits_for_what_runs(tmp_path: Path) -> None:
         turn_id = await gateway.submit("hello")
         await until(gateway.model.asked.is_set)
         stopping = asyncio.ensure_future(gateway.runner.stop(drain_s=10))
-        await until(lambda: gateway.of(GatewayStatusChanged)[-1].state == "stopping")
+        await until(lambda: gateway.reports[-1].phase == "stopping")
         waiting = gateway.desktop.wait(turn_id)
         gateway.model.hold.set()
         assert (await waiting).outcome == "done"
@@ -399,7 +398,7 @@ async def test_a_turn_that_hears_nothing_is_left_behind(tmp_path: Path) -> None:
         assert (left.outcome, left.stored) == ("stopped", False)
         assert (refused.outcome, refused.stored) == ("failed", False)
         assert "closing" in refused.error_title
-        assert gateway.of(GatewayStatusChanged)[-1].state == "stopped"
+        assert gateway.reports[-1].phase == "stopped"
         DeafAgent.wakes.set()
 
 

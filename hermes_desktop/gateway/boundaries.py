@@ -1,0 +1,88 @@
+"""The end of one conversation and the beginning of the next, told to plugins and event hooks.
+
+Plugins get the hooks in order and on a worker, each call awaited for at most
+:data:`~hermes_desktop.plugins.SLOW_CALLBACK_S`; whatever they do, the boundary is crossed.
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from hermes_desktop import plugins
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.gateway.runner_state import EventHooks
+from hermes_desktop.plugins.hooks import giving_reason
+
+log = logging.getLogger(__name__)
+
+
+class Boundaries:
+    """Tells of boundaries. Used on the loop; has a thread of its own while it is open.
+
+    Args:
+        limit_s: How long one call of a hook is awaited.
+    """
+
+    def __init__(self, *, limit_s: float = plugins.SLOW_CALLBACK_S) -> None:
+        self._limit_s = limit_s
+        self._workers = WorkerThreads("gateway-hooks")
+
+    async def invoke(self, name: str, *, reason: str = "", **kwargs: Any) -> list[Any]:
+        """Call a plugin hook. Never raises, never takes longer than the limit.
+
+        Args:
+            name: The hook.
+            reason: What :func:`plugins.boundary_reason` answers meanwhile.
+            kwargs: What it carries, exactly.
+
+        Returns:
+            What the callbacks returned; nothing when they took too long.
+        """
+        try:
+            with giving_reason(reason):
+                return await self._workers.run_within(
+                    self._limit_s, lambda: plugins.invoke_hook(name, **kwargs)
+                )
+        except TimeoutError:
+            slow = ", ".join(plugins.REGISTRY.hanging()) or "a plugin"
+            log.error("%s is not awaited any longer: %s", name, slow)  # noqa: TRY400 - no bug
+        except Exception:  # somebody else's code
+            log.warning("%s failed", name, exc_info=True)
+        return []
+
+    async def finalize(self, session_id: str, platform: str, reason: str) -> None:
+        """A conversation of a chat has ended."""
+        await self.invoke(
+            "on_session_finalize", reason=reason, session_id=session_id, platform=platform
+        )
+
+    async def reset(self, session_id: str, platform: str, reason: str) -> None:
+        """A new conversation of a chat is ready."""
+        await self.invoke(
+            "on_session_reset", reason=reason, session_id=session_id, platform=platform
+        )
+
+    def close(self) -> None:
+        """Let the thread go. Never waits."""
+        self._workers.close()
+
+
+async def emit(
+    hooks: EventHooks | None, event_type: str, context: dict[str, Any], *, limit_s: float
+) -> None:
+    """Tell the event hooks of something. Never raises.
+
+    Args:
+        hooks: Who hears of it; None: nobody.
+        event_type: ``session:start``, …
+        context: What they are told.
+        limit_s: How long they may take together.
+    """
+    if hooks is None:
+        return
+    try:
+        await asyncio.wait_for(hooks.emit(event_type, context), limit_s)
+    except TimeoutError:
+        log.warning("The hooks of %s took too long", event_type)
+    except Exception:  # somebody else's code
+        log.warning("The hooks of %s failed", event_type, exc_info=True)

@@ -1,0 +1,31 @@
+"""The words around new conversations that somebody asked for, or that had to be."""
+
+NOWHERE = "Session reset: there was nothing to reset here."
+
+EXHAUSTED = (
+    "This conversation became too long and could not be shortened any further. "
+    "Your next message begins a new one.\n"
+    "To continue the previous conversation, send /resume."
+)
+
+
+def title_of(text: str) -> str:
+    """What stands behind ``/new``."""
+    _, _, rest = text.strip().partition(" ")
+    return rest.strip()
+
+
+def begun_anew(info: str, problem: str = "") -> str:
+    """The answer to ``/new``.
+
+    Args:
+        info: What else is to be said of the new conversation.
+        problem: Why it did not get the name that was asked for.
+    """
+    lines = [
+        "Session reset. The next message begins a new conversation.",
+        "To continue the previous conversation, send /resume.",
+        f"It has no name: {problem}" if problem else "",
+        info,
+    ]
+    return "\n".join(line for line in lines if line)

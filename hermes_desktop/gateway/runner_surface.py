@@ -1,0 +1,113 @@
+"""What commands and the host may ask of a runner. Everything here belongs to the loop."""
+
+import asyncio
+import logging
+
+from hermes_desktop.gateway.agent_cache import PENDING
+from hermes_desktop.gateway.runner_agents import RunnerAgents
+from hermes_desktop.gateway.turn import TurnRecord
+
+log = logging.getLogger(__name__)
+
+STOP_REQUESTED = "stop requested"
+RESET_REQUESTED = "session reset requested"
+
+
+class RunnerSurface(RunnerAgents):
+    """Stopping, queueing and asking about turns."""
+
+    def is_busy(self, session_key: str) -> bool:
+        """Whether a turn of a chat runs or waits."""
+        return session_key in self._running_agents or bool(self._queued_events.get(session_key))
+
+    def running_since(self, session_key: str) -> float | None:
+        """When the running turn of a chat began, in seconds since the epoch; None: none runs."""
+        return self._running_agents_ts.get(session_key)
+
+    def running_turn(self, session_key: str) -> TurnRecord | None:
+        """What is known of the running turn of a chat."""
+        return self._turns.get(session_key)
+
+    def evict_agent(self, session_key: str) -> None:
+        """Let the kept agent of a chat go: its next turn reads the conversation anew."""
+        self._evict_cached_agent(session_key)
+
+    def interrupt(self, session_key: str, reason: str | None = None) -> bool:
+        """Ask the running turn of a chat to end; False when there is none.
+
+        What waits behind it is answered next. The reason is for the log alone: it is never taken
+        for something that a person said.
+        """
+        record = self._turns.get(session_key)
+        if record is None:
+            return False
+        record.stop_requested = True
+        agent = self._running_agents.get(session_key)
+        if agent is not None and agent is not PENDING:
+            agent.interrupt(reason)
+        return True
+
+    async def stop_turn(self, session_key: str, *, reason: str = STOP_REQUESTED) -> bool:
+        """End the running turn of a chat for good, and drop what waits behind it.
+
+        Nothing of it is delivered any more. A turn that does not end within
+        :attr:`interrupt_grace_s` is left behind: what it still brings is nobody's. The kept agent
+        goes, so that an interruption that comes late does not end the next turn.
+
+        Returns:
+            Whether anything ran or waited.
+        """
+        waiting = self._drop_waiting(session_key)
+        record = self._turns.get(session_key)
+        if record is None:
+            self._evict_cached_agent(session_key)
+            return waiting > 0
+        record.unwanted = True
+        self.interrupt(session_key, reason)
+        self._disown(record)
+        self._evict_cached_agent(session_key)
+        await self._leave_behind(record)
+        return True
+
+    def _is_current(self, record: TurnRecord) -> bool:
+        return self._session_run_generation.get(record.session_key) == record.generation
+
+    def _disown(self, record: TurnRecord) -> None:
+        """Let nothing that a turn still brings count, and its chat be free."""
+        self._session_run_generation[record.session_key] = record.generation + 1
+        self._release_running_agent_state(record.session_key)
+
+    async def _leave_behind(self, record: TurnRecord) -> None:
+        """Wait for an interrupted turn to end, then give it up."""
+        try:
+            await asyncio.wait_for(record.over.wait(), self.interrupt_grace_s)
+        except TimeoutError:
+            log.warning("The turn of %s did not end and is left behind", record.session_key)
+            record.given_up.set()
+            await record.over.wait()
+
+    def _drop_waiting(self, session_key: str) -> int:
+        """Let what waits in a chat end without an answer; how many messages that were."""
+        waiting = self._queued_events.pop(session_key, [])
+        for record in waiting:
+            record.stop_requested = record.unwanted = True
+        return len(waiting)
+
+    def _release_running_agent_state(self, session_key: str, generation: int | None = None) -> None:
+        """Let a chat be free; with a generation, only if its present turn is of that one."""
+        record = self._turns.get(session_key)
+        if generation is not None and (record is None or record.generation != generation):
+            return
+        self._turns.pop(session_key, None)
+        self._running_agents.pop(session_key, None)
+        self._running_agents_ts.pop(session_key, None)
+        self._busy_ack_ts.pop(session_key, None)
+        self._announce()
+
+    def hurry(self) -> None:
+        """Interrupt, now, the turns that a stop waits for."""
+        self._drain_until = float("-inf")
+        self._drain_changed.set()
+
+    def _announce(self) -> None:
+        raise NotImplementedError

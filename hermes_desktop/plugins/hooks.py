@@ -1,0 +1,182 @@
+"""The hooks there are and what they carry, and a registry of callbacks that protects its callers.
+
+Callbacks are other people's code: they may raise, hang or disappear. One that raises is logged. One
+that took too long three times is called no more until the program starts again.
+"""
+
+import contextlib
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from hermes_desktop.core.clock import Clock, SystemClock
+
+log = logging.getLogger(__name__)
+
+SLOW_CALLBACK_S = 5.0
+MAX_OVERRUNS = 3
+
+_TURN = ("session_id", "task_id", "turn_id")
+_TOOL = ("tool_name", "args", "task_id", "session_id", "tool_call_id", "turn_id")
+
+HOOKS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "on_session_start": ("session_id", "model", "platform"),
+        "on_session_end": (*_TURN, "completed", "interrupted", "model", "platform"),
+        "on_session_finalize": ("session_id", "platform"),
+        "on_session_reset": ("session_id", "platform"),
+        "pre_llm_call": (*_TURN, "user_message", "conversation_history", "model", "platform"),
+        "post_llm_call": (*_TURN, "user_message", "assistant_response", "model", "platform"),
+        "transform_llm_output": ("response_text", "session_id", "model", "platform"),
+        "pre_tool_call": _TOOL,
+        "post_tool_call": (*_TOOL, "result", "duration_ms", "status"),
+        "transform_tool_result": (*_TOOL, "result"),
+        "pre_api_request": ("session_id",),
+        "post_api_request": ("session_id",),
+        "api_request_error": ("session_id",),
+        "pre_approval_request": ("command", "description", "session_key", "surface"),
+        "post_approval_response": ("command", "description", "session_key", "surface", "choice"),
+        "pre_gateway_dispatch": ("event", "gateway", "session_store"),
+    }
+)
+"""Hook → what a callback can count on to be given by name. A caller may give more."""
+
+_boundary_reason: ContextVar[str] = ContextVar("hermes_boundary_reason", default="")
+
+
+def boundary_reason() -> str:
+    """Why the conversation ended whose boundary hook runs now.
+
+    ``new_session``, ``session_expired``, ``idle``, ``daily``, ``suspended``,
+    ``resume_pending_expired``, ``compression_exhausted``, ``shutdown`` or ``close``; "" outside of
+    a boundary hook. It is no argument of the hooks, because those have two and no more.
+    """
+    return _boundary_reason.get()
+
+
+@contextlib.contextmanager
+def giving_reason(reason: str) -> Iterator[None]:
+    """Let :func:`boundary_reason` answer so inside the block, and on workers it calls."""
+    token = _boundary_reason.set(reason)
+    try:
+        yield
+    finally:
+        _boundary_reason.reset(token)
+
+
+@dataclass(eq=False)
+class _Callback:
+    """One registered callback, and since when its present calls have been running."""
+
+    call: Callable[..., Any]
+    name: str
+    running: dict[int, float] = field(default_factory=dict)
+    overruns: int = 0
+    off: bool = False
+
+
+class HookRegistry:
+    """Callbacks by the name of a hook, called in the order they were registered. Any thread.
+
+    Args:
+        clock: Measures how long callbacks take.
+        slow_s: How long one may take.
+    """
+
+    def __init__(self, clock: Clock | None = None, *, slow_s: float = SLOW_CALLBACK_S) -> None:
+        self._clock: Clock = clock or SystemClock()
+        self._slow_s = slow_s
+        self._lock = threading.Lock()
+        self._callbacks: dict[str, list[_Callback]] = {}
+        self._numbers = itertools.count()
+
+    def register(
+        self, name: str, callback: Callable[..., Any], *, plugin: str = ""
+    ) -> Callable[[], None]:
+        """Have a callback called for a hook.
+
+        Args:
+            name: The hook; an unknown one is kept, for a later version may know it.
+            callback: Called with what the hook carries, by name, on any thread.
+            plugin: Whose it is, for the log.
+
+        Returns:
+            Takes it back; harmless when called twice.
+        """
+        words = getattr(callback, "__qualname__", None) or repr(callback)
+        entry = _Callback(callback, f"{words} of {plugin}" if plugin else str(words))
+        if name not in HOOKS:
+            log.warning("%s registered for %r, which is no hook of this version", entry.name, name)
+        with self._lock:
+            self._callbacks.setdefault(name, []).append(entry)
+
+        def take_back() -> None:
+            with self._lock, contextlib.suppress(ValueError):
+                self._callbacks[name].remove(entry)
+
+        return take_back
+
+    def has(self, name: str) -> bool:
+        """Whether anybody would be called."""
+        with self._lock:
+            return any(not entry.off for entry in self._callbacks.get(name, ()))
+
+    def invoke(self, name: str, kwargs: Mapping[str, Any]) -> list[Any]:
+        """Call everybody; what they returned, without None. Blocks as long as they do."""
+        with self._lock:
+            entries = list(self._callbacks.get(name, ()))
+        results = (self._call(entry, name, kwargs) for entry in entries if self._may_run(entry))
+        return [result for result in results if result is not None]
+
+    def _may_run(self, entry: _Callback) -> bool:
+        """Whether a callback is still called. One that hangs counts without ever returning."""
+        with self._lock:
+            if entry.off:
+                return False
+            now = self._clock.monotonic()
+            hanging = sum(now - began > self._slow_s for began in entry.running.values())
+            if entry.overruns + hanging < MAX_OVERRUNS:
+                return True
+            entry.off = True
+        log.error(
+            "%s took longer than %g s %d times and is off until the next start",
+            entry.name,
+            self._slow_s,
+            MAX_OVERRUNS,
+        )
+        return False
+
+    def _call(self, entry: _Callback, name: str, kwargs: Mapping[str, Any]) -> Any:
+        number = next(self._numbers)
+        began = self._clock.monotonic()
+        with self._lock:
+            entry.running[number] = began
+        try:
+            return entry.call(**kwargs)
+        except Exception:  # somebody else's code
+            log.warning("%s failed in %s", entry.name, name, exc_info=True)
+            return None
+        finally:
+            took = self._clock.monotonic() - began
+            with self._lock:
+                del entry.running[number]
+                slow = took > self._slow_s
+                entry.overruns += slow
+            if slow:
+                log.warning("%s took %.1f s in %s", entry.name, took, name)
+
+    def hanging(self) -> list[str]:
+        """Names of the callbacks that run right now and have taken too long already."""
+        now = self._clock.monotonic()
+        with self._lock:
+            return [
+                entry.name
+                for entries in self._callbacks.values()
+                for entry in entries
+                if any(now - began >= self._slow_s for began in entry.running.values())
+            ]
