@@ -9,12 +9,14 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.pairing import PairingStore
 from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.desktop_chat import DesktopChat
 from hermes_desktop.services.gateway_host import GatewayHost
 from hermes_desktop.services.live_actions import LiveActions
 from hermes_desktop.services.live_catalog import LiveCatalog
 from hermes_desktop.services.own_turns import OwnTurns
+from hermes_desktop.services.pairing_requests import PairingRequests
 from hermes_desktop.services.private_gateway import Workers, build_private_gateway
 from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.services.session_search import SessionSearch
@@ -39,6 +41,7 @@ class DesktopServices:
     transcript: TranscriptReader
     chat: DesktopChat
     gateway: GatewayHost
+    pairing: PairingRequests
     watch: StateWatch
     tasks: TaskSet
     db: SessionDB
@@ -109,6 +112,9 @@ def join_parts(
             clock=clock,
         ),
         gateway=GatewayHost(runner, bus),
+        pairing=PairingRequests(
+            PairingStore(paths.home, clock), worker=workers.writers, bus=bus, clock=clock
+        ),
         watch=watch,
         tasks=TaskSet(),
         db=db,
