@@ -1,9 +1,12 @@
 """Words about gateways that several commands use."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from hermes_desktop.cli.gateway_facts import GatewayFacts
 from hermes_desktop.cli.rows import counted
+
+if TYPE_CHECKING:
+    from hermes_desktop.cli.gateway_facts import GatewayFacts
 
 _UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0))
 _LIMIT_S, _LIMIT_WITH_SERVICE_S = "9", "4.5"
@@ -27,7 +30,7 @@ def moment(then: float | None) -> str:
     return datetime.fromtimestamp(then).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
-def stop_sentence(facts: GatewayFacts) -> str:
+def stop_sentence(facts: "GatewayFacts") -> str:
     """What stopping the gateway that runs would do."""
     gateway = facts.gateway
     if gateway is None:
