@@ -1,0 +1,92 @@
+"""The door of a gateway: who comes in, and what those hear who do not."""
+
+import logging
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import PairingChanged
+from hermes_desktop.gateway.authorization import (
+    is_authorized,
+    known_sender,
+    stranger_treatment,
+)
+from hermes_desktop.gateway.config import GatewayConfig
+from hermes_desktop.gateway.pairing import PairingStore
+from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.settings.config_file import Lookup
+
+log = logging.getLogger(__name__)
+
+TOO_MANY = "Too many people are asking to be let in right now. Try again later."
+
+
+class Access:
+    """Decides about senders. On the loop, except :meth:`allows`.
+
+    Args:
+        config: Lists and policies.
+        lookup: Values of variables.
+        pairing: Requests and approvals.
+        worker: Where their files are read, in the order of the calls.
+        bus: Hears when somebody asks to be let in.
+    """
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        lookup: Lookup,
+        pairing: PairingStore,
+        *,
+        worker: WorkerThreads,
+        bus: EventBus,
+    ) -> None:
+        self._config = config
+        self._lookup = lookup
+        self._pairing = pairing
+        self._worker = worker
+        self._bus = bus
+
+    def allows(self, source: SessionSource | None) -> bool:
+        """Whether a sender may write. May read a file; any thread."""
+        return is_authorized(source, self._config, self._lookup, self._pairing.is_approved)
+
+    async def admits(self, source: SessionSource | None) -> bool:
+        """Whether a sender may write."""
+        known = known_sender(source, self._config, self._lookup)
+        return await self._worker.run(self.allows, source) if known is None else known
+
+    async def answer_to_stranger(self, source: SessionSource) -> str:
+        """What somebody hears who may not write; "" is silence. Notes that they asked.
+
+        Groups and strangers without an id hear nothing. Never raises.
+        """
+        user_id = source.user_id
+        if source.chat_type != "dm" or not user_id or source.is_bot:
+            return ""
+        if stranger_treatment(source.platform, self._config, self._lookup) == "ignore":
+            return ""
+        platform = source.platform.value
+        try:
+            answer = await self._worker.run(
+                self._pairing.request, platform, user_id, source.user_name
+            )
+        except HermesError as error:
+            log.warning("A stranger's request could not be noted: %s", error)
+            return ""
+        if answer.why == "asked_lately":
+            return ""
+        if answer.code is None:
+            return TOO_MANY
+        self._bus.publish(PairingChanged())
+        return _invitation(platform, answer.code)
+
+
+def _invitation(platform: str, code: str) -> str:
+    return (
+        "I do not know you yet. Send this code to the owner of this assistant:\n\n"
+        f"{code}\n\n"
+        "The owner lets you in from the window of Hermes Desktop, or with\n"
+        f"hermes pairing approve {platform} {code}\n\n"
+        "The code is good for one hour."
+    )
