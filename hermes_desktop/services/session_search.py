@@ -1,12 +1,12 @@
 """Searching the messages of all sessions, for a person who is still typing."""
 
 import asyncio
-import threading
 from collections.abc import Callable, Sequence
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.search_records import SearchHit, SearchOutcome, SearchQuery
+from hermes_desktop.state.search_stopping import Interruption
 
 OnHits = Callable[[Sequence[SearchHit]], None]
 
@@ -22,7 +22,7 @@ class SessionSearch:
     def __init__(self, db: SessionDB, worker: WorkerThreads) -> None:
         self._db = db
         self._worker = worker
-        self._cancel: threading.Event | None = None
+        self._cancel: Interruption | None = None
 
     async def find(self, query: SearchQuery, on_hits: OnHits) -> SearchOutcome:
         """Find messages; ends the search that runs.
@@ -40,7 +40,7 @@ class SessionSearch:
             StateError: The messages cannot be read.
         """
         self.cancel()
-        cancel = self._cancel = threading.Event()
+        cancel = self._cancel = Interruption()
         loop = asyncio.get_running_loop()
 
         def deliver(hits: Sequence[SearchHit]) -> None:

@@ -5,7 +5,10 @@ stop. Newest first means the greatest row ids first, which the index gives witho
 than it returns; the words around a hit are made for those alone that are shown.
 """
 
+import contextlib
 import functools
+import itertools
+import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
@@ -13,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 from hermes_desktop.state import lineage, search_index
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.schema import FileLayout
+from hermes_desktop.state.search_archived import Archive
 from hermes_desktop.state.search_index import DAMAGED, IndexBrokenError
 from hermes_desktop.state.search_query import (
     Node,
@@ -29,8 +33,10 @@ from hermes_desktop.state.search_records import (
     SearchOutcome,
     SearchQuery,
 )
+from hermes_desktop.state.search_sifting import Sifting, greatest_id
+from hermes_desktop.state.search_stopping import ended_by
 from hermes_desktop.state.snippets import Marker, snippet_of, texts_of
-from hermes_desktop.state.stopping import CancelSignal, StoppedError, stoppable
+from hermes_desktop.state.stopping import CancelSignal, StoppedError
 
 T = TypeVar("T")
 
@@ -73,6 +79,8 @@ class Search:
         self._conversations: dict[str, tuple[str, str]] = {}
         self._shown: set[str] = set()
         self._marker = Marker(wanted(self._node), words=self._way == "words")
+        self._filters = filters(query)
+        self._archive = Archive()
 
     def run(self, on_hits: Callable[[Sequence[SearchHit]], None]) -> SearchOutcome:
         """Find and deliver.
@@ -105,6 +113,8 @@ class Search:
         self._notice = self._ask(
             lambda conn: search_index.notice_about(conn, self._db.layout, self._way)
         )
+        if self._query.archived:
+            self._keep_to_archive()
         below: int | None = None
         if self._way != "scan" and self._notice is not search_index.MISSING:
             try:
@@ -118,16 +128,32 @@ class Search:
         self._way = "scan"
         yield from self._by_reading(node, below)
 
-    def _by_index(self, node: Node) -> Iterator[list[int]]:
-        expressions = match_expressions(node, self._way)
-        if self._query.order == "best":
-            yield from self._best(expressions)
-            return
+    def _keep_to_archive(self) -> None:
+        condition, values = self._filters
+        sessions = json.dumps(self._ask(self._archive.everything))
+        within = " AND m.session_id IN (SELECT value FROM json_each(?))"
+        self._filters = condition + within, [*values, sessions]
 
+    def _by_index(self, node: Node) -> Iterator[list[int]]:
+        with contextlib.closing(self._sifting(node)) as sifting:
+            expressions = match_expressions(node, self._way)
+            if self._query.order == "best":
+                yield from self._best(expressions, sifting)
+                return
+            if sifting.gathered:
+                yield from sifting.newest()
+            if not sifting.complete:
+                yield from self._newest(expressions, sifting.below)
+
+    def _sifting(self, node: Node) -> Sifting:
+        return Sifting(self._ask, node, self._filters, self._is_settled, way=self._way)
+
+    def _newest(
+        self, expressions: search_index.Expressions, below: int | None
+    ) -> Iterator[list[int]]:
         def page(conn: sqlite3.Connection, below: int | None, limit: int) -> list[int]:
             return search_index.ids_newest_first(conn, expressions, below=below, limit=limit)
 
-        below: int | None = None
         size = min(self._query.page_size, self._query.limit)
         if self._query.one_per_conversation:
             size = max(size, _CHUNK)  # most may belong to one, and each question costs anew
@@ -139,26 +165,30 @@ class Search:
                 return
             below, size = ids[-1], min(size * 2, _LARGEST_PAGE)
 
-    def _best(self, expressions: search_index.Expressions) -> Iterator[list[int]]:
-        look = max(self._query.limit * 5, _BEST_FIRST_LOOK)
-
+    def _best(self, expressions: search_index.Expressions, sifting: Sifting) -> Iterator[list[int]]:
         def best(conn: sqlite3.Connection, limit: int) -> list[int]:
             return search_index.ids_best_first(
                 conn, expressions, limit=limit, newest=_MOST_COMPARED
             )
 
-        ids = self._ask(functools.partial(best, limit=look))
-        if ids:
+        seen: set[int] = set()
+        if sifting.gathered > _MOST_COMPARED:
+            ids = sifting.best()
             yield ids
-        if len(ids) == look:  # filters left too few of the best
-            seen = set(ids)
-            yield [
-                each for each in self._ask(functools.partial(best, limit=-1)) if each not in seen
-            ]
+            if sifting.complete:
+                return
+            seen.update(ids)
+        # Filters may leave too few of the best; then all are looked at.
+        for limit in (max(self._query.limit * 5, _BEST_FIRST_LOOK), -1):
+            ids = self._ask(functools.partial(best, limit=limit))
+            yield [each for each in ids if each not in seen]
+            if len(ids) < limit:
+                return
+            seen.update(ids)
 
     def _by_reading(self, node: Node, below: int | None) -> Iterator[list[int]]:
         condition, values = row_condition(node)
-        top = self._ask(_greatest_id) if below is None else below - 1
+        top = self._ask(greatest_id) if below is None else below - 1
         span = _SCAN_FIRST
         while top > 0:
             edges = (top - span, top)
@@ -173,7 +203,7 @@ class Search:
     def _pages(self, ids: list[int], room: int) -> Iterator[list[SearchHit]]:
         for start in range(0, len(ids), _CHUNK):
             chunk = ids[start : start + _CHUNK]
-            passed = self._ask(functools.partial(self._passing, chunk))[:room]
+            passed = self._ask(functools.partial(self._passing, chunk, room))
             for first in range(0, len(passed), self._query.page_size):
                 page = passed[first : first + self._query.page_size]
                 hits = self._ask(functools.partial(self._hits, page))
@@ -183,9 +213,9 @@ class Search:
             if room <= 0:
                 return
 
-    def _passing(self, ids: list[int], conn: sqlite3.Connection) -> list[int]:
+    def _passing(self, ids: list[int], room: int, conn: sqlite3.Connection) -> list[int]:
         """Those that pass the filters, in the same order; with grouping, the first of each."""
-        condition, values = filters(self._query)
+        condition, values = self._filters
         rows = conn.execute(
             "SELECT m.id, m.session_id FROM messages AS m "
             "JOIN sessions AS s ON s.id = m.session_id "
@@ -193,16 +223,28 @@ class Search:
             (*ids, *values),
         ).fetchall()
         session_of = {row[0]: row[1] for row in rows}
-        passed = [each for each in ids if each in session_of]
-        if not self._query.one_per_conversation:
-            return passed
-        first: list[int] = []
-        for each in passed:
-            root, _ = self._conversation(conn, session_of[each])
-            if root not in self._shown:
-                self._shown.add(root)
-                first.append(each)
-        return first
+        passed = (
+            each for each in ids if each in session_of and self._is_wanted(conn, session_of[each])
+        )
+        return list(itertools.islice(passed, room))
+
+    def _is_wanted(self, conn: sqlite3.Connection, session_id: str) -> bool:
+        """Whether a hit in this session is; with grouping, only the first of its conversation."""
+        if self._query.archived is False and self._archive.holds(conn, session_id):
+            return False
+        if self._query.one_per_conversation:
+            root, _ = self._conversation(conn, session_id)
+            if root in self._shown:
+                return False
+            self._shown.add(root)
+        return True
+
+    def _is_settled(self, session_id: str) -> bool:
+        """Whether nothing is wanted of this session, as far as is known without asking."""
+        if self._query.archived is False and self._archive.surely_holds(session_id):
+            return True
+        known = self._conversations.get(session_id)
+        return known is not None and known[0] in self._shown
 
     def _hits(self, ids: list[int], conn: sqlite3.Connection) -> list[SearchHit]:
         rows = conn.execute(
@@ -250,7 +292,11 @@ class Search:
 
     def _ask(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         self._stop_if_cancelled()
-        return self._db.read(lambda conn: stoppable(conn, fn, self._cancel))
+        try:
+            return self._db.read(lambda conn: ended_by(conn, fn, self._cancel))
+        except IndexBrokenError:
+            self._stop_if_cancelled()  # cut short, the engine may take what it read for damage
+            raise
 
 
 def filters(query: SearchQuery) -> tuple[str, list[Any]]:
@@ -270,10 +316,6 @@ def filters(query: SearchQuery) -> tuple[str, list[Any]]:
             parts.append(f"{left} ({', '.join('?' * len(wanted_values))})")
             values += [clean_text(value) for value in wanted_values]
     return " AND ".join(parts), values
-
-
-def _greatest_id(conn: sqlite3.Connection) -> int:
-    return int(conn.execute("SELECT max(id) FROM messages").fetchone()[0] or 0)
 
 
 def _scan(

@@ -4,8 +4,9 @@ Both layouts are asked alike: one column, or three read from the messages themse
 CREATE statement tells). Nothing here writes.
 """
 
+import contextlib
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from hermes_desktop.state.schema import FULL_TEXT, FileLayout
@@ -122,8 +123,19 @@ def select_ids(conn: sqlite3.Connection, sql: str, values: Collection[object]) -
     """
     cursor = conn.cursor()
     cursor.row_factory = None
-    try:
+    with asking():
         return [row[0] for row in cursor.execute(sql, tuple(values)).fetchall()]
+
+
+@contextlib.contextmanager
+def asking() -> Iterator[None]:
+    """Tell damage of the index, inside a ``with`` block, from other trouble.
+
+    Raises:
+        IndexBrokenError: The index did not answer; another way may.
+    """
+    try:
+        yield
     except sqlite3.DatabaseError as error:
         if is_busy(error) or primary_code(error) in _NOT_THE_INDEX:
             raise

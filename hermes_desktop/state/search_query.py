@@ -117,7 +117,7 @@ def _combine(items: Sequence[Term | str], operators: Sequence[str]) -> Node | No
     if not items:
         return None
     if not operators:
-        return _joined("AND", [item for item in items if isinstance(item, Term)])
+        return joined("AND", [item for item in items if isinstance(item, Term)])
     groups: list[list[Term | str]] = [[]]
     for item in items:
         if item == operators[0]:
@@ -126,10 +126,11 @@ def _combine(items: Sequence[Term | str], operators: Sequence[str]) -> Node | No
             groups[-1].append(item)
     parts = [part for group in groups if (part := _combine(group, operators[1:])) is not None]
     how: Literal["AND", "OR", "NOT"] = operators[0]  # type: ignore[assignment]
-    return _joined(how, parts)
+    return joined(how, parts)
 
 
-def _joined(how: Literal["AND", "OR", "NOT"], parts: Sequence[Node]) -> Node | None:
+def joined(how: Literal["AND", "OR", "NOT"], parts: Sequence[Node]) -> Node | None:
+    """Parts combined; one alone is itself, none is None."""
     return Combined(how, tuple(parts)) if len(parts) > 1 else (parts[0] if parts else None)
 
 
@@ -157,7 +158,7 @@ def without_silent_terms(node: Node | None) -> Node | None:
     parts = [without_silent_terms(part) for part in node.parts]
     if node.how == "NOT" and parts[0] is None:
         return None
-    return _joined(node.how, [part for part in parts if part is not None])
+    return joined(node.how, [part for part in parts if part is not None])
 
 
 Way: TypeAlias = Literal["words", "trigram", "scan"]

@@ -29,11 +29,14 @@ class SearchQuery:
     Attributes:
         text: Words, "phrases", ``beginnings*``, AND, OR, NOT.
         order: The newest messages first, or those that fit best (of a word that stands in more
-            than 100,000 messages, among the newest of those).
+            than 100,000 messages, among the newest of those; of a beginning that does, among some
+            hundreds of the newest).
         sources: Only in conversations of these, exactly as stored; None for all.
         exclude_sources: Not in these.
         roles: Only messages of these roles; None for all.
         session_ids: Only in these sessions; None for all.
+        archived: True only in archived conversations, False only in the others, as the list of
+            sessions has them; subagents go with the session they worked for. None for all.
         limit: At most so many hits.
         page_size: How many hits one call of ``on_hits`` gets at most.
         prefix: Every bare word of two characters and more may be the beginning of one.
@@ -47,6 +50,7 @@ class SearchQuery:
     exclude_sources: Collection[str] = ()
     roles: Collection[str] | None = None
     session_ids: Collection[str] | None = None
+    archived: bool | None = None
     limit: int = 50
     page_size: int = 50
     prefix: bool = False

@@ -49,16 +49,26 @@ def silent(_: Progress) -> None:
 
 
 def stoppable(
-    conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T], cancel: CancelSignal | None
+    conn: sqlite3.Connection,
+    fn: Callable[[sqlite3.Connection], T],
+    cancel: CancelSignal | None,
+    *,
+    steps: int = _STEPS_BETWEEN_LOOKS,
 ) -> T:
     """Run a query that ends within milliseconds when ``cancel`` is set.
+
+    Args:
+        conn: To read with.
+        fn: The query.
+        cancel: Looked at now and then; None never stops it.
+        steps: So many steps of SQLite lie between two looks.
 
     Raises:
         StoppedError: It was set.
     """
     if cancel is None:
         return fn(conn)
-    conn.set_progress_handler(lambda: int(cancel.is_set()), _STEPS_BETWEEN_LOOKS)
+    conn.set_progress_handler(lambda: int(cancel.is_set()), steps)
     try:
         return fn(conn)
     except sqlite3.OperationalError as error:

@@ -1,0 +1,226 @@
+"""Searching for beginnings that stand in a tenth of the messages and more, the newest first.
+
+The index would gather all their messages before it gives the first. Instead the newest messages
+are looked at one by one: all of them, or those that the index finds by the rest of the query. Where
+that finds too little it ends, and the index is asked for what is left.
+"""
+
+import functools
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from hermes_desktop.state import search_index
+from hermes_desktop.state.search_beginnings import beginnings, frequent_beginnings, without
+from hermes_desktop.state.search_index import INDEX_OF, asking
+from hermes_desktop.state.search_query import Node, Way, match_expressions, without_silent_terms
+from hermes_desktop.state.search_sieve import Order, Row, Sieve
+
+T = TypeVar("T")
+
+_FIRST_BYTES, _MOST_BYTES = 24_000, 96_000
+"""Of texts looked at in one go, some 3 and 12 ms."""
+_FIRST_SPAN, _MOST_SPAN = 500, 16_000
+_FIRST_PAGE, _MOST_PAGE = 500, 4_000
+_SPARSE_BYTES, _SPARSE = 600_000, 0.04
+_ALL_BYTES = 8_000_000
+_COMPARED_BYTES = 250_000
+
+Found = tuple[int, str]
+"""A message that passes the filters, and its session."""
+
+
+class Asks(Protocol):
+    """Runs a query on a read connection; ends early when nobody wants the answer."""
+
+    def __call__(self, fn: Callable[[sqlite3.Connection], T], /) -> T:
+        """Run it."""
+        ...
+
+
+class Sifting:
+    """One search, used on one thread; close it.
+
+    Args:
+        ask: Runs queries.
+        node: What is looked for.
+        passing: The condition on a message ``m`` of a session ``s``, with its values.
+        uninteresting: Whether a session's messages are not wanted any more.
+        way: Which index will be asked; only that of words has to gather.
+
+    Attributes:
+        below: Down to this message, itself included, everything was looked at; None for nothing.
+        complete: Whether every message was.
+        gathered: How many messages, by estimate, the index would gather for frequent beginnings;
+            0 means that it is quick enough.
+    """
+
+    def __init__(
+        self,
+        ask: Asks,
+        node: Node,
+        passing: tuple[str, list[Any]],
+        uninteresting: Callable[[str], bool],
+        *,
+        way: Way,
+    ) -> None:
+        self._ask = ask
+        self._node = without_silent_terms(node) or node
+        self._passing = passing
+        self._uninteresting = uninteresting
+        self._sieve: Sieve | None = None
+        self._rest: Node | None = None
+        self._expression = match_expressions(self._node, "words")[0][1]
+        self._bytes = self._looked = self._fitted = 0
+        self.below: int | None = None
+        self.complete = False
+        self.gathered = 0
+        if way == "words" and beginnings(self._node):
+            self._prepare()
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        if self._sieve is not None:
+            self._sieve.close()
+
+    def _prepare(self) -> None:
+        def look(conn: sqlite3.Connection) -> None:
+            try:
+                sieve = self._sieve = Sieve(conn, INDEX_OF["words"])
+            except sqlite3.OperationalError:  # a tokenizer of others; the index alone may know it
+                return
+            top = greatest_id(conn)
+            shares = frequent_beginnings(conn, sieve, self._node, top)
+            self.gathered = round(sum(shares.values()) * top)
+            self._rest = without(self._node, shares)
+
+        self._ask(look)
+
+    # ---------------------------------------------------------------------------- newest first
+
+    def newest(self) -> Iterator[list[int]]:
+        """Ids of messages that fit and pass, the newest first; sets ``below``, ``complete``.
+
+        Raises:
+            IndexBrokenError: The index could not be read.
+        """
+        for found, edge in self._portions():
+            at = 0
+            while at < len(found):
+                ids, at = self._sift(found, at)
+                if ids:
+                    yield ids
+                self.below = found[at - 1][0]
+                if self._is_futile():
+                    return
+            self.below = edge
+        self.complete = True
+
+    def best(self) -> list[int]:
+        """Ids of messages that fit and pass, the best match first, among the newest only.
+
+        Sets ``complete`` when these are all.
+
+        Raises:
+            IndexBrokenError: The index could not be read.
+        """
+        rows: list[Row] = []
+        room = _COMPARED_BYTES
+        for found, _ in self._portions():
+            texts, _ = self._ask(functools.partial(self._texts, found, 0, room))
+            rows += texts
+            room -= sum(map(_size, texts))
+            if room <= 0:
+                break
+        self.complete = room > 0
+        return self._fitting(rows, "best")
+
+    def _is_futile(self) -> bool:
+        few = self._fitted < self._looked * _SPARSE
+        return self._bytes >= (_SPARSE_BYTES if few else _ALL_BYTES)
+
+    def _sift(self, found: list[Found], at: int) -> tuple[list[int], int]:
+        """Look at the next few; gives those that fit and the place of the first not looked at."""
+        room = min(_FIRST_BYTES + self._bytes, _MOST_BYTES)
+        rows, end = self._ask(functools.partial(self._texts, found, at, room))
+        ids = self._fitting(rows, "newest")
+        self._bytes += sum(map(_size, rows))
+        self._looked += len(rows)
+        self._fitted += len(ids)
+        return ids, end
+
+    def _fitting(self, rows: list[Row], order: Order) -> list[int]:
+        if self._sieve is None or not rows:
+            return []
+        with self._sieve.holding(rows):
+            return self._sieve.find(self._expression, order)
+
+    def _texts(
+        self, found: list[Found], at: int, room: int, conn: sqlite3.Connection
+    ) -> tuple[list[Row], int]:
+        rows: list[Row] = []
+        with asking():
+            while at < len(found) and room > 0:
+                message_id, session_id = found[at]
+                at += 1
+                if self._sieve is None or self._uninteresting(session_id):
+                    continue
+                row = self._sieve.read(conn, message_id)
+                if row is not None:
+                    rows.append(row)
+                    room -= _size(row)
+        return rows, at
+
+    # ------------------------------------------------------------------------------ candidates
+
+    def _portions(self) -> Iterator[tuple[list[Found], int]]:
+        """Messages that may fit, the newest first, each time with the id that was got down to."""
+        return self._windows() if self._rest is None else self._pages(self._rest)
+
+    def _windows(self) -> Iterator[tuple[list[Found], int]]:
+        top, span = self._ask(greatest_id), _FIRST_SPAN
+        while top > 0:
+            edges = (max(top - span, 0), top)
+            which = functools.partial(self._select, "m.id > ? AND m.id <= ?", edges)
+            yield self._ask(which), edges[0] + 1
+            top, span = edges[0], min(span * 2, _MOST_SPAN)
+
+    def _pages(self, rest: Node) -> Iterator[tuple[list[Found], int]]:
+        page = functools.partial(_page, match_expressions(rest, "words"))
+        below: int | None = None
+        size = _FIRST_PAGE
+        while True:
+            ids = self._ask(functools.partial(page, below, size))
+            if not ids:
+                return
+            marks = ", ".join("?" * len(ids))
+            yield self._ask(functools.partial(self._select, f"m.id IN ({marks})", ids)), ids[-1]
+            if len(ids) < size:
+                return
+            below, size = ids[-1], min(size * 2, _MOST_PAGE)
+
+    def _select(self, which: str, values: Sequence[int], conn: sqlite3.Connection) -> list[Found]:
+        passing, more = self._passing
+        cursor = conn.cursor()
+        cursor.row_factory = None
+        return cursor.execute(
+            "SELECT m.id, m.session_id FROM messages AS m "
+            f"JOIN sessions AS s ON s.id = m.session_id WHERE {which} AND {passing} "
+            "ORDER BY m.id DESC",
+            (*values, *more),
+        ).fetchall()
+
+
+def _page(
+    expressions: search_index.Expressions, below: int | None, size: int, conn: sqlite3.Connection
+) -> list[int]:
+    return search_index.ids_newest_first(conn, expressions, below=below, limit=size)
+
+
+def greatest_id(conn: sqlite3.Connection) -> int:
+    """Of all messages, 0 without any."""
+    return int(conn.execute("SELECT max(id) FROM messages").fetchone()[0] or 0)
+
+
+def _size(row: Row) -> int:
+    return sum(map(len, row[1:]))
