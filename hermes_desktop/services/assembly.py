@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from hermes_desktop.core.log_setup import SecretRedactor
     from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.gateway.platforms.registry import AdapterRegistry
     from hermes_desktop.services.desktop_services import DesktopServices
     from hermes_desktop.services.hosting_services import GatewayServices
     from hermes_desktop.services.session_catalog import SessionCatalog
@@ -33,13 +34,16 @@ def open_catalog(paths: HermesPaths) -> SessionCatalog:
     return SessionCatalog(SessionDB(paths.state_db, read_only=True))
 
 
-def build_services(
+def build_services(  # noqa: PLR0913 - what surrounds the program
     paths: HermesPaths,
     *,
     redactor: SecretRedactor,
     offline: bool = False,
     clock: Clock | None = None,
     environ: Mapping[str, str] | None = None,
+    registry: AdapterRegistry | None = None,
+    hosts: bool = True,
+    autostart: bool = True,
 ) -> DesktopServices:
     """Build the parts of the desktop program. Blocking: opens the database.
 
@@ -49,18 +53,24 @@ def build_services(
         offline: Answer with the scripted provider of the demo instead of a model.
         clock: The machine's, unless a test brings its own.
         environ: The process environment, unless the demo hides it.
+        registry: The platforms that can be served; None for those that the program ships.
+        hosts: Whether the gateway of the home may be hosted at all.
+        autostart: Whether it starts with the program.
 
     Raises:
         StateUnavailableError: The database cannot be opened or made.
     """
     from hermes_desktop.services.desktop_services import join_parts
+    from hermes_desktop.services.gateway_host import HostSetup
 
+    surroundings = os.environ if environ is None else environ
     return join_parts(
-        paths,
+        HostSetup(paths, surroundings, autostart=autostart),
         redactor=redactor,
         offline=offline,
         clock=clock or SystemClock(),
-        environ=os.environ if environ is None else environ,
+        registry=registry,
+        hosts=hosts,
     )
 
 
@@ -70,27 +80,29 @@ def build_gateway(
     redactor: SecretRedactor,
     clock: Clock | None = None,
     environ: Mapping[str, str] | None = None,
-    registry: object | None = None,
+    registry: AdapterRegistry | None = None,
 ) -> GatewayServices:
     """Build a gateway without a window. Blocking: opens the database. Loads no Qt.
+
+    Nothing starts by itself: not with ``open()``, and not when another gateway goes away.
 
     Args:
         paths: The home.
         redactor: Learns the keys that are read, so that no log shows them.
         clock: The machine's, unless a test brings its own.
         environ: The process environment, unless a test hides it.
-        registry: The ``AdapterRegistry`` of platforms that can be served; None for those that
-            the program ships.
+        registry: The platforms that can be served; None for those that the program ships.
 
     Raises:
         StateUnavailableError: The database cannot be opened or made.
     """
+    from hermes_desktop.services.gateway_host import HostSetup
     from hermes_desktop.services.hosting_services import join_gateway
 
+    surroundings = os.environ if environ is None else environ
     return join_gateway(
-        paths,
+        HostSetup(paths, surroundings, autostart=False),
         redactor=redactor,
         clock=clock or SystemClock(),
-        environ=os.environ if environ is None else environ,
         registry=registry,
     )

@@ -1,7 +1,6 @@
 """The parts of the desktop program, joined: what window and chat on the command line work with."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hermes_desktop.core.background_tasks import TaskSet
@@ -10,9 +9,13 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.pairing import PairingStore
+from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
+from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.desktop_chat import DesktopChat
-from hermes_desktop.services.gateway_host import GatewayHost
+from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
+from hermes_desktop.services.hosted_gateway import HostedParts
+from hermes_desktop.services.hosting_services import hosted_parts
 from hermes_desktop.services.live_actions import LiveActions
 from hermes_desktop.services.live_catalog import LiveCatalog
 from hermes_desktop.services.own_turns import OwnTurns
@@ -31,6 +34,9 @@ class DesktopServices:
     """Everything the window, or a chat on the command line, works with.
 
     Built by :func:`join_parts`; :meth:`start` and :meth:`close` are awaited on the loop.
+
+    Attributes:
+        hosts: Whether the gateway of the home may be hosted here at all.
     """
 
     paths: HermesPaths
@@ -47,10 +53,15 @@ class DesktopServices:
     db: SessionDB
     watcher: ChangeWatcher
     workers: Workers
+    hosts: bool = True
 
     async def start(self, *, watch: bool = True) -> None:
-        """Start the gateway and, for a window, the watching of the database."""
-        await self.gateway.start()
+        """Start the desktop's own chat and, for a window, the watching of database and gateway.
+
+        The gateway of the messaging platforms starts by itself if that is switched on; this does
+        not wait for it.
+        """
+        await self.gateway.open(host=watch and self.hosts)
         if watch:
             self.tasks.start(self.watch.run(), name="state-watch")
             # The first look only learns. It is queued now, so that whatever is read from here on
@@ -58,8 +69,11 @@ class DesktopServices:
             await asyncio.sleep(0)
 
     async def close(self, *, drain_s: float = 15.0) -> None:
-        """Close everything in reverse order; running turns get ``drain_s`` seconds to end."""
-        await self.gateway.stop(drain_s=drain_s)
+        """Close everything in reverse order; running turns get ``drain_s`` seconds to end.
+
+        What is waited for stands in ``gateway.status.detail``; ``gateway.hurry()`` ends that.
+        """
+        await self.gateway.close(drain_s=drain_s)
         self.search.cancel()
         await self.tasks.cancel_all()
         await self.actions.close()
@@ -69,21 +83,24 @@ class DesktopServices:
 
 
 def join_parts(
-    paths: HermesPaths,
+    setup: HostSetup,
     *,
     redactor: SecretRedactor,
     offline: bool,
     clock: Clock,
-    environ: Mapping[str, str],
+    registry: AdapterRegistry | None,
+    hosts: bool,
 ) -> DesktopServices:
     """Build everything once; see :func:`hermes_desktop.services.assembly.build_services`."""
+    paths = setup.paths
     db = SessionDB(paths.state_db, clock=clock)
     bus = EventBus()
     workers = Workers.named()
-    builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock)
-    runner, adapter = build_private_gateway(
-        paths, db, bus, workers=workers, builder=builder, clock=clock
+    builder = AgentBuilder(paths, db, redactor, setup.environ, offline=offline, clock=clock)
+    parts = hosted_parts(
+        setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
     )
+    runner, adapter = build_private_gateway(parts)
     catalog = LiveCatalog(db, workers.readers, workers.writers)
     transcript = TranscriptReader(db, workers.readers)
     watcher = ChangeWatcher(paths.state_db)
@@ -102,16 +119,8 @@ def join_parts(
         ),
         search=SessionSearch(db, workers.search),
         transcript=transcript,
-        chat=DesktopChat(
-            adapter,
-            db,
-            readers=workers.readers,
-            writers=workers.writers,
-            choose_model=builder.choose_model,
-            bus=bus,
-            clock=clock,
-        ),
-        gateway=GatewayHost(runner, bus),
+        chat=_chat(parts, adapter, workers),
+        gateway=GatewayHost(setup, parts, runner, bus, clock),
         pairing=PairingRequests(
             PairingStore(paths.home, clock), worker=workers.writers, bus=bus, clock=clock
         ),
@@ -120,6 +129,7 @@ def join_parts(
         db=db,
         watcher=watcher,
         workers=workers,
+        hosts=hosts,
     )
 
 
@@ -129,3 +139,15 @@ def _session_actions(
     """What a person does to sessions; those with a running turn are left alone."""
     turns = OwnTurns(db, bus, clock)
     return SessionActions(db, paths.own_store, clock=clock, running_turn=turns.turn_in)
+
+
+def _chat(parts: HostedParts, adapter: DesktopAdapter, workers: Workers) -> DesktopChat:
+    return DesktopChat(
+        adapter,
+        parts.db,
+        readers=workers.readers,
+        writers=workers.writers,
+        choose_model=parts.builder.choose_model,
+        bus=parts.bus,
+        clock=parts.clock,
+    )

@@ -5,16 +5,60 @@ the program. The *hosted* one serves the messaging platforms, is built anew from
 at every start, and lives only while this program holds the identity of the home.
 """
 
+import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
+from hermes_desktop.core.background_tasks import TaskSet
+from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import GatewayState, GatewayStatusChanged
+from hermes_desktop.core.events import GatewayState, GatewayStatusChanged, Notice, NoticeCleared
+from hermes_desktop.core.exit_deadline import ExitDeadline
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
+from hermes_desktop.gateway.hosting_checks import HostingChecks
+from hermes_desktop.gateway.identity_events import (
+    ForeignChanged,
+    HardStop,
+    IdentityEvent,
+    IdentityLost,
+    IdentityRenewed,
+    StopRequested,
+)
 from hermes_desktop.gateway.run import GatewayRunner
+from hermes_desktop.services.hosted_gateway import HostedGateway, HostedParts
+from hermes_desktop.services.hosting_ending import Ending, asked_by, forced_by
+from hermes_desktop.services.hosting_identity import HostingIdentity
+from hermes_desktop.services.hosting_life import HostingLife, LifeParts
+from hermes_desktop.services.hosting_outlook import HostingOutlook
+from hermes_desktop.services.hosting_return import Return
+from hermes_desktop.services.hosting_status import StatusBoard
+from hermes_desktop.services.hosting_words import other_gateway, waiting_words
 
 log = logging.getLogger(__name__)
 
 DRAIN_S = 15.0
+_SETTINGS_NOTICE = "gateway-settings"
+
+
+@dataclass(frozen=True, slots=True)
+class HostSetup:
+    """What a host is given beside the parts of its gateway.
+
+    Attributes:
+        autostart: Start with the program, and when another gateway went away.
+        checks: Sandbox, system, services.
+        end_program: Ends the process at once, from any thread, when our gateway does not stop
+            while another one runs.
+    """
+
+    paths: HermesPaths
+    environ: Mapping[str, str]
+    autostart: bool = True
+    checks: HostingChecks = field(default_factory=HostingChecks.here)
+    end_program: Callable[[], None] = lambda: ExitDeadline().arm(0)
 
 
 class GatewayHost:
@@ -22,46 +66,101 @@ class GatewayHost:
 
     Everything is called on the loop. What became of a call stands in :attr:`status`, and each
     change of that is published once as :class:`GatewayStatusChanged`; nobody else publishes it.
-    ``start``, ``stop``, ``restart`` and ``take_over`` run one after the other, in the order they
-    were called; none of them raises because a gateway could not be started.
+    None of the calls raises because a gateway could not be started; calls that come while
+    another one is at work join it.
 
     The states, in the words of the event: ``stopped`` (nobody hosts the home, ``refusal`` says
-    why if somebody wanted to), ``starting``, ``running``, ``working``, ``degraded``, ``stopping``
-    (also while it restarts: a ``stopped`` is always final until somebody starts it again) and
-    ``attached`` (``other`` is the gateway that has the home). ``running_turns`` counts the turns
-    of the desktop's own chat, too, in every state.
+    why if somebody wanted to), ``starting`` (also while it comes back), ``running``,
+    ``working``, ``degraded``, ``stopping`` and ``attached`` (``other`` is the gateway that has
+    the home). A ``stopped`` is final until somebody starts it again, unless ``detail`` says when
+    it starts by itself. ``running_turns`` counts those of the desktop's own chat, too, always.
+
+    Args:
+        setup: Whose home, and what surrounds it.
+        parts: What a hosted gateway is made of.
+        private: The runner of the desktop's own chat; None without one.
+        bus: Gets the status, and notices about settings.
+        clock: Where the time comes from.
     """
 
-    def __init__(self, runner: GatewayRunner, bus: EventBus) -> None:
-        self._runner = runner
-        self._status = GatewayStatusChanged("stopped")
-        self._unsubscribe = bus.subscribe(GatewayStatusChanged, self._remember)
+    def __init__(
+        self,
+        setup: HostSetup,
+        parts: HostedParts,
+        private: GatewayRunner | None,
+        bus: EventBus,
+        clock: Clock,
+    ) -> None:
+        self._setup = setup
+        self._parts = parts
+        self._private = private
+        self._bus = bus
+        self._clock = clock
+        self._board = StatusBoard(bus.publish)
+        self._tasks = TaskSet()
+        self._life: HostingLife | None = None
+        self._living: asyncio.Task[None] | None = None
+        self._closing = False
+        self._identity: HostingIdentity | None = None
+        self._return = Return(setup.paths.home, clock, parts.worker, autostart=setup.autostart)
+        if private is not None:
+            private.announce = self._board.note_private
 
     @property
     def status(self) -> GatewayStatusChanged:
         """How it is now, as it was published last."""
-        return self._status
+        return self._board.status
 
     @property
     def state(self) -> GatewayState:
         """The state alone."""
-        return self._status.state
+        return self._board.status.state
 
-    async def open(self) -> None:
-        """Begin to watch who is the gateway and, with autostart on, start hosting by itself.
+    async def open(self, *, host: bool = True) -> None:
+        """Start the desktop's own chat, begin to watch who is the gateway, start by itself.
 
-        Returns before the gateway runs: follow :attr:`status`. Called once.
+        Returns before the hosted gateway runs: follow :attr:`status`. Called once.
+
+        Args:
+            host: False leaves the home alone: nothing is watched and nothing can be started.
         """
+        if self._private is not None:
+            await self._private.start()
+        if host:
+            self._identity = HostingIdentity(
+                self._setup.paths,
+                environ=self._setup.environ,
+                clock=self._clock,
+                checks=self._setup.checks,
+                worker=self._parts.worker,
+                happened=self._happened,
+                end_program=self._setup.end_program,
+            )
+            self._identity.open()
+            if self._return.allowed:
+                self._live(self._identity)
+        await self._board.published()
 
     async def start(self, *, insist: bool = False) -> None:
         """Start hosting; returns when the gateway runs, is refused or attached.
 
         Args:
-            insist: A person has read the refusal in :attr:`status` and wants it all the same;
-                counts only where that refusal says ``may_insist``.
+            insist: A person knows what stands against it and wants it all the same; overrides
+                what may be insisted on (see :attr:`HostingRefusal.may_insist`).
         """
-        del insist
-        await self._runner.start()
+        await self._bring_up(insist=insist)
+
+    async def take_over(self, *, insist: bool = False) -> None:
+        """Ask the other gateway to stop and host the home instead; may take two minutes.
+
+        Only on a person's word. The progress stands in ``status.detail``. One that does not go,
+        or that something brings back, is left alone: the state stays ``attached`` and
+        ``refusal`` says why. :meth:`stop` ends the waiting.
+
+        Args:
+            insist: As in :meth:`start`.
+        """
+        await self._bring_up(insist=insist, take_over=True)
 
     async def stop(self, *, drain_s: float = DRAIN_S) -> None:
         """Stop hosting and give the home back; the desktop's own chat goes on.
@@ -72,8 +171,9 @@ class GatewayHost:
             drain_s: How long running turns may take to end by themselves; progress stands in
                 ``status.detail``.
         """
-        await self._runner.stop(drain_s=drain_s)
-        self._unsubscribe()
+        self._return.forbid()
+        await self._end(Ending("person", self._until(drain_s)))
+        await self._board.published()
 
     async def restart(self, *, drain_s: float = DRAIN_S) -> None:
         """Stop, read the settings again, start. Starts what was stopped.
@@ -81,20 +181,25 @@ class GatewayHost:
         Args:
             drain_s: As in :meth:`stop`.
         """
-        await self.stop(drain_s=drain_s)
-        await self.start()
+        life = self._life
+        if life is None:
+            await self.start()
+            return
+        life.end(Ending("person", self._until(drain_s), comes_back=True))
+        await life.settled()
+        await self._board.published()
 
-    async def take_over(self) -> None:
-        """Ask the other gateway to stop and host the home instead; may take two minutes.
-
-        Only on a person's word. The progress stands in ``status.detail``. One that does not go,
-        or that something brings back, is left alone: the state stays ``attached`` and
-        ``refusal`` says why.
-        """
-        raise NotImplementedError
+    def restart_soon(self) -> None:
+        """Restart without waiting for it, as a chat asks for."""
+        self._tasks.start(self.restart(), name="gateway restart")
 
     def hurry(self) -> None:
-        """Interrupt the turns that a stop, restart, close or take-over waits for, now."""
+        """Interrupt the turns that a stop, restart or close waits for, now."""
+        now = self._clock.monotonic()
+        if self._life is not None and self._life.ending is not None:
+            self._life.end(Ending(self._life.ending.cause, now, comes_back=True))
+        if self._closing and self._private is not None:
+            self._private.hurry()
 
     async def reconnect(self, platform: str) -> None:
         """Connect a platform anew, now.
@@ -105,31 +210,157 @@ class GatewayHost:
         Raises:
             RefusedError: It is not among the platforms that are hosted here.
         """
-        raise _not_hosted(platform)
+        await self._hosted(platform).reconnect(platform)
 
     async def pause(self, platform: str) -> None:
         """Leave a platform until :meth:`resume`. Args and errors as in :meth:`reconnect`."""
-        raise _not_hosted(platform)
+        await self._hosted(platform).pause(platform)
 
     async def resume(self, platform: str) -> None:
         """Serve a paused platform again. Args and errors as in :meth:`reconnect`."""
-        raise _not_hosted(platform)
+        await self._hosted(platform).resume(platform)
 
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
-        """Stop hosting if needed and stop watching; afterwards nothing of it runs any more.
+        """Stop both runners, give the home back, watch no more; nothing of it runs afterwards.
 
         Args:
             drain_s: As in :meth:`stop`; :meth:`hurry` cuts it short.
         """
-        await self.stop(drain_s=drain_s)
+        self._closing = True
+        self._return.forbid()
+        ends: list[Awaitable[None]] = [self._end(Ending("closing", self._until(drain_s)))]
+        if self._private is not None:
+            ends.append(self._private.stop(drain_s))
+        telling = self._tasks.start(self._tell_closing(drain_s), name="gateway closing")
+        try:
+            await asyncio.gather(*ends)
+        finally:
+            telling.cancel()
+            if self._identity is not None:
+                await self._identity.close()
+            await self._tasks.cancel_all()
+            await self._board.published()
 
-    def _remember(self, status: GatewayStatusChanged) -> None:
-        self._status = status
+    # Lives
 
+    async def _bring_up(self, *, insist: bool, take_over: bool = False) -> None:
+        if self._identity is None or self._closing:
+            return
+        self._return.allow()
+        if self._life is not None and self._living is not None and self._life.is_ending:
+            await asyncio.wait({self._living})
+        life = self._life or self._live(self._identity, insist=insist, take_over=take_over)
+        await life.settled()
+        await self._board.published()
 
-def _not_hosted(platform: str) -> RefusedError:
-    return RefusedError(
-        f"{platform} is not served here.",
-        "The gateway of this program does not run, or has no such platform.",
-        "Start the gateway first.",
-    )
+    def _live(
+        self, identity: HostingIdentity, *, insist: bool = False, take_over: bool = False
+    ) -> HostingLife:
+        self._return.cancel()
+        parts = LifeParts(
+            board=self._board,
+            identity=identity,
+            outlook=HostingOutlook(
+                self._setup.paths,
+                self._setup.environ,
+                self._parts.redactor,
+                self._parts.registry,
+                self._setup.checks,
+            ),
+            worker=self._parts.worker,
+            clock=self._clock,
+            make_hosted=self._make_hosted,
+            tell_settings=self._tell_settings,
+        )
+        self._life = life = HostingLife(parts, insist=insist, take_over=take_over)
+        self._living = self._tasks.start(self._run(life), name="gateway life")
+        return life
+
+    async def _run(self, life: HostingLife) -> None:
+        try:
+            await life.run()
+        finally:
+            self._life = None
+
+    async def _end(self, ending: Ending) -> None:
+        if self._life is not None and self._living is not None:
+            self._life.end(ending)
+            await asyncio.wait({self._living})
+
+    def _make_hosted(self, loaded: LoadedGatewayConfig) -> HostedGateway:
+        return HostedGateway(
+            self._parts,
+            loaded.config,
+            identity=self._identity.held if self._identity is not None else None,
+            announce=self._board.note_hosted,
+            restart=self.restart_soon,
+        )
+
+    def _hosted(self, platform: str) -> HostedGateway:
+        hosted = self._life.hosted if self._life is not None else None
+        if hosted is None or not hosted.has(platform):
+            raise RefusedError(
+                f"{platform} is not served here.",
+                "The gateway of this program does not run, or has no such platform.",
+                "Start the gateway first.",
+            )
+        return hosted
+
+    # News
+
+    def _happened(self, event: IdentityEvent) -> None:
+        match event:
+            case StopRequested():
+                self._wish(asked_by(event))
+            case HardStop() | IdentityLost():
+                self._wish(forced_by(event, self._clock.monotonic()))
+            case IdentityRenewed(record):
+                hosted = self._life.hosted if self._life is not None else None
+                if hosted is not None:
+                    self._tasks.start(hosted.renew(record), name="token locks")
+            case ForeignChanged(gateway):
+                self._board.note_other(other_gateway(gateway, self._clock))
+                if gateway is not None:
+                    self._return.note_other(gateway)
+                elif self._life is None and not self._closing:
+                    self._tasks.start(self._come_back(), name="gateway return")
+
+    def _wish(self, ending: Ending) -> None:
+        if ending.stopped_from_outside or ending.cause == "gone":
+            self._return.forbid()
+        if self._life is not None:
+            self._life.end(ending)
+        elif ending.identity_gone and self._identity is not None:
+            self._identity.confirm_stopped()
+
+    async def _come_back(self) -> None:
+        """The other gateway went away: host the home if that is wanted."""
+        if await self._return.is_due(self._board.explain) and self._life is None:
+            identity = self._identity
+            if identity is not None and not self._closing:
+                self._live(identity)
+
+    def _tell_settings(self, warnings: tuple[str, ...]) -> None:
+        if not warnings:
+            self._bus.publish(NoticeCleared(_SETTINGS_NOTICE))
+            return
+        self._bus.publish(
+            Notice(
+                "warning",
+                "Some settings of the gateway do not count.",
+                " ".join(warnings),
+                "Correct config.yaml or .env, then restart the gateway.",
+                key=_SETTINGS_NOTICE,
+            )
+        )
+
+    async def _tell_closing(self, drain_s: float) -> None:
+        """Say what closing waits for, the turns of the desktop's own chat included."""
+        until = self._until(drain_s)
+        while (left := until - self._clock.monotonic()) > 0:
+            if turns := self._board.status.running_turns:
+                self._board.explain(waiting_words(turns, left))
+            await asyncio.sleep(min(1.0, left))
+
+    def _until(self, drain_s: float) -> float:
+        return self._clock.monotonic() + drain_s

@@ -84,10 +84,26 @@ class HostingIdentity:
         if not await self._worker.run(self.held.release):
             log.warning("The identity process went without a goodbye")
 
-    async def take_over(self) -> ClaimAnswer:
-        """Ask the other gateway to stop, and claim its home; at most about two minutes."""
+    async def take_over(self, *, insist: bool, progress: Callable[[str], None]) -> ClaimAnswer:
+        """Ask the other gateway to stop, and claim its home; at most about two minutes.
+
+        Args:
+            insist: Although a service is installed.
+            progress: Told, on the loop, what is going on.
+        """
         self._give_up.clear()
-        return await self._worker.run(self._take_over.run, self._give_up)
+        loop = asyncio.get_running_loop()
+
+        def tell(words: str) -> None:
+            loop.call_soon_threadsafe(progress, words)
+
+        return await self._worker.run(
+            self._take_over.run, self._give_up, progress=tell, despite_service=insist
+        )
+
+    def confirm_stopped(self) -> None:
+        """Say that our gateway stopped after the identity had gone."""
+        self.held.confirm_stopped()
 
     def give_up_take_over(self) -> None:
         """Wait for the other gateway no longer."""

@@ -13,6 +13,7 @@ from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
+from hermes_desktop.gateway.status import read_foreign_gateway
 from hermes_desktop.services import hosting_words
 from hermes_desktop.services.gateway_settings import load_gateway_config
 from hermes_desktop.settings.config_file import read_config
@@ -29,10 +30,12 @@ class Outlook:
         loaded: The settings, read just now, with what is wrong with them.
         refusal: Why the gateway should not, or cannot, be hosted; None when nothing stands
             against it.
+        is_held: Another gateway runs: that it does is all there is to say.
     """
 
     loaded: LoadedGatewayConfig
     refusal: HostingRefusal | None = None
+    is_held: bool = False
 
 
 class HostingOutlook:
@@ -63,7 +66,11 @@ class HostingOutlook:
     def look(self) -> Outlook:
         """Read everything afresh."""
         loaded = load_gateway_config(self._paths, self._environ, self._redactor)
-        return Outlook(loaded, self._refusal(loaded.config))
+        return Outlook(loaded, self._refusal(loaded.config), self._is_held())
+
+    def _is_held(self) -> bool:
+        found = read_foreign_gateway(self._paths.home)
+        return found is not None and not found.was_started_by(os.getpid())
 
     def _refusal(self, config: GatewayConfig) -> HostingRefusal | None:
         """What can never be insisted on comes first."""

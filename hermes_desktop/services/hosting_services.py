@@ -1,16 +1,21 @@
 """A gateway without a window: what ``hermes-desktop gateway run`` works with."""
 
-from collections.abc import Mapping
+import asyncio
 from dataclasses import dataclass
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.keyed_locks import KeyedLocks
+from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.runner_state import MAX_TURNS
+from hermes_desktop.gateway.token_locks import TokenLocks, locks_folder
 from hermes_desktop.services.agent_builder import AgentBuilder
-from hermes_desktop.services.gateway_host import DRAIN_S, GatewayHost
-from hermes_desktop.services.private_gateway import Workers, build_private_gateway
-from hermes_desktop.state import SessionDB
+from hermes_desktop.services.gateway_host import DRAIN_S, GatewayHost, HostSetup
+from hermes_desktop.services.hosted_gateway import HostedParts
+from hermes_desktop.services.private_gateway import Workers
+from hermes_desktop.state import AsyncSessionDB, SessionDB
 
 
 @dataclass(slots=True)
@@ -44,20 +49,64 @@ class GatewayServices:
 
 
 def join_gateway(
-    paths: HermesPaths,
+    setup: HostSetup,
     *,
     redactor: SecretRedactor,
     clock: Clock,
-    environ: Mapping[str, str],
-    registry: object | None,
+    registry: AdapterRegistry | None,
 ) -> GatewayServices:
     """Build everything once; see :func:`hermes_desktop.services.assembly.build_gateway`."""
-    del registry
-    db = SessionDB(paths.state_db, clock=clock)
+    db = SessionDB(setup.paths.state_db, clock=clock)
     bus = EventBus()
     workers = Workers.named()
-    builder = AgentBuilder(paths, db, redactor, environ, offline=False, clock=clock)
-    runner, _ = build_private_gateway(paths, db, bus, workers=workers, builder=builder, clock=clock)
+    builder = AgentBuilder(setup.paths, db, redactor, setup.environ, offline=False, clock=clock)
+    parts = hosted_parts(
+        setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
+    )
     return GatewayServices(
-        paths=paths, bus=bus, gateway=GatewayHost(runner, bus), db=db, workers=workers
+        paths=setup.paths,
+        bus=bus,
+        gateway=GatewayHost(setup, parts, None, bus, clock),
+        db=db,
+        workers=workers,
+    )
+
+
+def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
+    setup: HostSetup,
+    db: SessionDB,
+    bus: EventBus,
+    workers: Workers,
+    *,
+    builder: AgentBuilder,
+    redactor: SecretRedactor,
+    clock: Clock,
+    registry: AdapterRegistry | None,
+) -> HostedParts:
+    """What the gateway of the messaging platforms shares with the desktop's own chat.
+
+    Args:
+        setup: Whose home.
+        db: The conversations.
+        bus: Where the news go.
+        workers: The threads.
+        builder: Makes agents.
+        redactor: Learns the tokens.
+        clock: Where the time comes from.
+        registry: The platforms that can be served; None for those that the program ships.
+    """
+    return HostedParts(
+        paths=setup.paths,
+        db=db,
+        session_db=AsyncSessionDB(db, read=workers.readers, write=workers.writers),
+        builder=builder,
+        turns=workers.turns,
+        turn_leases=KeyedLocks(),
+        turn_slots=asyncio.Semaphore(MAX_TURNS),
+        registry=AdapterRegistry() if registry is None else registry,
+        locks=TokenLocks(locks_folder(setup.environ), clock),
+        worker=workers.hosting,
+        redactor=redactor,
+        bus=bus,
+        clock=clock,
     )

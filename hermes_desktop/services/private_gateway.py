@@ -3,16 +3,12 @@
 from dataclasses import dataclass
 
 from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner_state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
-from hermes_desktop.services.agent_builder import AgentBuilder
-from hermes_desktop.state import AsyncSessionDB, SessionDB
+from hermes_desktop.services.hosted_gateway import HostedParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +20,7 @@ class Workers:
     search: WorkerThreads
     bulk: WorkerThreads
     turns: WorkerThreads
+    hosting: WorkerThreads
 
     @classmethod
     def named(cls) -> "Workers":
@@ -34,38 +31,51 @@ class Workers:
             search=WorkerThreads("state-search"),
             bulk=WorkerThreads("state-bulk"),
             turns=WorkerThreads("agent-turn", size=MAX_TURNS),
+            hosting=WorkerThreads("gateway-host"),
         )
 
     def close(self) -> None:
         """Take no more calls. Never waits."""
-        for worker in (self.turns, self.bulk, self.search, self.writers, self.readers):
+        for worker in (
+            self.hosting,
+            self.turns,
+            self.bulk,
+            self.search,
+            self.writers,
+            self.readers,
+        ):
             worker.close()
 
 
-def build_private_gateway(
-    paths: HermesPaths,
-    db: SessionDB,
-    bus: EventBus,
-    workers: Workers,
-    builder: AgentBuilder,
-    clock: Clock,
-) -> tuple[GatewayRunner, DesktopAdapter]:
-    """Join a runner to the desktop's own chat. It writes none of the gateway's files."""
+def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAdapter]:
+    """Join a runner to the desktop's own chat. It writes none of the gateway's files.
+
+    Args:
+        parts: What it shares with the gateway that serves the messaging platforms.
+    """
     config = GatewayConfig()
     store = SessionStore(
-        paths.sessions_dir, config, db=db, clock=clock, persist=False, namespace=paths.namespace
+        parts.paths.sessions_dir,
+        config,
+        db=parts.db,
+        clock=parts.clock,
+        persist=False,
+        namespace=parts.paths.namespace,
     )
-    session_db = AsyncSessionDB(db, read=workers.readers, write=workers.writers)
-    adapter = DesktopAdapter(session_store=store, session_db=session_db, bus=bus, clock=clock)
+    adapter = DesktopAdapter(
+        session_store=store, session_db=parts.session_db, bus=parts.bus, clock=parts.clock
+    )
     runner = GatewayRunner(
         config,
         session_store=store,
-        session_db=session_db,
-        agent_factory=builder.build,
-        agent_settings=builder.fingerprint,
-        bus=bus,
-        turn_workers=workers.turns,
-        clock=clock,
+        session_db=parts.session_db,
+        agent_factory=parts.builder.build,
+        agent_settings=parts.builder.fingerprint,
+        bus=parts.bus,
+        turn_workers=parts.turns,
+        turn_leases=parts.turn_leases,
+        turn_slots=parts.turn_slots,
+        clock=parts.clock,
         adapters=[adapter],
     )
     return runner, adapter

@@ -28,7 +28,11 @@ def run_parts(folder: Path) -> list[str]:
     if app.windowIcon().isNull():
         raise HermesError("The icons cannot be drawn.", "", "Install the program again.")
     services = build_services(
-        HermesPaths(folder, folder), redactor=SecretRedactor(), offline=True, environ={}
+        HermesPaths(folder, folder),
+        redactor=SecretRedactor(),
+        offline=True,
+        environ={},
+        hosts=False,
     )
     run_on_loop(lambda: _turn_once(services), DesktopLoop(app))
     return [f"Qt {qVersion()}", f"state.db schema {services.db.condition.schema_version}"]

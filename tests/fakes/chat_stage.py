@@ -43,7 +43,9 @@ class ChatStage:
         self.server.__enter__()
         if self.configured:
             self.configure()
-        self.services = build_services(self.paths, redactor=SecretRedactor(), environ={})
+        self.services = build_services(
+            self.paths, redactor=SecretRedactor(), environ={}, hosts=False
+        )
         self.bus = self.services.bus
         self.bus.subscribe(Notice, self.notices.append)
         self.bus.subscribe(TurnFinished, self.finished.append)

@@ -58,7 +58,7 @@ class WindowStage:
     async def _show(self) -> None:
         point_home_at(self.home, self.server)
         self.services = build_services(
-            HermesPaths(self.home, self.home), redactor=SecretRedactor(), environ={}
+            HermesPaths(self.home, self.home), redactor=SecretRedactor(), environ={}, hosts=False
         )
         self.services.bus.subscribe(TurnFinished, self.finished.append)
         slots = AsyncSlots(self.services.tasks, self.services.bus)

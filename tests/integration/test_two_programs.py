@@ -62,7 +62,7 @@ async def window_on(home: Path) -> AsyncIterator[Window]:
             f"model:\n  default: fake-model\n  base_url: {server.base_url}\n", encoding="utf-8"
         )
         paths = HermesPaths(home, home)
-        services = build_services(paths, redactor=SecretRedactor(), environ={})
+        services = build_services(paths, redactor=SecretRedactor(), environ={}, hosts=False)
         window = Window(services, server)
         services.bus.subscribe(TurnFinished, window.finished.append)
         services.bus.subscribe(SessionsChanged, window.changed.append)

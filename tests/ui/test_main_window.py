@@ -37,7 +37,7 @@ class Stage:
 
     async def __aenter__(self) -> Self:
         self.services = build_services(
-            self.paths, redactor=SecretRedactor(), offline=True, environ={}
+            self.paths, redactor=SecretRedactor(), offline=True, environ={}, hosts=False
         )
         self.bus = self.services.bus
         slots = AsyncSlots(self.services.tasks, self.bus)

@@ -21,7 +21,7 @@ async def test_a_glance_comes_first_and_the_whole_page_after_it(qtbot, slots, tm
         db.append_message(f"s{number:02}", "user", f"Hello {number}", timestamp=1e9 + number)
     db.close()
     services = build_services(
-        HermesPaths(tmp_path, tmp_path), redactor=SecretRedactor(), environ={}
+        HermesPaths(tmp_path, tmp_path), redactor=SecretRedactor(), environ={}, hosts=False
     )
     await services.start()
     pages = []

@@ -36,7 +36,11 @@ def fill(home: Path) -> None:
 async def services(tmp_path: Path) -> AsyncIterator[DesktopServices]:
     fill(tmp_path)
     made = build_services(
-        HermesPaths(tmp_path, tmp_path), redactor=SecretRedactor(), offline=True, environ={}
+        HermesPaths(tmp_path, tmp_path),
+        redactor=SecretRedactor(),
+        offline=True,
+        environ={},
+        hosts=False,
     )
     await made.start()
     await made.catalog.page(ListQuery())

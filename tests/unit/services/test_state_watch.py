@@ -21,7 +21,11 @@ async def services(tmp_path: Path) -> AsyncIterator[DesktopServices]:
     """Parts that watch a home as for a shown window."""
     SessionDB(tmp_path / "state.db").close()
     services = build_services(
-        HermesPaths(tmp_path, tmp_path), redactor=SecretRedactor(), offline=True, environ={}
+        HermesPaths(tmp_path, tmp_path),
+        redactor=SecretRedactor(),
+        offline=True,
+        environ={},
+        hosts=False,
     )
     services.watch.set_visible(True)
     await services.start()
@@ -74,7 +78,11 @@ async def test_a_file_that_cannot_be_read_is_told_once_and_taken_back(
 @pytest.mark.asyncio
 async def test_nothing_watches_after_the_end(tmp_path: Path) -> None:
     services = build_services(
-        HermesPaths(tmp_path, tmp_path), redactor=SecretRedactor(), offline=True, environ={}
+        HermesPaths(tmp_path, tmp_path),
+        redactor=SecretRedactor(),
+        offline=True,
+        environ={},
+        hosts=False,
     )
     await services.start()
     await until(lambda: len(watchers()) == 1)

@@ -1,0 +1,267 @@
+"""One life of the hosted gateway: look, claim, host, end – and again, when it restarts."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
+from hermes_desktop.gateway.identity_events import ClaimAnswer, Claimed, NotHere
+from hermes_desktop.gateway.identity_files import GatewayRecord
+from hermes_desktop.gateway.identity_supervisor import RESTART_PAUSE_S
+from hermes_desktop.services.hosted_gateway import HostedGateway
+from hermes_desktop.services.hosting_ending import Ending, EndingWish
+from hermes_desktop.services.hosting_identity import HostingIdentity
+from hermes_desktop.services.hosting_outlook import HostingOutlook, Outlook
+from hermes_desktop.services.hosting_status import StatusBoard
+from hermes_desktop.services.hosting_words import refusal_for, waiting_words
+
+log = logging.getLogger(__name__)
+
+_TICK_S = 1.0
+_MARGIN_S = 0.3
+"""How long before the end the home is given back: that takes a moment, too."""
+_FINISH_S = 20.0
+_CANCEL_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LifeParts:
+    """What a life works with.
+
+    Attributes:
+        make_hosted: Builds a gateway from settings that were read just now.
+        tell_settings: Told what is wrong with them, or that nothing is.
+    """
+
+    board: StatusBoard
+    identity: HostingIdentity
+    outlook: HostingOutlook
+    worker: WorkerThreads
+    clock: Clock
+    make_hosted: Callable[[LoadedGatewayConfig], HostedGateway]
+    tell_settings: Callable[[tuple[str, ...]], None]
+
+
+class HostingLife:
+    """Runs as one task; everything else only wishes for its end. For one loop.
+
+    Args:
+        parts: What it works with.
+        insist: A person wants it although something stands against it.
+        take_over: Ask another gateway to stop first.
+    """
+
+    def __init__(self, parts: LifeParts, *, insist: bool, take_over: bool = False) -> None:
+        self._parts = parts
+        self._board = parts.board
+        self._insist = insist
+        self._take_over = take_over
+        self._wish = EndingWish()
+        self._settled = asyncio.Event()
+        self._hosted: HostedGateway | None = None
+
+    @property
+    def hosted(self) -> HostedGateway | None:
+        """The gateway, from when it starts until it is left."""
+        return self._hosted
+
+    @property
+    def ending(self) -> Ending | None:
+        """What is wished of it."""
+        return self._wish.ending
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it is over soon and does not come back."""
+        return self._wish.ending is not None and not self._wish.ending.comes_back
+
+    def end(self, ending: Ending) -> None:
+        """Wish for its end, or for a quicker one."""
+        self._wish.add(ending)
+        if ending.comes_back:
+            self._settled.clear()
+        if self._take_over:
+            self._parts.identity.give_up_take_over()
+
+    async def settled(self) -> None:
+        """Wait until the gateway runs, or is over."""
+        await self._settled.wait()
+
+    async def run(self) -> None:
+        """Live. Raises nothing but bugs; those leave nothing held."""
+        try:
+            found = await self._begin()
+            while found is not None:
+                ending = await self._host(*found)
+                found = await self._again() if ending.comes_back else None
+                if found is None and self._board.stage != "idle":
+                    self._board.enter("idle", self._wish.now().words)
+        finally:
+            if self._board.stage != "idle":
+                self._board.enter("idle", "The gateway stopped because of an error.")
+            self._settled.set()
+
+    # Claiming
+
+    async def _begin(self) -> tuple[GatewayRecord, Outlook] | None:
+        self._board.enter("idle" if self._take_over else "starting", "Looking at the settings.")
+        outlook = await self._parts.worker.run(self._parts.outlook.look)
+        if not self._is_acceptable(outlook):
+            return None
+        if self._take_over:
+            answer = await self._parts.identity.take_over(
+                insist=self._insist, progress=self._board.explain
+            )
+        else:
+            answer = await self._parts.identity.claim(insist=self._insist)
+        return await self._claimed(answer, outlook)
+
+    def _is_acceptable(self, outlook: Outlook) -> bool:
+        if outlook.is_held and not self._take_over:
+            self._board.enter("idle")
+            return False
+        refusal = outlook.refusal
+        if refusal is None or (self._insist and refusal.may_insist):
+            return True
+        self._board.refuse(refusal)
+        return False
+
+    async def _claimed(
+        self, answer: ClaimAnswer, outlook: Outlook
+    ) -> tuple[GatewayRecord, Outlook] | None:
+        """Go on with what was claimed, unless an end is wished for meanwhile."""
+        if isinstance(answer, Claimed):
+            if self._wish.ending is None:
+                return answer.record, outlook
+            await self._give_back(self._wish.now())
+            self._board.enter("idle", self._wish.now().words)
+        elif isinstance(answer, NotHere):
+            self._board.refuse(refusal_for(answer))
+        else:
+            self._board.enter("idle")
+        return None
+
+    async def _again(self) -> tuple[GatewayRecord, Outlook] | None:
+        """Come back after a restart, with settings read anew."""
+        self._board.enter("starting", "Starting again.")
+        self._wish = EndingWish()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RESTART_PAUSE_S):
+                await self._wish.asked()
+        if self._wish.ending is not None:
+            return None
+        outlook = await self._parts.worker.run(self._parts.outlook.look)
+        answer = await self._parts.identity.claim(insist=True)
+        return await self._claimed(answer, outlook)
+
+    # Hosting
+
+    async def _host(self, record: GatewayRecord, outlook: Outlook) -> Ending:
+        self._board.enter("starting", "Connecting the platforms.")
+        self._parts.tell_settings(outlook.loaded.warnings)
+        try:
+            self._hosted = hosted = self._parts.make_hosted(outlook.loaded)
+            if await self._unless_ending(hosted.start(record)):
+                self._board.enter("hosting")
+                self._settled.set()
+            await self._wish.asked()
+        except Exception as error:
+            log.exception("The gateway failed")
+            self._wish.add(self._failed(error))
+        await self._leave()
+        return self._wish.now()
+
+    async def _unless_ending(self, starting: Awaitable[None]) -> bool:
+        """Start; whether that was done before an end was wished for."""
+        start = asyncio.ensure_future(starting)
+        wish = asyncio.ensure_future(self._wish.asked())
+        try:
+            await asyncio.wait({start, wish}, return_when=asyncio.FIRST_COMPLETED)
+            if start.done():
+                start.result()
+                return True
+            return False
+        finally:
+            wish.cancel()
+            start.cancel()
+            await asyncio.wait({start})
+
+    def _failed(self, error: Exception) -> Ending:
+        title = error.title if isinstance(error, HermesError) else "The gateway failed."
+        return Ending("failed", self._now(), words=title)
+
+    # Ending
+
+    def _now(self) -> float:
+        return self._parts.clock.monotonic()
+
+    async def _leave(self) -> None:
+        """Stop the gateway and give the home back, in time even if the first takes longer."""
+        hosted, self._hosted = self._hosted, None
+        self._board.enter("stopping", self._wish.now().words)
+        leaving: asyncio.Future[None] = asyncio.ensure_future(
+            hosted.leave(self._wish) if hosted is not None else asyncio.sleep(0)
+        )
+        watching = asyncio.ensure_future(self._watch_time(hosted))
+        try:
+            await self._until_due(leaving)
+            if hosted is not None:
+                await hosted.free_tokens()
+        except Exception:  # the home must be given back whatever happens
+            log.exception("Leaving the platforms failed")
+        finally:
+            watching.cancel()
+            await asyncio.wait({watching})
+        await self._give_back(self._wish.now())
+        await _finish(leaving)
+
+    async def _until_due(self, leaving: "asyncio.Future[None]") -> None:
+        """Wait for the gateway to stop, but no longer than until the home must be given back."""
+        while not leaving.done():
+            deadline = self._wish.now().deadline
+            left = None if deadline is None else deadline - _MARGIN_S - self._now()
+            if left is not None and left <= 0:
+                log.warning("The gateway has not stopped in time; its home is given back")
+                return
+            changed = asyncio.ensure_future(self._wish.changed())
+            await asyncio.wait(
+                {leaving, changed}, timeout=left, return_when=asyncio.FIRST_COMPLETED
+            )
+            changed.cancel()
+
+    async def _watch_time(self, hosted: HostedGateway | None) -> None:
+        """Tell how long is waited, and interrupt what still runs when the time is up."""
+        while hosted is not None:
+            ending = self._wish.now()
+            left = ending.drain_until - self._now()
+            if left <= 0:
+                hosted.hurry()
+                self._board.explain(ending.words)
+                return
+            turns = self._board.hosted_turns
+            self._board.explain(waiting_words(turns, left) if turns else ending.words)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(left, _TICK_S)):
+                    await self._wish.changed()
+
+    async def _give_back(self, ending: Ending) -> None:
+        """Also when it is gone already: somebody waits to hear that we have stopped."""
+        if ending.identity_gone:
+            self._parts.identity.confirm_stopped()
+        else:
+            await self._parts.identity.release()
+
+
+async def _finish(leaving: "asyncio.Future[None]") -> None:
+    """Let what is left of a gateway end; what hangs is cancelled."""
+    await asyncio.wait({leaving}, timeout=_FINISH_S)
+    if not leaving.done():
+        leaving.cancel()
+        await asyncio.wait({leaving}, timeout=_CANCEL_S)
+    if leaving.done() and not leaving.cancelled() and leaving.exception() is not None:
+        log.error("Leaving the platforms failed", exc_info=leaving.exception())
