@@ -30,6 +30,11 @@ _WORDS = Words()
 @click.option(
     "--role", type=_WORDS, metavar="NAME", help="Only what was said by user, assistant or tool."
 )
+@click.option(
+    "--archived/--not-archived",
+    default=None,
+    help="Only archived sessions, or only the others. [default: both]",
+)
 @click.option("--best", is_flag=True, help="The best match first, instead of the newest.")
 @click.option("--prefix", is_flag=True, help="Words may be beginnings of words.")
 @click.option("--once", is_flag=True, help="Only the first hit of each session.")
@@ -48,6 +53,7 @@ def search(  # noqa: PLR0913 - one argument an option
     words: tuple[str, ...],
     source: str | None,
     role: str | None,
+    archived: bool | None,
     best: bool,
     prefix: bool,
     once: bool,
@@ -70,6 +76,7 @@ def search(  # noqa: PLR0913 - one argument an option
         order=order,
         sources=None if source is None else (source,),
         roles=None if role is None else (role,),
+        archived=archived,
         limit=limit,
         page_size=_PAGE,
         prefix=prefix,

@@ -51,6 +51,19 @@ def test_hits(program: Program, words: list[str], found: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("talks")
+def test_archived_ones_alone_or_left_out(program: Program) -> None:
+    assert program.run("sessions", "archive", "s1", "--yes").code == 0
+
+    def found(*words: str) -> list[str]:
+        hits = json.loads(program.run("sessions", "search", "fern", "--json", *words).out)
+        return [each["session_id"] for each in hits]
+
+    assert found() == ["s3", "s1", "s1"]
+    assert found("--archived") == ["s1", "s1"]
+    assert found("--not-archived") == ["s3"]
+
+
+@pytest.mark.usefixtures("talks")
 def test_fields_and_marks(program: Program) -> None:
     (line,) = program.run("sessions", "search", "weekly").out.splitlines()
     assert line.split("\t")[2:5] == ["assistant", "cli", "Plants"]
