@@ -1,24 +1,273 @@
-"""Putting a reply into a chat, and noticing when it did not arrive."""
+"""Bringing a reply to its chat, and seeing to it when it does not arrive.
+
+A reply is cleaned, noted in the outbox, sent, and settled. What surely did not leave waits as if
+it had never been tried; what may have arrived is brought again with words that say so.
+"""
 
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.events import Notice
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.dead_targets import DeadTargets, is_deadly
+from hermes_desktop.gateway.delivery_ledger import DeliveryLedger
+from hermes_desktop.gateway.keyed_locks import KeyedLocks
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, SendResult
+from hermes_desktop.gateway.reply_text import UNTOUCHED, without_provider_errors
+from hermes_desktop.gateway.sending import (
+    AdapterOf,
+    Parcel,
+    Sender,
+    SendingManners,
+    failed,
+    send_once,
+)
+from hermes_desktop.state.delivery_store import Obligation
+from hermes_desktop.state.delivery_table import ObligationState
+
+__all__ = ["MAYBE_TWICE", "Deliverer", "Reply", "SendingManners", "send"]
 
 log = logging.getLogger(__name__)
 
+MAYBE_TWICE = "♻️ This reply may have reached you before: its delivery was cut off.\n\n"
+
 
 async def send(adapter: PlatformAdapter, chat_id: str, text: str) -> SendResult:
-    """Send a text and look at what became of it. Never raises; failures are logged.
+    """Send a text that nobody is owed and look at what became of it. Never raises.
 
     An empty text is not sent: silence was decided on before.
     """
     if not text:
         return SendResult(success=True)
-    try:
-        result = await adapter.send(chat_id, text)
-    except Exception as error:  # an adapter's bug must not take the turn with it
-        log.exception("Sending to %s failed", adapter.platform.value)
-        return SendResult(success=False, error=str(error) or type(error).__name__)
+    result = await send_once(adapter, chat_id, text)
     if not result.success:
-        log.warning("%s did not take a reply: %s", adapter.platform.value, result.error)
+        log.warning("%s did not take a text: %s", adapter.platform.value, result.error)
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A text for a chat.
+
+    Attributes:
+        message_ref: What it answers: the message's id, else the turn's.
+        reply_to: The message it is shown as an answer to, where the platform does that.
+        is_owed: It must arrive. False for answers to commands and passing notices.
+        maybe_twice: It may be in the chat already.
+    """
+
+    platform: Platform
+    session_key: str
+    chat_id: str
+    text: str
+    thread_id: str | None = None
+    message_ref: str = ""
+    reply_to: str | None = None
+    is_owed: bool = True
+    maybe_twice: bool = False
+
+    @property
+    def place(self) -> str:
+        """Names chat and thread."""
+        return f"{self.platform.value}:{self.chat_id}:{self.thread_id or ''}"
+
+
+class Deliverer:
+    """Delivers replies. Used on the loop.
+
+    Args:
+        adapter_of: The adapter of a platform as it is *now*: the one that took the message may
+            have been replaced while the reply was written.
+        workers: Threads for the files.
+        ledger: The outbox; None: what does not arrive is lost, and that is said.
+        dead: Chats that cannot be written to any more.
+        redactor: Knows the secrets that no chat may show.
+        notify: Takes what a person should know.
+        redelivered: Told the session key of each reply that was brought later.
+        manners: How patient it is.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts it joins; all but two are optional
+        self,
+        adapter_of: AdapterOf,
+        workers: WorkerThreads,
+        *,
+        ledger: DeliveryLedger | None = None,
+        dead: DeadTargets | None = None,
+        redactor: SecretRedactor | None = None,
+        notify: Callable[[Notice], None] = lambda _: None,
+        redelivered: Callable[[str], None] = lambda _: None,
+        manners: SendingManners | None = None,
+    ) -> None:
+        self._adapter_of = adapter_of
+        self._workers = workers
+        self._ledger = ledger
+        self._dead = dead
+        self._redactor = redactor or SecretRedactor()
+        self._notify = notify
+        self._redelivered = redelivered
+        self._manners = manners or SendingManners()
+        self._sender = Sender(adapter_of, self._manners)
+        self._order = KeyedLocks()
+        self._later = TaskSet()
+        self._waiting_for: set[Platform] = set()
+
+    async def deliver(self, reply: Reply) -> SendResult:
+        """Bring a reply to its chat. Raises nothing but what cancels it.
+
+        Replies to one chat arrive in the order of the calls.
+        """
+        text = self._cleaned(reply.platform, reply.text)
+        if not text:
+            return SendResult(success=True)
+        reply = replace(reply, text=text)
+        name = await self._note(reply) if reply.is_owed else None
+        async with self._order.hold(reply.place):
+            return await self._bring(reply, name)
+
+    async def redeliver(self, platform: Platform) -> int:
+        """Bring what is owed to the chats of a platform that is connected now.
+
+        Returns:
+            How many replies arrived.
+        """
+        if self._ledger is None:
+            return 0
+        arrived = 0
+        for owed in await self._ledger.left_behind(platform.value):
+            reply = _of_obligation(platform, owed, self._cleaned(platform, owed.content))
+            if self._ledger.is_hopeless(owed):
+                await self._give_up(owed.obligation_id, reply, owed.last_error or "it is too old")
+            elif await self._ledger.take_over(owed):
+                async with self._order.hold(reply.place):
+                    result = await self._bring(reply, owed.obligation_id)
+                if result.success:
+                    arrived += 1
+                    self._redelivered(reply.session_key)
+        return arrived
+
+    async def chat_wrote(self, platform: Platform, chat_id: str) -> None:
+        """Note that a chat lives: whoever writes can be written to."""
+        if self._dead is not None:
+            await self._workers.run(self._dead.clear, platform.value, chat_id)
+
+    async def close(self) -> None:
+        """Try nothing more later; what is owed is brought after the next start."""
+        await self._later.cancel_all()
+
+    # One reply
+
+    def _cleaned(self, platform: Platform, text: str) -> str:
+        if platform in UNTOUCHED:
+            return text
+        return without_provider_errors(self._redactor.clean(text)).strip()
+
+    async def _note(self, reply: Reply) -> str | None:
+        if self._ledger is None:
+            return None
+        return await self._ledger.owe(
+            session_key=reply.session_key,
+            platform=reply.platform.value,
+            address=(reply.chat_id, reply.thread_id),
+            message_ref=reply.message_ref,
+            text=reply.text,
+        )
+
+    async def _bring(self, reply: Reply, name: str | None) -> SendResult:
+        if await self._is_dead(reply):
+            result = failed("the chat is closed to us", "forbidden")
+            await self._give_up(name, reply, result.error or "")
+            return result
+        adapter = self._adapter_of(reply.platform)
+        if adapter is None:
+            result = failed("not connected", "transient", retryable=True)
+        else:
+            if self._ledger is not None:
+                await self._ledger.attempting(name)
+            result = await self._sender.send(adapter, _parcel(reply))
+        await self._settle(reply, name, result)
+        return result
+
+    async def _settle(self, reply: Reply, name: str | None, result: SendResult) -> None:
+        if self._dead is not None and (result.success or is_deadly(result.error_kind)):
+            await self._workers.run(_note_target, self._dead, reply, result)
+        if result.success:
+            await self._note_state(name, "delivered")
+            return
+        log.warning("%s did not take a text: %s", reply.platform.value, result.error)
+        if name is None or is_deadly(result.error_kind):
+            await self._give_up(name, reply, result.error or "it was not taken")
+            return
+        surely_not_there = result.retryable and not reply.maybe_twice
+        await self._note_state(name, "pending" if surely_not_there else "failed", result.error)
+        if self._adapter_of(reply.platform) is not None:  # else it is brought once that is back
+            self._try_later(reply.platform, result.retry_after)
+
+    async def _is_dead(self, reply: Reply) -> bool:
+        dead = self._dead
+        if dead is None:
+            return False
+        return await self._workers.run(dead.is_dead, reply.platform.value, reply.chat_id)
+
+    async def _give_up(self, name: str | None, reply: Reply, why: str) -> None:
+        await self._note_state(name, "abandoned", why)
+        if reply.is_owed:
+            self._notify(_undelivered(reply, why))
+
+    async def _note_state(
+        self, name: str | None, state: ObligationState, why: str | None = None
+    ) -> None:
+        if self._ledger is not None:
+            await self._ledger.settle(name, state, why)
+
+    # Later
+
+    def _try_later(self, platform: Platform, retry_after: float | None) -> None:
+        if platform not in self._waiting_for:
+            self._waiting_for.add(platform)
+            wait = max(self._manners.later_s, retry_after or 0.0)
+            self._later.start(self._redeliver_after(platform, wait), name="owed replies")
+
+    async def _redeliver_after(self, platform: Platform, seconds: float) -> None:
+        try:
+            await self._manners.pause(seconds)
+        finally:
+            self._waiting_for.discard(platform)
+        await self.redeliver(platform)
+
+
+def _note_target(dead: DeadTargets, reply: Reply, result: SendResult) -> None:
+    if result.success:
+        dead.clear(reply.platform.value, reply.chat_id)
+    else:
+        reason = f"{result.error_kind}: {result.error or ''}"
+        dead.mark(reply.platform.value, reply.chat_id, reason)
+
+
+def _parcel(reply: Reply) -> Parcel:
+    text = MAYBE_TWICE + reply.text if reply.maybe_twice else reply.text
+    return Parcel(reply.platform, reply.chat_id, text, reply.thread_id, reply.reply_to)
+
+
+def _of_obligation(platform: Platform, owed: Obligation, text: str) -> Reply:
+    return Reply(
+        platform=platform,
+        session_key=owed.session_key,
+        chat_id=owed.chat_id,
+        text=text,
+        thread_id=owed.thread_id,
+        maybe_twice=owed.state != "pending",
+    )
+
+
+def _undelivered(reply: Reply, why: str) -> Notice:
+    return Notice(
+        "warning",
+        "A reply could not be delivered.",
+        f"{reply.platform.value}, chat {reply.chat_id}: {why}",
+        "It stands in the conversation.",
+        key=f"undelivered:{reply.place}",
+    )

@@ -1,0 +1,141 @@
+"""Handing a text to a platform: in pieces, with few retries, never so that it arrives twice."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hermes_desktop.gateway.bounded_calls import BoundedCalls
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.platforms.base import ErrorKind, PlatformAdapter, SendResult
+from hermes_desktop.gateway.reply_text import split_text
+
+log = logging.getLogger(__name__)
+
+_RETRIES = 2
+_PAUSE_S = 2.0
+_LONGEST_PAUSE_S = 60.0
+_FALLBACK_CHARS = 3500
+
+AdapterOf = Callable[[Platform], PlatformAdapter | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SendingManners:
+    """How patient sending is; tests are less so.
+
+    Attributes:
+        pause: Waits so many seconds.
+        send_timeout_s: How long a platform may take to take one piece.
+        jitter: A number from 0 to 1 that spreads retries.
+        later_s: After how many seconds what surely did not leave is tried once more.
+    """
+
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    send_timeout_s: float = 60.0
+    jitter: Callable[[], float] = random.random
+    later_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """A text and where it goes.
+
+    Attributes:
+        reply_to: The message that its first piece is shown as an answer to.
+    """
+
+    platform: Platform
+    chat_id: str
+    text: str
+    thread_id: str | None = None
+    reply_to: str | None = None
+
+
+def failed(error: str, kind: ErrorKind | None = None, *, retryable: bool = False) -> SendResult:
+    """The result of a text that is not known to have arrived."""
+    return SendResult(success=False, error=error, error_kind=kind, retryable=retryable)
+
+
+async def send_once(
+    adapter: PlatformAdapter, chat_id: str, text: str, **more: str | None
+) -> SendResult:
+    """Send a text, no retries. Never raises: what an adapter raises means that nobody knows."""
+    try:
+        return await adapter.send(chat_id, text, **more)
+    except TimeoutError as error:
+        return failed(str(error) or "no answer in time", "unknown")
+    except OSError as error:
+        return failed(str(error) or type(error).__name__, "unknown")
+    except Exception as error:  # an adapter's bug must not take the turn with it
+        log.exception("Sending to %s failed", adapter.platform.value)
+        return failed(str(error) or type(error).__name__, "unknown")
+
+
+class Sender:
+    """Sends parcels. Used on the loop.
+
+    Args:
+        adapter_of: The adapter of a platform as it is now.
+        manners: How patient it is.
+    """
+
+    def __init__(self, adapter_of: AdapterOf, manners: SendingManners) -> None:
+        self._adapter_of = adapter_of
+        self._manners = manners
+        self._bounded = BoundedCalls()
+
+    async def send(self, adapter: PlatformAdapter, parcel: Parcel) -> SendResult:
+        """Send a whole text. Never raises.
+
+        Returns:
+            What became of its last piece. ``retryable`` only if nothing of it left.
+        """
+        limit = None if adapter.splits_long_messages else adapter.max_message_length
+        result = SendResult(success=True)
+        pieces = split_text(parcel.text, limit, adapter.message_length)
+        for number, piece in enumerate(pieces):
+            result = await self._with_retry(adapter, replace(parcel, text=piece))
+            if not result.success:
+                return replace(result, retryable=result.retryable and number == 0)
+            parcel = replace(parcel, reply_to=None)
+        return result
+
+    async def _with_retry(self, adapter: PlatformAdapter, parcel: Parcel) -> SendResult:
+        asked_to_wait = False
+        result = await self._try(adapter, parcel)
+        for retry in range(_RETRIES):
+            if result.success or not result.retryable:
+                break
+            pause = _PAUSE_S * 2**retry + self._manners.jitter()
+            if result.retry_after is not None and not asked_to_wait:
+                asked_to_wait = True
+                pause = result.retry_after
+                if pause > _LONGEST_PAUSE_S:  # whoever waits for this reply waits for nothing
+                    break
+            await self._manners.pause(pause)
+            adapter = self._adapter_of(parcel.platform) or adapter
+            result = await self._try(adapter, parcel)
+        if result.error_kind == "bad_format":
+            return await self._try(adapter, replace(parcel, text=_plain(parcel.text)))
+        return result
+
+    async def _try(self, adapter: PlatformAdapter, parcel: Parcel) -> SendResult:
+        more: dict[str, Any] = {"reply_to": parcel.reply_to, "thread_id": parcel.thread_id}
+        try:
+            return await self._bounded.within(
+                self._manners.send_timeout_s,
+                send_once(adapter, parcel.chat_id, parcel.text, **more),
+                doing=f"Sending to {parcel.platform.value}",
+            )
+        except (TimeoutError, RuntimeError) as error:
+            return failed(str(error), "unknown")
+
+
+def _plain(text: str) -> str:
+    """A text without the marks that a platform could not make sense of."""
+    for mark in ("**", "__", "```", "`"):
+        text = text.replace(mark, "")
+    return text if len(text) <= _FALLBACK_CHARS else f"{text[:_FALLBACK_CHARS]}…"
