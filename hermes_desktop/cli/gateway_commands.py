@@ -7,6 +7,7 @@ from hermes_desktop.cli.lazy_group import LazyGroup
 _HERE = "hermes_desktop.cli"
 _PLACES = {
     "pairing": (f"{_HERE}.gateway_pairing", "pairing"),
+    "run": (f"{_HERE}.gateway_run", "run"),
     "status": (f"{_HERE}.gateway_status", "status"),
     "stop": (f"{_HERE}.gateway_stop", "stop"),
 }

@@ -1,9 +1,11 @@
 """Words about gateways that several commands use."""
 
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hermes_desktop.cli.rows import counted
+from hermes_desktop.core.errors import HermesError
 
 if TYPE_CHECKING:
     from hermes_desktop.cli.gateway_facts import GatewayFacts
@@ -47,3 +49,12 @@ def stop_sentence(facts: "GatewayFacts") -> str:
         None: "",
     }[facts.windowed]
     return f"it ends within {limit} s; {running} interrupted then and taken up later.{program}"
+
+
+def runs_already(name: str, pid: int, started_at: float | None) -> HermesError:
+    """Another gateway has the home."""
+    return HermesError(
+        "Another gateway has this home already.",
+        f"It is {name}, process {pid}, and runs for {age(started_at, time.time())}.",
+        "Look at it with `hermes-desktop gateway status`; `hermes-desktop gateway stop` ends it.",
+    )

@@ -29,11 +29,11 @@ from hermes_desktop.gateway.identity_events import (
 )
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.hosted_gateway import HostedGateway, HostedParts
-from hermes_desktop.services.hosting_ending import Ending, asked_by, forced_by
+from hermes_desktop.services.hosting_ending import EndCause, Ending, asked_by, forced_by
 from hermes_desktop.services.hosting_identity import HostingIdentity
 from hermes_desktop.services.hosting_life import HostingLife, LifeParts
 from hermes_desktop.services.hosting_outlook import HostingOutlook
-from hermes_desktop.services.hosting_return import Return
+from hermes_desktop.services.hosting_return import Patience, Return
 from hermes_desktop.services.hosting_status import StatusBoard
 from hermes_desktop.services.hosting_words import other_gateway, waiting_words
 
@@ -49,6 +49,7 @@ class HostSetup:
 
     Attributes:
         autostart: Start with the program, and when another gateway went away.
+        patience: How long after that.
         checks: Sandbox, system, services.
         end_program: Ends the process at once, from any thread, when our gateway does not stop
             while another one runs.
@@ -57,6 +58,7 @@ class HostSetup:
     paths: HermesPaths
     environ: Mapping[str, str]
     autostart: bool = True
+    patience: Patience = field(default_factory=Patience)
     checks: HostingChecks = field(default_factory=HostingChecks.here)
     end_program: Callable[[], None] = lambda: ExitDeadline().arm(0)
 
@@ -100,9 +102,12 @@ class GatewayHost:
         self._tasks = TaskSet()
         self._life: HostingLife | None = None
         self._living: asyncio.Task[None] | None = None
+        self._ended_by: EndCause | None = None
         self._closing = False
         self._identity: HostingIdentity | None = None
-        self._return = Return(setup.paths.home, clock, parts.worker, autostart=setup.autostart)
+        self._return = Return(
+            setup.paths.home, clock, parts.worker, setup.patience, autostart=setup.autostart
+        )
         if private is not None:
             private.announce = self._board.note_private
 
@@ -115,6 +120,11 @@ class GatewayHost:
     def state(self) -> GatewayState:
         """The state alone."""
         return self._board.status.state
+
+    @property
+    def ended_by(self) -> EndCause | None:
+        """What ended the gateway that was hosted last; None if it was not hosted at all."""
+        return self._ended_by
 
     async def open(self, *, host: bool = True) -> None:
         """Start the desktop's own chat, begin to watch who is the gateway, start by itself.
@@ -277,8 +287,10 @@ class GatewayHost:
         return life
 
     async def _run(self, life: HostingLife) -> None:
+        self._ended_by = "failed"
         try:
             await life.run()
+            self._ended_by = None if life.ending is None else life.ending.cause
         finally:
             self._life = None
 

@@ -41,6 +41,8 @@ def test_version(program: Program) -> None:
         ["sessions", "show"],
         ["chat"],
         ["gateway"],
+        ["gateway", "pairing"],
+        ["gateway", "run"],
         ["gateway", "status"],
         ["gateway", "stop"],
     ],

@@ -1,0 +1,171 @@
+"""The gateway on a plain loop: start it, follow it, let it end in time. Loads no Qt."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.gateway_progress import GatewayProgress
+from hermes_desktop.cli.gateway_words import runs_already
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.events import GatewayStatusChanged
+from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
+from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.assembly import build_gateway
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+    from hermes_desktop.services.hosting_services import GatewayServices
+
+ENDED_AS_ASKED, FAILED = 0, 1
+_NOT_HOSTING = frozenset({"stopped", "attached"})
+_BY_ITSELF = frozenset({"gone", "failed"})
+
+
+def run_gateway(
+    paths: HermesPaths,
+    *,
+    insist: bool,
+    drain_s: float,
+    registry: "AdapterRegistry | None" = None,
+    deadline: ExitDeadline | None = None,
+) -> int:
+    """Host the gateway until somebody ends it. Blocks.
+
+    Args:
+        paths: The home; it exists.
+        insist: Start although something would not run here.
+        drain_s: How long running replies may take at the end.
+        registry: The platforms that can be served; None for those that the program ships.
+        deadline: Armed when the end begins, and not disarmed: the process is to end.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        HermesError: It was not started.
+    """
+    redactor = SecretRedactor()
+    set_up_logging(redactor, log_file=paths.log_file)
+    services = build_gateway(paths, redactor=redactor, registry=registry)
+    program = GatewayProgram(
+        services, insist=insist, drain_s=drain_s, deadline=deadline or ExitDeadline()
+    )
+    return asyncio.run(program.run())
+
+
+class GatewayProgram:
+    """One run of it. For one loop.
+
+    Args:
+        services: The parts; closed at the end.
+        insist: See :func:`run_gateway`, as for the others.
+        drain_s: How long running replies may take at the end.
+        deadline: Armed when the end begins.
+    """
+
+    def __init__(
+        self, services: "GatewayServices", *, insist: bool, drain_s: float, deadline: ExitDeadline
+    ) -> None:
+        self._services = services
+        self._gateway = services.gateway
+        self._insist = insist
+        self._drain_s = drain_s
+        self._deadline = deadline
+        self._asked = 0
+        self._changed = asyncio.Event()
+
+    async def run(self) -> int:
+        """Start, serve, end.
+
+        Raises:
+            HermesError: It was not started.
+        """
+        progress = GatewayProgress()
+        bus = self._services.bus
+        bus.subscribe(GatewayStatusChanged, progress.show)
+        bus.subscribe(GatewayStatusChanged, lambda _: self._changed.set())
+        with self._signals():
+            try:
+                await self._services.start()
+                await self._start()
+                return await self._serve()
+            finally:
+                self._deadline.arm(self._drain_s + EXIT_SLACK_S)
+                await self._services.close(drain_s=self._drain_s)
+                progress.clear()
+
+    def ask_to_end(self) -> None:
+        """End soon; asked again, do not wait for running replies."""
+        self._asked += 1
+        if self._asked == 1:
+            self._deadline.arm(self._drain_s + EXIT_SLACK_S)
+        else:
+            self._deadline.arm(EXIT_SLACK_S)
+            self._gateway.hurry()
+        self._changed.set()
+
+    async def _start(self) -> None:
+        starting = asyncio.ensure_future(self._gateway.start(insist=self._insist))
+        while not starting.done() and not self._asked:
+            change = asyncio.ensure_future(self._next_change())
+            await asyncio.wait({starting, change}, return_when=asyncio.FIRST_COMPLETED)
+            change.cancel()
+        if not starting.done():
+            starting.cancel()
+            return
+        starting.result()
+        if self._gateway.state in _NOT_HOSTING and not self._asked:
+            raise _not_started(self._gateway.status)
+        output.say(f"The gateway of {self._services.paths.home} runs. Ctrl-C ends it.")
+
+    async def _serve(self) -> int:
+        while not self._asked and self._gateway.state not in _NOT_HOSTING:
+            await self._next_change()
+        if self._asked:
+            output.say("Ending …")
+            return ENDED_AS_ASKED
+        status = self._gateway.status
+        if status.other is not None:
+            output.say(f"{status.other.name}, process {status.other.pid}, has the home now.")
+        return FAILED if self._gateway.ended_by in _BY_ITSELF else ENDED_AS_ASKED
+
+    async def _next_change(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Let the usual signals ask; Windows has no handlers on a loop."""
+        loop = asyncio.get_running_loop()
+        taken: list[signal.Signals] = []
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is None or signal.getsignal(number) is signal.SIG_IGN:
+                continue  # nohup wants to be left alone
+            with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+                loop.add_signal_handler(number, self.ask_to_end)
+                taken.append(number)
+        try:
+            yield
+        finally:
+            for number in taken:
+                loop.remove_signal_handler(number)
+
+
+def _not_started(status: GatewayStatusChanged) -> HermesError:
+    if status.other is not None:
+        return runs_already(status.other.name, status.other.pid, status.other.started_at)
+    refusal = status.refusal
+    if refusal is None:
+        return HermesError("The gateway was not started.", status.detail)
+    missed = [f"- {each}" for each in refusal.would_not_run]
+    insisting = "Add --insist to start it all the same." if refusal.may_insist else ""
+    return HermesError(
+        refusal.title,
+        "\n".join(part for part in (refusal.detail, *missed) if part),
+        "\n".join(part for part in (refusal.hint, insisting) if part),
+    )

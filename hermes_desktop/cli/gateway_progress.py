@@ -1,0 +1,54 @@
+"""What a gateway in the foreground tells on standard error while it works."""
+
+from hermes_desktop.cli import output
+from hermes_desktop.core.events import GatewayStatusChanged, PlatformHealth
+
+
+class GatewayProgress:
+    """Writes a line when something is another than before.
+
+    On a terminal the seconds that are left are counted in one line; elsewhere, where each would
+    be a line of a log, only a change of what is waited for is told.
+    """
+
+    def __init__(self) -> None:
+        self._told: tuple[object, ...] = ()
+        self._platforms: dict[str, tuple[str, str]] = {}
+        self._line = ""
+
+    def show(self, status: GatewayStatusChanged) -> None:
+        """Tell what changed."""
+        for platform in status.platforms:
+            self._show_platform(platform)
+        if status.state == "stopping" and status.running_turns and output.is_error_terminal():
+            self._rewrite(output.one_line(status.detail))
+            return
+        counted = status.running_turns if status.state == "stopping" else status.detail
+        told = (status.state, counted)
+        if status.detail and told != self._told and status.refusal is None:
+            self._say(status.detail)
+        self._told = told
+
+    def clear(self) -> None:
+        """Take the line away that is written again and again."""
+        if self._line:
+            output.ask("\r" + " " * len(self._line) + "\r")
+        self._line = ""
+
+    def _show_platform(self, platform: PlatformHealth) -> None:
+        told = (platform.state, platform.detail)
+        if self._platforms.get(platform.name) != told:
+            self._platforms[platform.name] = told
+            self._say(f"{platform.name}: {platform.state}" + _behind(platform.detail))
+
+    def _rewrite(self, line: str) -> None:
+        output.ask("\r" + line.ljust(len(self._line)))
+        self._line = line
+
+    def _say(self, text: str) -> None:
+        self.clear()
+        output.say(output.one_line(text))
+
+
+def _behind(detail: str) -> str:
+    return f" – {detail}" if detail else ""

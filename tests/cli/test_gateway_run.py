@@ -1,0 +1,204 @@
+"""``gateway run``: the gateway as a process without a window, seen from outside."""
+
+import contextlib
+import json
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.gateway.identity_files import PID_FILE, STATE_FILE, read_json, read_record
+from tests.fakes.identity import gateway_lookalike, is_gone, wait_until, write_record
+from tests.fakes.program import PROGRAM, Program, files_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
+TOKEN = "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+
+class Running:
+    """A gateway in the foreground, and what it said so far."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", home: Path) -> None:
+        self.process = process
+        self.home = home
+        self.said = ""
+
+    def wait_for(self, words: str) -> None:
+        assert self.process.stderr is not None
+        while words not in self.said:
+            line = self.process.stderr.readline().decode()
+            assert line, f"it ended with {self.process.wait(10)} after saying: {self.said}"
+            self.said += line
+
+    @property
+    def identity_pid(self) -> int:
+        record = read_record(self.home / PID_FILE)
+        assert record is not None
+        return record.pid
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> int:
+        _, err = self.process.communicate(timeout=40)
+        self.said += err.decode()
+        return self.process.returncode
+
+
+@contextlib.contextmanager
+def running(program: Program, *words: str, ignored: bool = False) -> Iterator[Running]:
+    """Start it and wait until it serves."""
+    with subprocess.Popen(
+        [*(["nohup"] if ignored else []), *PROGRAM, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=program.environment(),
+        cwd=program.home.parent,
+    ) as process:
+        try:
+            started = Running(process, program.home)
+            started.wait_for("Ctrl-C ends it.")
+            yield started
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+@pytest.fixture
+def gateway(program: Program) -> Iterator[Running]:
+    with running(program, "gateway", "run") as started:
+        yield started
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_in_order(gateway: Running, number: signal.Signals) -> None:
+    identity = gateway.identity_pid
+
+    assert gateway.end(number) == 0
+
+    assert gateway.said.endswith("Ending …\n")
+    assert is_gone(identity)
+    assert not gateway.home.joinpath(PID_FILE).exists()
+    state = read_json(gateway.home / STATE_FILE)
+    assert (state["gateway_state"], state["exit_reason"]) == ("stopped", None)
+
+
+def test_others_see_it_and_it_loads_no_window(gateway: Running, program: Program) -> None:
+    done = program.run("gateway", "status", "--json")
+    (found,) = json.loads(done.out)
+
+    assert done.code == 0
+    assert (found["kind"], found["windowed"]) == ("hermes-desktop", False)
+    assert (found["pid"], found["program_pid"]) == (gateway.identity_pid, gateway.process.pid)
+    maps = Path(f"/proc/{gateway.process.pid}/maps").read_text()
+    assert not re.search("PySide6|libQt6", maps)
+    assert gateway.end() == 0
+
+
+def test_a_second_one_is_refused_and_told_by_whom(gateway: Running, program: Program) -> None:
+    before = gateway.home.joinpath(PID_FILE).read_bytes()
+
+    second = program.run("gateway", "run")
+
+    assert second.code == 1
+    assert "Another gateway has this home already." in second.err
+    said = rf"It is hermes-desktop gateway run, process {gateway.identity_pid}, and runs for \d+ s"
+    assert re.search(said, second.err)
+    assert "`hermes-desktop gateway stop` ends it." in second.err
+    assert gateway.home.joinpath(PID_FILE).read_bytes() == before
+    assert gateway.end() == 0
+
+
+def test_beside_a_gateway_of_hermes_nothing_is_even_opened(program: Program, home: Path) -> None:
+    with gateway_lookalike() as record:
+        write_record(home / PID_FILE, record)
+        before = files_of(home)
+
+        done = program.run("gateway", "run", "--insist")
+
+    assert done.code == 1
+    assert f"It is hermes gateway, process {record.pid}, and runs for" in done.err
+    assert files_of(home) == before
+
+
+def test_stop_of_the_command_line_ends_it(gateway: Running, program: Program) -> None:
+    stopped = program.run("gateway", "stop", "--yes")
+
+    assert (stopped.code, stopped.out) == (0, "hermes-desktop gateway run has stopped.\n")
+    assert gateway.ended() == 0
+    assert "The gateway was stopped by the command line." in gateway.said
+    assert read_json(gateway.home / STATE_FILE)["exit_reason"] is None
+
+
+def test_a_home_that_goes_away_ends_it_as_a_failure(gateway: Running) -> None:
+    shutil.rmtree(gateway.home)
+
+    assert gateway.ended() == 1
+    assert "The home is gone." in gateway.said
+    assert not gateway.home.exists()
+
+
+def test_a_home_that_is_not_there_is_not_made(program: Program, home: Path) -> None:
+    home.rmdir()
+
+    done = program.run("gateway", "run")
+
+    assert done.code == 3
+    assert "There is no such home." in done.err
+    assert not home.exists()
+
+
+def test_what_would_not_run_is_named_before_somebody_insists(program: Program, home: Path) -> None:
+    home.joinpath("config.yaml").write_text(
+        f"platforms: {{telegram: {{enabled: true, token: '{TOKEN}'}}}}\n"
+    )
+
+    refused = program.run("gateway", "run")
+    with running(program, "gateway", "run", "--insist") as started:
+        code = started.end()
+
+    assert refused.code == 1
+    assert "- Messages of Telegram" in refused.err
+    assert "Add --insist to start it all the same." in refused.err
+    assert TOKEN not in refused.err
+    assert not home.joinpath(PID_FILE).exists()
+    assert code == 0
+    assert "telegram: unavailable" in started.said
+
+
+def test_nohup_leaves_it_running(program: Program) -> None:
+    with running(program, "gateway", "run", ignored=True) as started:
+        started.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: program.run("gateway", "status").code == 0)
+        assert started.process.poll() is None
+        assert started.end() == 0
+
+
+def test_it_runs_for_a_profile(program: Program, home: Path) -> None:
+    work = home / "profiles" / "work"
+    work.mkdir(parents=True)
+    with running(program, "-p", "work", "gateway", "run"):
+        assert program.run("gateway", "status", "-p", "work").code == 0
+        assert program.run("gateway", "status").code == 1
+
+
+def test_killed_it_leaves_no_process_behind(gateway: Running, program: Program) -> None:
+    identity = gateway.identity_pid
+
+    gateway.process.kill()
+    gateway.process.wait(10)
+
+    wait_until(lambda: is_gone(identity))
+    assert program.run("gateway", "status").code == 1
+    assert read_json(gateway.home / STATE_FILE)["exit_reason"] == "app ended"
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan", "x", "3601"])
+def test_a_drain_that_makes_no_sense(program: Program, seconds: str) -> None:
+    assert program.run("gateway", "run", "--drain", seconds).code == 2
