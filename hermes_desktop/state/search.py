@@ -141,7 +141,7 @@ class Search:
                 yield from self._best(expressions, sifting)
                 return
             if sifting.gathered:
-                yield from sifting.newest()
+                yield from sifting.run("newest")
             if not sifting.complete:
                 yield from self._newest(expressions, sifting.below)
 
@@ -173,11 +173,11 @@ class Search:
 
         seen: set[int] = set()
         if sifting.gathered > _MOST_COMPARED:
-            ids = sifting.best()
-            yield ids
+            for ids in sifting.run("best"):
+                yield ids
+                seen.update(ids)
             if sifting.complete:
                 return
-            seen.update(ids)
         # Filters may leave too few of the best; then all are looked at.
         for limit in (max(self._query.limit * 5, _BEST_FIRST_LOOK), -1):
             ids = self._ask(functools.partial(best, limit=limit))

@@ -24,6 +24,7 @@ _FIRST_SPAN, _MOST_SPAN = 500, 16_000
 _FIRST_PAGE, _MOST_PAGE = 500, 4_000
 _SPARSE_BYTES, _SPARSE = 600_000, 0.04
 _ALL_BYTES = 8_000_000
+_GATHERED_AT_ONCE = 200_000
 _COMPARED_BYTES = 250_000
 
 Found = tuple[int, str]
@@ -96,64 +97,56 @@ class Sifting:
 
         self._ask(look)
 
-    # ---------------------------------------------------------------------------- newest first
+    # -------------------------------------------------------------------------------- looking
 
-    def newest(self) -> Iterator[list[int]]:
-        """Ids of messages that fit and pass, the newest first; sets ``below``, ``complete``.
+    def run(self, order: Order) -> Iterator[list[int]]:
+        """Ids of messages that fit and pass; sets ``below`` and ``complete``.
 
-        Raises:
-            IndexBrokenError: The index could not be read.
-        """
-        for found, edge in self._portions():
-            at = 0
-            while at < len(found):
-                ids, at = self._sift(found, at)
-                if ids:
-                    yield ids
-                self.below = found[at - 1][0]
-                if self._is_futile():
-                    return
-            self.below = edge
-        self.complete = True
-
-    def best(self) -> list[int]:
-        """Ids of messages that fit and pass, the best match first, among the newest only.
-
-        Sets ``complete`` when these are all.
+        Args:
+            order: The newest first; or, among the newest few hundred, the best match first, then
+                those among the next few hundred.
 
         Raises:
             IndexBrokenError: The index could not be read.
         """
         rows: list[Row] = []
-        room = _COMPARED_BYTES
-        for found, _ in self._portions():
-            texts, _ = self._ask(functools.partial(self._texts, found, 0, room))
-            rows += texts
-            room -= sum(map(_size, texts))
-            if room <= 0:
-                break
-        self.complete = room > 0
-        return self._fitting(rows, "best")
+        room = _FIRST_BYTES if order == "newest" else _COMPARED_BYTES
+        for found, edge in self._portions():
+            at = 0
+            while at < len(found):
+                texts, at = self._ask(functools.partial(self._texts, found, at, room))
+                rows += texts
+                room -= sum(map(_size, texts))
+                if order == "best" and room > 0:
+                    continue
+                yield from self._fitting(rows, order)
+                rows = []
+                room = _MOST_BYTES if order == "newest" else _COMPARED_BYTES
+                self.below = found[at - 1][0]
+                if self._is_futile():
+                    return
+            self.below = edge
+        yield from self._fitting(rows, order)
+        self.complete = True
 
     def _is_futile(self) -> bool:
-        few = self._fitted < self._looked * _SPARSE
+        """Whether the index is asked rather than going on.
+
+        Gathering the very frequent cannot be stopped for a second; it is left for the end.
+        """
+        few = self._fitted < self._looked * _SPARSE and self.gathered < _GATHERED_AT_ONCE
         return self._bytes >= (_SPARSE_BYTES if few else _ALL_BYTES)
 
-    def _sift(self, found: list[Found], at: int) -> tuple[list[int], int]:
-        """Look at the next few; gives those that fit and the place of the first not looked at."""
-        room = min(_FIRST_BYTES + self._bytes, _MOST_BYTES)
-        rows, end = self._ask(functools.partial(self._texts, found, at, room))
-        ids = self._fitting(rows, "newest")
+    def _fitting(self, rows: list[Row], order: Order) -> Iterator[list[int]]:
+        if self._sieve is None or not rows:
+            return
+        with self._sieve.holding(rows):
+            ids = self._sieve.find(self._expression, order)
         self._bytes += sum(map(_size, rows))
         self._looked += len(rows)
         self._fitted += len(ids)
-        return ids, end
-
-    def _fitting(self, rows: list[Row], order: Order) -> list[int]:
-        if self._sieve is None or not rows:
-            return []
-        with self._sieve.holding(rows):
-            return self._sieve.find(self._expression, order)
+        if ids:
+            yield ids
 
     def _texts(
         self, found: list[Found], at: int, room: int, conn: sqlite3.Connection

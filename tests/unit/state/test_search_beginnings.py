@@ -116,10 +116,11 @@ def test_what_the_index_finds_in_the_same_order(store: Store, texts: list[str], 
     assert found(store, query) == expected
     sifting = store.sifting(node)
     if sifting.gathered:
-        sifted = [each for ids in sifting.newest() for each in ids]
+        sifted = [each for ids in sifting.run("newest") for each in ids]
         assert sifted == expected
         assert sifting.complete
-        assert sorted(sifting.best(), reverse=True) == expected
+        best = [each for ids in store.sifting(node).run("best") for each in ids]
+        assert sorted(best, reverse=True) == expected
     sifting.close()
 
 
@@ -130,7 +131,7 @@ def test_a_frequent_beginning_is_not_asked_of_the_index(store: Store, query: str
     assert node is not None
     sifting = store.sifting(node)
     assert sifting.gathered >= 100
-    assert [each for ids in sifting.newest() for each in ids] == store.by_index(node)
+    assert [each for ids in sifting.run("newest") for each in ids] == store.by_index(node)
     assert sifting.complete
     sifting.close()
 
@@ -159,7 +160,7 @@ def test_the_index_is_asked_where_looking_finds_too_little(store: Store, order: 
     node = parse("m* k*")
     assert node is not None
     sifting = store.sifting(node)
-    assert list(sifting.newest()) == []
+    assert list(sifting.run("newest")) == []
     assert not sifting.complete
     sifting.close()
     assert len(found(store, "m* k*", order=order)) == 1
