@@ -6,21 +6,27 @@ thread → rotation and new baseline → words for an empty reply → delivery �
 """
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from hermes_desktop import plugins
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.session_context import reset_session_vars
-from hermes_desktop.gateway import agent_cache, delivery
-from hermes_desktop.gateway.agent_preparation import close_agents
+from hermes_desktop.gateway import (
+    agent_cache,
+    delivery,
+    expiry_watcher,
+    housekeeping,
+    turn_outcome,
+)
+from hermes_desktop.gateway.access import Access
 from hermes_desktop.gateway.agents import AgentFactory
 from hermes_desktop.gateway.authorization import is_authorized
-from hermes_desktop.gateway.config import GatewayConfig
+from hermes_desktop.gateway.config import GatewayConfig, Platform
 from hermes_desktop.gateway.empty_replies import (
     normalize_empty_agent_response as _normalize_empty_agent_response,
 )
@@ -28,10 +34,11 @@ from hermes_desktop.gateway.keyed_locks import KeyedLocks
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner_report import RunnerReport
 from hermes_desktop.gateway.runner_state import CommandDispatch, EventHooks, Phase
-from hermes_desktop.gateway.runner_turns import RunnerTurns
+from hermes_desktop.gateway.runner_stopping import RunnerStopping
 from hermes_desktop.gateway.session import SessionEntry, SessionSource, SessionStore
 from hermes_desktop.gateway.status import IdentityHolder
 from hermes_desktop.gateway.turn import TurnRecord
+from hermes_desktop.gateway.turn_outcome import TurnOutcome
 from hermes_desktop.state import AsyncSessionDB
 
 __all__ = ["GatewayRunner", "_normalize_empty_agent_response"]
@@ -40,8 +47,16 @@ log = logging.getLogger(__name__)
 
 _AGENT_PENDING_SENTINEL = agent_cache.PENDING
 
+_STATES: Mapping[Phase, str] = {
+    "starting": "starting",
+    "running": "running",
+    "stopping": "draining",
+    "stopped": "draining",
+}
+"""How the phases are called in the state file; who holds the home says ``stopped`` at its end."""
 
-class GatewayRunner(RunnerTurns):
+
+class GatewayRunner(RunnerStopping):
     """Runs the gateway on the running loop; its methods belong to that loop unless they say else.
 
     Args:
@@ -62,6 +77,7 @@ class GatewayRunner(RunnerTurns):
         hooks: Hears of the gateway's events.
         command_dispatch: Takes commands out of the messages.
         restart_handler: Starts the gateway anew, after :meth:`request_restart` has returned.
+        access: Decides who may write; None: the lists in ``config``.
     """
 
     def __init__(  # noqa: PLR0913 - the parts it joins; all are optional
@@ -84,6 +100,7 @@ class GatewayRunner(RunnerTurns):
         hooks: EventHooks | None = None,
         command_dispatch: CommandDispatch | None = None,
         restart_handler: Callable[[], None] | None = None,
+        access: Access | None = None,
     ) -> None:
         given = {
             "config": config,
@@ -107,14 +124,31 @@ class GatewayRunner(RunnerTurns):
         self.hooks = hooks
         self.command_dispatch = command_dispatch
         self.restart_handler = restart_handler
+        self.access = access
 
     # Life cycle
 
     async def start(self) -> None:
-        """Connect every platform. One that cannot be connected is logged and left out."""
+        """Connect every platform, take up what a restart cut off, begin to keep house.
+
+        A platform that cannot be connected is logged and left out. Only a runner with a home takes
+        up and keeps house.
+        """
         self._draining = False
-        self._stop_task = None
+        self._stop_task = self._drain_until = None
+        self._leave_by = float("inf")
         self._enter("starting")
+        await self._look_back()
+        await self._connect_platforms()
+        self._running = True
+        self._enter("running")
+        names = sorted(platform.value for platform in self.adapters)
+        await self._emit("gateway:startup", None, platforms=names)
+        await self._take_up()
+        if self.home is not None:
+            self._watch("expired conversations", self._session_expiry_watcher)
+
+    async def _connect_platforms(self) -> None:
         for adapter in self.adapters.values():
             adapter.set_message_handler(self.accept)
             adapter.set_interrupt_handler(self.interrupt)
@@ -125,44 +159,43 @@ class GatewayRunner(RunnerTurns):
                 connected = False
             if not connected:
                 log.warning("%s is not connected", adapter.platform.value)
-        self._running = True
-        self._enter("running")
 
-    async def stop(self, drain_s: float = 15.0) -> None:
-        """Let running turns end, then interrupt them, then leave. Calling it twice is harmless.
+    def _watch(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Do a piece of work as long as the gateway runs; see :mod:`housekeeping`."""
+        self._watchers.start(housekeeping.supervised(name, work, self.clock), name=name)
+
+    async def _session_expiry_watcher(self, interval: float = 300) -> None:
+        """Deal with conversations that have expired, unused agents and old entries."""
+        await expiry_watcher.watch(self, interval)
+
+    async def stop(
+        self,
+        drain_s: float | None = None,
+        *,
+        drain_until: float | None = None,
+        deadline: float | None = None,
+        restart: bool = False,
+    ) -> None:
+        """Let running turns end, then interrupt them, then leave; afterwards nothing of it runs.
+
+        Calling it again waits for the same end; new bounds only make it come sooner, as does
+        :meth:`hurry`. Turns that had to be interrupted are taken up by the next run.
 
         Args:
-            drain_s: How many seconds running turns may take to end by themselves.
+            drain_s: How many seconds running turns may take to end by themselves; None: as set.
+            drain_until: When they are interrupted at the latest, in the clock's monotonic seconds.
+            deadline: When everything has to be over, likewise; else a few seconds after that.
+            restart: It is started again at once.
         """
+        if drain_s is None:
+            drain_s = self._restart_drain_timeout
+        if drain_s is None:
+            drain_s = self.config.running.restart_drain_timeout_s
+        self._set_bounds(drain_s, drain_until, deadline)
         if self._stop_task is None:
-            self._stop_task = asyncio.get_running_loop().create_task(self._stop(drain_s))
+            leaving = self._leave(restart=restart or self._restart_requested)
+            self._stop_task = asyncio.get_running_loop().create_task(leaving, name="leave")
         await asyncio.shield(self._stop_task)
-
-    async def _stop(self, drain_s: float) -> None:
-        self._running = False
-        self._draining = True
-        self._enter("stopping")
-        if not await self._message_tasks.wait_all(timeout=drain_s):
-            for session_key in list(self._turns):
-                self.interrupt(session_key)
-            await self._message_tasks.wait_all(timeout=self.interrupt_grace_s)
-        for session_key in self._turns:  # what a hung turn still brings is nobody's any more
-            self._session_run_generation[session_key] += 1
-        await self._message_tasks.cancel_all()
-        for adapter in self.adapters.values():
-            try:
-                await adapter.disconnect()
-            except Exception:  # the others are to be left, too
-                log.exception("Leaving %s failed", adapter.platform.value)
-        with self._cache_guard():
-            entries = list(self._agent_cache.values())
-            self._agent_cache.clear()
-        with contextlib.suppress(TimeoutError):
-            await self.turn_workers.run_within(
-                self.interrupt_grace_s, partial(close_agents, entries)
-            )
-        self._close_boundaries()
-        self._enter("stopped")
 
     async def request_restart(self, requested_by: SessionSource | None = None) -> bool:
         """Have the gateway started anew once this call has returned.
@@ -175,7 +208,8 @@ class GatewayRunner(RunnerTurns):
         """
         if self.restart_handler is None:
             return False
-        log.info("A restart was asked for by %s", requested_by and requested_by.description)
+        if requested_by is not None:
+            await self._ask_for_notice(requested_by)
         self._restart_requested = True
         asyncio.get_running_loop().call_soon(self.restart_handler)
         return True
@@ -185,6 +219,8 @@ class GatewayRunner(RunnerTurns):
         self._announce()
 
     def _announce(self) -> None:
+        """Say how we are doing, to whoever started us and to other programs."""
+        self._update_runtime_status(_STATES[self._phase])
         if self.announce is not None:
             self.announce(RunnerReport(self._phase, len(self._running_agents)))
 
@@ -198,27 +234,98 @@ class GatewayRunner(RunnerTurns):
         """
         return self._message_tasks.start(self._handle_message(event), name=f"turn {event.turn_id}")
 
-    def _is_user_authorized(self, source: SessionSource | None) -> bool:
-        return is_authorized(source, self.config)
-
     async def _handle_message(self, event: MessageEvent) -> str | None:
         reset_session_vars()
         source = event.source
         adapter = self.adapters.get(source.platform) if source is not None else None
-        if source is None or adapter is None or not self._is_user_authorized(source):
-            log.warning("A message was refused: its sender may not write")
+        if source is None or adapter is None:
+            log.warning("A message was refused: nobody serves its platform")
             return None
+        if self._startup_restore_in_progress:
+            await self._restored.wait()
         session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
         record = TurnRecord(event.turn_id, session_key, event.text)
-        return await self._answer(event, source, adapter, record)
+        async with self._entrance.hold(session_key):
+            admitted = await self._admit(event, source, session_key)
+            ended = None if isinstance(admitted, MessageEvent) else admitted
+            if isinstance(admitted, MessageEvent):
+                event, source = admitted, admitted.source or source
+                record.prompt = event.text
+                ended = await self._meet_busy_chat(source, adapter, record)
+        if ended is None:  # nothing was awaited since the entrance: the order is kept
+            return await self._answer(event, source, adapter, record)
+        await self._close_without_turn(event, adapter, record, ended)
+        return ended.delivery or None
+
+    async def _admit(
+        self, event: MessageEvent, source: SessionSource, session_key: str
+    ) -> MessageEvent | TurnOutcome:
+        """Look at a message before its turn; it, another in its place, or how it ended already."""
+        if plugins.has_callbacks("pre_gateway_dispatch"):
+            seen = await self._before_dispatch(event)
+            if seen is None:
+                return turn_outcome.answered("")
+            event = seen
+        if not await self._lets_in(source):
+            log.warning("A message was refused: its sender may not write")
+            return turn_outcome.answered(await self._answer_to_stranger(source))
+        if self.command_dispatch is None:
+            return event
+        try:
+            taken = await self.command_dispatch(event, session_key)
+        except Exception as error:  # a bug of a command; the person still gets an answer
+            log.exception("A command failed")
+            return turn_outcome.from_error(error)
+        return taken if isinstance(taken, MessageEvent) else turn_outcome.answered(taken)
+
+    async def _before_dispatch(self, event: MessageEvent) -> MessageEvent | None:
+        """Let plugins look at a message: the same, one with another text, or None to drop it."""
+        answers = await self.boundaries.invoke(
+            "pre_gateway_dispatch", event=event, gateway=self, session_store=self.session_store
+        )
+        verdict = next((each for each in answers if isinstance(each, Mapping)), {})
+        if verdict.get("action") == "skip":
+            return None
+        text = verdict.get("text")
+        if verdict.get("action") == "rewrite" and isinstance(text, str):
+            return replace(event, text=text)
+        return event
+
+    def _is_user_authorized(self, source: SessionSource | None) -> bool:
+        """Whether a sender may write. May read a file."""
+        if self.access is not None:
+            return self.access.allows(source)
+        return is_authorized(source, self.config)
+
+    async def _lets_in(self, source: SessionSource) -> bool:
+        """Whether a sender may write, off the loop where files are to be read."""
+        if self.access is not None:
+            return await self.access.admits(source)
+        return self._is_user_authorized(source)
+
+    async def _answer_to_stranger(self, source: SessionSource) -> str:
+        return "" if self.access is None else await self.access.answer_to_stranger(source)
+
+    async def _close_without_turn(
+        self,
+        event: MessageEvent,
+        adapter: PlatformAdapter,
+        record: TurnRecord,
+        outcome: TurnOutcome,
+    ) -> None:
+        """A message needed no turn: deliver what there is to say, and say that it is over."""
+        await self._deliver(event, adapter, outcome.delivery)
+        record.session_id = self.session_store.peek_session_id(record.session_key) or ""
+        if adapter.platform is Platform.DESKTOP or outcome.outcome == "failed":
+            self.bus.publish(turn_outcome.finished_event(record, outcome))
 
     async def _deliver(self, event: MessageEvent, adapter: PlatformAdapter, text: str) -> None:
-        """Put the reply of a turn into its chat."""
+        """Put the answer to a message into its chat."""
         if event.source is not None:
             await delivery.send(adapter, event.source.chat_id, text)
 
     async def _send(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
-        """Put something into a chat that is no reply of a turn."""
+        """Put something into a chat that answers no message."""
         await delivery.send(adapter, source.chat_id, text)
 
     # On the turn's worker thread

@@ -21,6 +21,7 @@ from hermes_desktop.gateway.turn import TurnRecord
 from hermes_desktop.state import AsyncSessionDB
 
 if TYPE_CHECKING:
+    from hermes_desktop.gateway.access import Access
     from hermes_desktop.gateway.runner_report import RunnerReport
 
 MAX_TURNS = 10
@@ -49,6 +50,7 @@ class RunnerState:
     """Defaults that cannot be shared by mistake: immutable ones here, the others made on demand.
 
     Attributes:
+        access: Decides who may write; None: the lists in ``config``.
         announce: Told how the runner is doing after each change, on the loop.
         command_dispatch: Takes commands out of the messages; None: all are for the agent.
         event_hooks_s: How long the gateway's event hooks may take together, per event.
@@ -71,6 +73,7 @@ class RunnerState:
         _session_model_overrides: By session key: the model chosen there.
     """
 
+    access: "Access | None" = None
     agent_factory: AgentFactory | None = None
     agent_settings: Callable[[], str] | None = None
     announce: "Callable[[RunnerReport], None] | None" = None

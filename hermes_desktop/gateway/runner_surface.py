@@ -5,6 +5,8 @@ import logging
 
 from hermes_desktop.gateway.agent_cache import PENDING
 from hermes_desktop.gateway.runner_agents import RunnerAgents
+from hermes_desktop.gateway.runner_state import Phase
+from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
 
 log = logging.getLogger(__name__)
@@ -62,12 +64,16 @@ class RunnerSurface(RunnerAgents):
         if record is None:
             self._evict_cached_agent(session_key)
             return waiting > 0
-        record.unwanted = True
-        self.interrupt(session_key, reason)
-        self._disown(record)
-        self._evict_cached_agent(session_key)
-        await self._leave_behind(record)
+        await self._stop_running(record, reason)
         return True
+
+    async def _stop_running(self, record: TurnRecord, reason: str) -> None:
+        """End a running turn for good; its chat is free at once."""
+        record.unwanted = True
+        self.interrupt(record.session_key, reason)
+        self._disown(record)
+        self._evict_cached_agent(record.session_key)
+        await self._leave_behind(record)
 
     def _is_current(self, record: TurnRecord) -> bool:
         return self._session_run_generation.get(record.session_key) == record.generation
@@ -108,6 +114,15 @@ class RunnerSurface(RunnerAgents):
         """Interrupt, now, the turns that a stop waits for."""
         self._drain_until = float("-inf")
         self._drain_changed.set()
+
+    def _update_runtime_status(self, gateway_state: str | None = None) -> None:
+        raise NotImplementedError
+
+    def _is_user_authorized(self, source: SessionSource | None) -> bool:
+        raise NotImplementedError
+
+    def _enter(self, phase: Phase) -> None:
+        raise NotImplementedError
 
     def _announce(self) -> None:
         raise NotImplementedError

@@ -17,6 +17,7 @@ from hermes_desktop.gateway.agent_preparation import (
     prepare_agent,
 )
 from hermes_desktop.gateway.agents import AgentRequest, TurnAgent
+from hermes_desktop.gateway.busy_messages import MAX_QUEUED
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.refusals import closing, no_database, too_many_waiting
 from hermes_desktop.gateway.runner_boundaries import RunnerBoundaries
@@ -28,9 +29,6 @@ from hermes_desktop.state import SessionDB
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-MAX_QUEUED = 32
-"""How many messages may wait in one chat."""
 
 
 class RunnerTurns(RunnerBoundaries):
@@ -57,11 +55,18 @@ class RunnerTurns(RunnerBoundaries):
         busy, waiting = self.is_busy(session_key), len(self._queued_events.get(session_key, ()))
         if waiting >= MAX_QUEUED:
             raise too_many_waiting(waiting)
-        record = TurnRecord(event.turn_id, session_key, event.text)
+        self._enqueue(event, source, adapter)
+        return waiting + 1 if busy else 0
+
+    def _enqueue(
+        self, event: MessageEvent, source: SessionSource, adapter: PlatformAdapter, note: str = ""
+    ) -> None:
+        """Have a message answered in its turn."""
+        session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
+        record = TurnRecord(event.turn_id, session_key, event.text, note=note)
         self._message_tasks.start(
             self._answer(event, source, adapter, record), name=f"turn {event.turn_id}"
         )
-        return waiting + 1 if busy else 0
 
     async def _answer(
         self,
@@ -75,7 +80,7 @@ class RunnerTurns(RunnerBoundaries):
             async with self._claim(record):
                 outcome = await self._outcome(event, source, adapter, record)
                 await self._deliver(event, adapter, outcome.delivery)
-                await self._settle_marks(record, adapter, outcome)
+                await self._settle_marks(record, outcome)
         except asyncio.CancelledError:  # we leave; whoever waits for this turn must know
             begun = record.generation > 0
             outcome = (
@@ -154,10 +159,12 @@ class RunnerTurns(RunnerBoundaries):
                 return turn_outcome.stopped(rows=record.rows)
             log.exception("A turn failed")
             outcome = turn_outcome.from_error(error, rows=record.rows)
-        return turn_outcome.silenced(outcome) if self._is_unwanted(record) else outcome
+        return turn_outcome.silenced(outcome) if self._is_unwanted(record, outcome) else outcome
 
-    def _is_unwanted(self, record: TurnRecord) -> bool:
-        return record.unwanted or not self._is_current(record)
+    def _is_unwanted(self, record: TurnRecord, outcome: TurnOutcome) -> bool:
+        """Whether nobody waits for the reply of a turn any more."""
+        superseded = record.superseded and outcome.outcome == "stopped"
+        return superseded or record.unwanted or not self._is_current(record)
 
     async def _run_turn(
         self,
@@ -173,7 +180,7 @@ class RunnerTurns(RunnerBoundaries):
                 TurnStarted(event.turn_id, record.session_key, record.session_id, event.text)
             )
             prepared = await self._on_worker(
-                record, partial(self._prepare_agent, event, adapter, session_entry)
+                record, partial(self._prepare_agent, record, event, adapter, session_entry)
             )
             if not self._is_current(record):
                 return turn_outcome.stopped()
@@ -243,10 +250,15 @@ class RunnerTurns(RunnerBoundaries):
         return self._session_db._db  # noqa: SLF001 - the blocking face of the same database
 
     def _prepare_agent(
-        self, event: MessageEvent, adapter: PlatformAdapter, session_entry: SessionEntry
+        self,
+        record: TurnRecord,
+        event: MessageEvent,
+        adapter: PlatformAdapter,
+        session_entry: SessionEntry,
     ) -> PreparedAgent:
         """Get the conversation and an agent ready: a kept one, or a new one."""
         db = self._database()
+        self._mark_turn(record, adapter, session_entry)
         session_key = session_entry.session_key
         with self._cache_guard():
             cached = self._agent_cache.get(session_key)
@@ -301,9 +313,12 @@ class RunnerTurns(RunnerBoundaries):
     def _adopt_rotated_session(self, session_entry: SessionEntry, new_id: str) -> None:
         raise NotImplementedError
 
-    async def _settle_marks(
-        self, record: TurnRecord, adapter: PlatformAdapter, outcome: TurnOutcome
+    def _mark_turn(
+        self, record: TurnRecord, adapter: PlatformAdapter, session_entry: SessionEntry
     ) -> None:
+        """Mark the chat of a turn that begins, in case we are killed."""
+
+    async def _settle_marks(self, record: TurnRecord, outcome: TurnOutcome) -> None:
         """After the reply was delivered: the chat needs no taking up any more."""
 
     async def _deliver(self, event: MessageEvent, adapter: PlatformAdapter, text: str) -> None:

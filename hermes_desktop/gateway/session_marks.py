@@ -68,6 +68,29 @@ class EntryMarks(EntryKeeper):
 
         return self._change(session_key, clear)
 
+    def settle_turn(self, session_key: str, last_prompt_tokens: int | None = None) -> None:
+        """Note that a chat was used just now and that its answer needs no taking up."""
+
+        def settle(entry: SessionEntry) -> bool:
+            entry.updated_at = self._clock.now()
+            entry.resume_pending = False
+            entry.resume_reason = entry.last_resume_marked_at = None
+            if last_prompt_tokens is not None:
+                entry.last_prompt_tokens = last_prompt_tokens
+            return True
+
+        self._change(session_key, settle)
+
+    def pending_chats(self) -> list[SessionEntry]:
+        """The chats whose answers are to be taken up."""
+        self._ensure_loaded()
+        with self._lock:
+            return [
+                entry
+                for entry in self._entries.values()
+                if entry.resume_pending and not entry.suspended and not entry.is_foreign
+            ]
+
     def suspend_recently_active(self, max_age_seconds: int = 120) -> int:
         """After a crash: mark the chats that were just in use, so that they are taken up again.
 

@@ -118,6 +118,9 @@ class TurnRecord:
         began_at: When it got its claim, in monotonic seconds.
         active_at: When it was last seen to do something, likewise.
         stop_requested: Somebody wants it to end; it may not have begun yet.
+        marked: Whether its chat is marked to be taken up should we be killed.
+        superseded: It was ended for the sake of the next message: if it did end early, nothing is
+            delivered.
         unwanted: Nobody waits for its reply any more: nothing is delivered.
         given_up: Set when it is left behind: it was to end and did not.
         over: Set when its claim was released.
@@ -133,6 +136,8 @@ class TurnRecord:
     began_at: float = 0.0
     active_at: float = 0.0
     stop_requested: bool = False
+    marked: bool = False
+    superseded: bool = False
     unwanted: bool = False
     given_up: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)

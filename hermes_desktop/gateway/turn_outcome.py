@@ -22,6 +22,7 @@ class TurnOutcome:
         reply: What stands in the conversation; equal to ``delivery`` when all went well.
         last_message_id: Greatest row the turn wrote, None for none.
         stored: Whether the prompt is in state.db.
+        prompt_tokens: How long the latest request was, None when nobody told.
     """
 
     outcome: Outcome
@@ -33,6 +34,7 @@ class TurnOutcome:
     error_hint: str = ""
     error_kind: str = ""
     stored: bool = True
+    prompt_tokens: int | None = None
 
 
 def from_result(
@@ -65,6 +67,7 @@ def from_result(
         error_hint=result.get("error_hint", "") if outcome == "failed" else "",
         error_kind=result.get("error_kind", "") if outcome == "failed" else "",
         stored=bool(written),
+        prompt_tokens=result.get("input_tokens") or None,
     )
 
 

@@ -19,7 +19,12 @@ from hermes_desktop.core.events import (
     TurnQueued,
     TurnStarted,
 )
-from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.gateway.config import (
+    GatewayConfig,
+    Platform,
+    PlatformConfig,
+    RunningSettings,
+)
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner_report import RunnerReport
@@ -28,7 +33,10 @@ from hermes_desktop.state import AsyncSessionDB, SessionDB
 from tests.fakes.agents import CountingFactory, ScriptedModel
 from tests.fakes.platform import FakePlatform
 
-ALLOWED = GatewayConfig(platforms={Platform.TELEGRAM: PlatformConfig(extra={"allow_from": "u1"})})
+ALLOWED = GatewayConfig(
+    platforms={Platform.TELEGRAM: PlatformConfig(extra={"allow_from": "u1"})},
+    running=RunningSettings(busy_input_mode="queue", busy_ack_enabled=False),
+)
 
 E = TypeVar("E")
 

@@ -1,0 +1,42 @@
+"""Work that goes on as long as the gateway runs, started again when it crashes."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from hermes_desktop.core.clock import Clock
+
+log = logging.getLogger(__name__)
+
+MAX_RAPID_FAILURES = 5
+HEALTHY_S = 300.0
+_LONGEST_PAUSE_S = 60.0
+
+
+async def supervised(name: str, work: Callable[[], Awaitable[None]], clock: Clock) -> None:
+    """Do a piece of work; when it raises, do it again after a pause that grows.
+
+    A return is an end. After :data:`MAX_RAPID_FAILURES` in a row it is given up; a run of
+    :data:`HEALTHY_S` makes earlier failures count no more.
+
+    Args:
+        name: What it is, for the log.
+        work: Does it, anew with each call.
+        clock: Measures how long it went well.
+    """
+    failures = 0
+    while True:
+        began = clock.monotonic()
+        try:
+            await work()
+        except Exception:
+            if clock.monotonic() - began >= HEALTHY_S:
+                failures = 0
+            failures += 1
+            if failures >= MAX_RAPID_FAILURES:
+                log.exception("%s failed %d times and is given up", name, failures)
+                return
+            log.exception("%s failed and is started again", name)
+        else:
+            return
+        await asyncio.sleep(min(_LONGEST_PAUSE_S, 2.0**failures))

@@ -1,0 +1,156 @@
+"""Messages that come while their chat is being answered, and turns that are given up for dead."""
+
+import logging
+from functools import partial
+from typing import Any
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.gateway import turn_outcome
+from hermes_desktop.gateway.active_sessions import ActiveSessions
+from hermes_desktop.gateway.agent_cache import PENDING
+from hermes_desktop.gateway.busy_messages import (
+    ACK_INTERVAL_S,
+    Busy,
+    BusyChat,
+    acknowledgement,
+    is_stale,
+)
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config_running import BusyInputMode
+from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
+from hermes_desktop.gateway.refusals import closing, too_many_conversations, too_many_waiting
+from hermes_desktop.gateway.runner_turns import RunnerTurns
+from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.gateway.turn import TurnRecord
+from hermes_desktop.gateway.turn_outcome import TurnOutcome
+
+log = logging.getLogger(__name__)
+
+
+class RunnerBusy(RunnerTurns):
+    """Interrupt, queue or refuse; on the loop."""
+
+    async def _meet_busy_chat(
+        self, source: SessionSource, adapter: PlatformAdapter, record: TurnRecord
+    ) -> TurnOutcome | None:
+        """Look whether a message meets a busy chat, and do what its owner has set.
+
+        Returns:
+            How the message ended already; None: it is to be answered in its turn.
+        """
+        session_key = record.session_key
+        await self._evict_if_stale(session_key)
+        if not self.is_busy(session_key):
+            return None
+        if self._draining:
+            return turn_outcome.from_error(closing())
+        running = self._turns.get(session_key)
+        chat = await self._look_at(session_key, running, self._busy_mode(adapter))
+        busy = chat.decide()
+        if busy is Busy.REFUSE:
+            return turn_outcome.from_error(too_many_waiting(chat.waiting))
+        if busy is Busy.STEER and not _steer(self._running_agents.get(session_key), record.prompt):
+            busy = Busy.QUEUE
+        if busy is Busy.INTERRUPT and running is not None:
+            running.superseded = True
+            self.interrupt(session_key, "a new message came")
+        self._acknowledge(busy, chat.waiting + 1, source, adapter, session_key)
+        return turn_outcome.answered("") if busy is Busy.STEER else None
+
+    def _busy_mode(self, adapter: PlatformAdapter) -> BusyInputMode:
+        if adapter.platform is Platform.DESKTOP:
+            return "queue"
+        return self.config.running.busy_input_mode
+
+    async def _look_at(
+        self, session_key: str, running: TurnRecord | None, mode: BusyInputMode
+    ) -> BusyChat:
+        agent = self._running_agents.get(session_key)
+        compressing = False
+        if mode == "interrupt" and running is not None and self._session_db is not None:
+            try:
+                holder = await self._session_db.get_compression_lock_holder(running.session_id)
+                compressing = holder is not None
+            except HermesError:  # unknown counts as compressing: nothing is cut in two
+                compressing = True
+        return BusyChat(
+            mode=mode,
+            waiting=len(self._queued_events.get(session_key, ())),
+            heard=running is not None and bool(running.rows),
+            subagents=bool(getattr(agent, "_active_children", None)),
+            compressing=compressing,
+        )
+
+    def _acknowledge(
+        self,
+        busy: Busy,
+        position: int,
+        source: SessionSource,
+        adapter: PlatformAdapter,
+        session_key: str,
+    ) -> None:
+        """Tell a chat, not too often, what became of its message."""
+        now = self.clock.monotonic()
+        last = self._busy_ack_ts.get(session_key)
+        recently = last is not None and now - last < ACK_INTERVAL_S
+        if adapter.platform is Platform.DESKTOP or recently:
+            return
+        if not self.config.running.busy_ack_enabled:
+            return
+        self._busy_ack_ts[session_key] = now
+        running = self._turns.get(session_key)
+        minutes = int((now - running.began_at) // 60) if running is not None else 0
+        words = acknowledgement(busy, position=position, minutes=minutes)
+        self._notices.start(self._say(adapter, source, words), name="acknowledge a message")
+
+    async def _evict_if_stale(self, session_key: str) -> None:
+        """Give up a turn that was silent for too long, so that its chat is not lost."""
+        record = self._turns.get(session_key)
+        if record is None:
+            return
+        agent = self._running_agents.get(session_key)
+        stale = is_stale(
+            now=self.clock.monotonic(),
+            began_at=record.began_at,
+            active_at=record.active_at,
+            timeout_s=self.config.running.agent_timeout_s,
+            has_agent=agent is not None and agent is not PENDING,
+        )
+        if stale:
+            log.warning("The turn of %s was silent for too long and is given up", session_key)
+            await self._stop_running(record, "execution timed out")
+
+    # How many at once
+
+    async def _outcome(
+        self,
+        event: MessageEvent,
+        source: SessionSource,
+        adapter: PlatformAdapter,
+        record: TurnRecord,
+    ) -> TurnOutcome:
+        """Run the turn, in one of the places where their number is limited."""
+        limit = self.config.max_concurrent_sessions
+        if limit is None or self.home is None or record.unwanted or self._draining:
+            return await super()._outcome(event, source, adapter, record)
+        places = ActiveSessions(self.home, self.clock)
+        name = record.session_id or record.session_key
+        lease = await self.turn_workers.run(places.take, name, limit)
+        if lease is None:
+            return turn_outcome.from_error(too_many_conversations(limit))
+        try:
+            return await super()._outcome(event, source, adapter, record)
+        finally:
+            await self.turn_workers.run(partial(places.give_back, lease))
+
+
+def _steer(agent: Any, text: str) -> bool:
+    """Tell a running agent of a message; False when it cannot be told."""
+    steer = getattr(agent, "steer", None)
+    if agent is PENDING or steer is None:
+        return False
+    try:
+        return bool(steer(text))
+    except Exception:  # a bug of an agent; the message waits instead
+        log.exception("An agent could not be told of a message")
+        return False
