@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -9,9 +10,19 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.gateway.identity_events import ForeignGateway
 from hermes_desktop.gateway.identity_files import STATE_FILE, read_json
 
-AFTER_STOP_S = 30.0
-"""``hermes gateway restart`` stops one gateway and starts the next: up to 20 s lie between."""
-AFTER_CRASH_S = 5.0
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the home is left to the gateway that may follow the one that went.
+
+    Attributes:
+        after_stop_s: After an end in order: ``hermes gateway restart`` stops one gateway and
+            starts the next, and up to 20 s lie between.
+        after_crash_s: After any other end.
+    """
+
+    after_stop_s: float = 30.0
+    after_crash_s: float = 5.0
 
 
 class Return:
@@ -21,13 +32,23 @@ class Return:
         home: The home.
         clock: Where the time comes from.
         worker: Where files are read.
+        patience: How long that is waited.
         autostart: Whether it starts by itself at all.
     """
 
-    def __init__(self, home: Path, clock: Clock, worker: WorkerThreads, *, autostart: bool) -> None:
+    def __init__(
+        self,
+        home: Path,
+        clock: Clock,
+        worker: WorkerThreads,
+        patience: Patience,
+        *,
+        autostart: bool,
+    ) -> None:
         self._home = home
         self._clock = clock
         self._worker = worker
+        self._patience = patience
         self._autostart = autostart
         self._wanted = autostart
         self._last: ForeignGateway | None = None
@@ -70,7 +91,8 @@ class Return:
         self._round += 1
         mine = self._round
         in_order = await self._worker.run(self._left_in_order)
-        until = self._clock.monotonic() + (AFTER_STOP_S if in_order else AFTER_CRASH_S)
+        pause = self._patience.after_stop_s if in_order else self._patience.after_crash_s
+        until = self._clock.monotonic() + pause
         while self._round == mine and (left := until - self._clock.monotonic()) > 0:
             explain(f"The other gateway ended. This one starts in {left:.0f} s.")
             await asyncio.sleep(min(1.0, left))
