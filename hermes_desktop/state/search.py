@@ -43,7 +43,7 @@ T = TypeVar("T")
 _CHUNK = 500
 _LARGEST_PAGE = 2_000
 _BEST_FIRST_LOOK = 500
-_MOST_COMPARED = 100_000
+_MOST_COMPARED, _MOST_GATHERED = 100_000, 25_000
 _SCAN_FIRST, _SCAN_MOST = 2_000, 64_000
 
 
@@ -172,7 +172,7 @@ class Search:
             )
 
         seen: set[int] = set()
-        if sifting.gathered > _MOST_COMPARED:
+        if sifting.gathered > _MOST_GATHERED:
             for ids in sifting.run("best"):
                 yield ids
                 seen.update(ids)
