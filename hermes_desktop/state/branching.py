@@ -1,13 +1,15 @@
 """A conversation copied so that it can go on in another direction."""
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.core.errors import RefusedError
-from hermes_desktop.state import sessions_table, titles
+from hermes_desktop.state import hidden_rows, sessions_table, titles
 from hermes_desktop.state.content_codec import bindable, clean_text, decode_json
 from hermes_desktop.state.sqlite_errors import MissingSessionError
+from hermes_desktop.state.stored_rows import CHUNK, chunks, marks
 
 _COPIED = (
     "role",
@@ -23,6 +25,9 @@ _COPIED = (
     "codex_message_items",
     "api_content",
 )
+WANTED = "session_id = ? AND active = 1 AND role <> 'session_meta' AND +id <= ?"
+"""Which messages of the origin are copied, up to a row id."""
+
 _STEP_S = 0.000001
 _CALLS = (
     "sum(CASE WHEN tool_calls IS NULL OR NOT json_valid(tool_calls) THEN 0 "
@@ -51,8 +56,23 @@ class Branch:
     end_origin: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a copy is made of, as it looked when the copy was begun.
+
+    Attributes:
+        extent: How many messages are copied, and the sum of their row ids.
+        rewinds: How often something was taken back in it.
+    """
+
+    row: dict[str, Any]
+    extent: tuple[int, int]
+    rewinds: int
+    until: int
+
+
 def create(conn: sqlite3.Connection, branch: Branch, now: float) -> int:
-    """Make the copy inside a write transaction: its row, its mark, its title, its messages.
+    """Make the whole copy inside a write transaction.
 
     Returns:
         How many messages were copied.
@@ -62,68 +82,114 @@ def create(conn: sqlite3.Connection, branch: Branch, now: float) -> int:
         RefusedError: The id of the copy is taken.
         TitleError: The title is too long.
     """
-    origin = sessions_table.get(conn, branch.origin_id)
-    if origin is None:
-        raise MissingSessionError(
-            "The session to branch from does not exist.",
-            f"There is no session {branch.origin_id} in the conversation store.",
-        )
+    origin = begin(conn, branch, now)
+    _copy(conn, branch, origin, now, (0, ""), ())
+    return complete(conn, branch, origin, now)
+
+
+def begin(conn: sqlite3.Connection, branch: Branch, now: float) -> Origin:
+    """Make the row of the copy and its mark; see :func:`create`."""
+    origin = look(conn, branch)
     branch_id = clean_text(branch.branch_id)
     if sessions_table.exists(conn, branch_id):
         raise RefusedError(
             "The copy cannot be made.", f"There is a session {branch_id} already.", "Try again."
         )
-    config = decode_json(origin["model_config"])
+    row = origin.row
+    config = decode_json(row["model_config"])
     kept = config.items() if isinstance(config, dict) else ()
     marked = {key: value for key, value in kept if not key.startswith("_")}
-    marked["_branched_from"] = origin["id"]
+    marked["_branched_from"] = row["id"]
     sessions_table.insert(
         conn,
         branch_id,
-        branch.source or origin["source"],
+        branch.source or row["source"],
         now,
         {
-            "model": origin["model"],
+            "model": row["model"],
             "model_config": marked,
-            "system_prompt": origin["system_prompt"],
-            "parent_session_id": origin["id"],
-            "cwd": origin["cwd"],
-            "profile_name": origin["profile_name"],
+            "system_prompt": row["system_prompt"],
+            "parent_session_id": row["id"],
+            "cwd": row["cwd"],
+            "profile_name": row["profile_name"],
         },
     )
-    _give_places(conn, branch_id, origin)
-    _give_title(conn, branch_id, branch.title, origin["title"])
-    if branch.end_origin:
-        sessions_table.end(conn, origin["id"], "branched", now)
-    return _copy_messages(conn, origin["id"], branch_id, branch.until_message_id, now)
-
-
-def _give_places(conn: sqlite3.Connection, branch_id: str, origin: dict[str, Any]) -> None:
     for name in ("git_branch", "git_repo_root"):
-        sessions_table.set_column(conn, branch_id, name, bindable(origin[name]))
+        sessions_table.set_column(conn, branch_id, name, bindable(row[name]))
+    return origin
 
 
-def _give_title(
-    conn: sqlite3.Connection, branch_id: str, wanted: str | None, origin_title: str | None
+def look(conn: sqlite3.Connection, branch: Branch) -> Origin:
+    """What there is to copy.
+
+    Raises:
+        MissingSessionError: The origin has no row.
+    """
+    row = sessions_table.get(conn, branch.origin_id)
+    if row is None or hidden_rows.read_mark(row["model_config"]) is not None:
+        raise MissingSessionError(
+            "The session to branch from does not exist.",
+            f"There is no session {branch.origin_id} in the conversation store.",
+        )
+    until = branch.until_message_id
+    if until is None:
+        until = conn.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0]
+    extent = conn.execute(
+        f"SELECT count(*), coalesce(sum(id), 0) FROM messages WHERE {WANTED}", (row["id"], until)
+    ).fetchone()
+    return Origin(row, (extent[0], extent[1]), row["rewind_count"] or 0, until)
+
+
+def copy_some(
+    conn: sqlite3.Connection,
+    branch: Branch,
+    origin: Origin,
+    now: float,
+    done: int,
+    row_ids: Sequence[int],
 ) -> None:
-    base = titles.sanitize_title(wanted) or origin_title
-    if base:
-        title = titles.fitting_title(conn, base)
-        titles.set_title(conn, branch_id, title)
+    """Copy these messages, the first of which is message number ``done`` of the copy."""
+    for number, chunk in enumerate(chunks(row_ids)):
+        _copy(
+            conn, branch, origin, now, (done + number * CHUNK, f"AND id IN ({marks(chunk)})"), chunk
+        )
 
 
-def _copy_messages(
-    conn: sqlite3.Connection, origin_id: str, branch_id: str, until: int | None, now: float
-) -> int:
+def _copy(
+    conn: sqlite3.Connection,
+    branch: Branch,
+    origin: Origin,
+    now: float,
+    part: tuple[int, str],
+    row_ids: Sequence[int],
+) -> None:
     """Copy what the model would be told; the copies are new rows, written now."""
     names = ", ".join(_COPIED)
+    done, condition = part
     conn.execute(
         f"INSERT INTO messages (session_id, timestamp, active, {names}) "
-        f"SELECT ?, ? + (row_number() OVER (ORDER BY id) - 1) * ?, 1, {names} FROM messages "
-        "WHERE session_id = ? AND active = 1 AND role <> 'session_meta' "
-        "AND (? IS NULL OR id <= ?) ORDER BY id",
-        (branch_id, now, _STEP_S, origin_id, until, until),
+        f"SELECT ?, ? + (? + row_number() OVER (ORDER BY id) - 1) * ?, 1, {names} FROM messages "
+        f"WHERE {WANTED} {condition} ORDER BY id",
+        (
+            clean_text(branch.branch_id),
+            now,
+            done,
+            _STEP_S,
+            origin.row["id"],
+            origin.until,
+            *row_ids,
+        ),
     )
+
+
+def complete(conn: sqlite3.Connection, branch: Branch, origin: Origin, now: float) -> int:
+    """Give the copy its title and its counters. Returns how many messages it has."""
+    branch_id = clean_text(branch.branch_id)
+    base = titles.sanitize_title(branch.title) or origin.row["title"]
+    if base:
+        titles.set_title(conn, branch_id, titles.fitting_title(conn, base))
+    if branch.end_origin:
+        sessions_table.end(conn, origin.row["id"], "branched", now)
     row = conn.execute(
         f"SELECT count(*), {_CALLS} FROM messages WHERE session_id = ?", (branch_id,)
     ).fetchone()

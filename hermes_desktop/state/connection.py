@@ -197,5 +197,10 @@ def retrying(call: Callable[[], T], patience: Patience) -> T:
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise
-        time.sleep(random.uniform(*patience.pause_s))  # noqa: S311, TID251 - the one place that waits
+        step_aside(random.uniform(*patience.pause_s))  # noqa: S311 - no secret
     return call()
+
+
+def step_aside(seconds: float) -> None:
+    """Leave the file to others for a moment, on a worker thread and with no lock held."""
+    time.sleep(seconds)  # noqa: TID251 - the one place that waits

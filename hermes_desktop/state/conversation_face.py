@@ -6,9 +6,9 @@ from typing import Any
 
 from hermes_desktop.state import (
     alternation,
-    branching,
     conversation,
     lineage,
+    long_branch,
     message_windows,
     messages_table,
     session_facts,
@@ -18,6 +18,7 @@ from hermes_desktop.state.branching import Branch
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.records import SessionRow
 from hermes_desktop.state.session_list import ListFilter
+from hermes_desktop.state.stopping import CancelSignal, OnProgress, silent
 from hermes_desktop.state.store_face import StoreFace, WritingFace
 
 Conversation = list[dict[str, Any]]
@@ -144,8 +145,21 @@ class ConversationReads(StoreFace):
 class ConversationFace(WritingFace, ConversationReads):
     """The part of ``SessionDB`` that copies conversations and notes what was really sent."""
 
-    def create_branch(self, branch: Branch) -> int:
+    def create_branch(
+        self,
+        branch: Branch,
+        *,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
+    ) -> int:
         """Copy a conversation into a new session; see :class:`Branch`.
+
+        A long one is copied in many transactions and seen by nobody before it is complete.
+
+        Args:
+            branch: What is copied, and where to.
+            on_progress: Hears how far a long copy is.
+            cancel: Once set, what was copied is taken away again.
 
         Returns:
             How many messages were copied.
@@ -154,9 +168,10 @@ class ConversationFace(WritingFace, ConversationReads):
             MissingSessionError: The origin has no row.
             RefusedError: The id of the copy is taken.
             TitleError: The title is too long.
+            CancelledError: ``cancel`` was set.
         """
         now = self._clock.time()
-        return self._execute_write(lambda conn: branching.create(conn, branch, now))
+        return long_branch.create_branch(self, branch, now, on_progress=on_progress, cancel=cancel)
 
     def set_latest_user_api_content(self, session_id: str, content: Any, api_content: str) -> int:
         """Note the text that was sent for the last user message, if that is ``content``.

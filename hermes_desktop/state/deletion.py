@@ -16,9 +16,10 @@ from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.ids import is_safe_session_id
 from hermes_desktop.state import lineage
 from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.stored_rows import chunks, marks, quoted
 
 MOST_SESSIONS = 100
-MOST_MESSAGES = 4_000
+MOST_MESSAGES = 2_000
 """Limits of one transaction: others wait for it, and each message leaves two search indexes."""
 
 _CHUNK = 400
@@ -35,11 +36,6 @@ class DeletionScope:
 
     session_ids: tuple[str, ...]
     subagent_ids: tuple[str, ...]
-
-
-def marks(values: Collection[object]) -> str:
-    """As many question marks as values."""
-    return ", ".join("?" * len(values))
 
 
 def existing(conn: sqlite3.Connection, ids: Iterable[str]) -> list[str]:
@@ -130,12 +126,32 @@ def remove(conn: sqlite3.Connection, ids: Sequence[str], agents: Iterable[str] =
     except sqlite3.IntegrityError as error:
         if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
             raise
-        raise RefusedError(
-            "This session cannot be deleted here.",
-            "A part of the store that Hermes Desktop does not know still refers to it.",
-            "Delete it with the `hermes` command, or update Hermes Desktop.",
-        ) from error
+        raise _refused() from error
     return gone
+
+
+def _refused() -> RefusedError:
+    return RefusedError(
+        "This session cannot be deleted here.",
+        "A part of the store that Hermes Desktop does not know still refers to it.",
+        "Delete it with the `hermes` command, or update Hermes Desktop.",
+    )
+
+
+def refuse_if_referred_to(conn: sqlite3.Connection, ids: Sequence[str]) -> None:
+    """Look before a long deletion for what :func:`remove` would only meet at its end.
+
+    Raises:
+        RefusedError: A table we do not know still refers to one of them.
+    """
+    found = conn.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'").fetchall()
+    for table in {row[0] for row in found} - {"sessions", "messages"}:
+        for key in conn.execute(f"PRAGMA main.foreign_key_list({quoted(table)})").fetchall():
+            if key["table"].lower() == "sessions" and key["on_delete"] in {"NO ACTION", "RESTRICT"}:
+                for chunk in chunks(ids):
+                    sql = f"SELECT 1 FROM main.{quoted(table)} WHERE {quoted(key['from'])} IN "
+                    if conn.execute(f"{sql}({marks(chunk)}) LIMIT 1", chunk).fetchone():
+                        raise _refused()
 
 
 def forget_routes(conn: sqlite3.Connection, scope: str, ids: Collection[str]) -> None:
@@ -152,21 +168,42 @@ def forget_routes(conn: sqlite3.Connection, scope: str, ids: Collection[str]) ->
     )
 
 
-def chunks(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[list[str]]:
-    """Ids in portions for one short transaction each; an id with many messages may stand alone."""
-    portion: list[str] = []
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Sessions that are deleted together, each with those of its subagents.
+
+    Attributes:
+        is_long: Only one, too long for one transaction.
+    """
+
+    agents: Mapping[str, Sequence[str]]
+    is_long: bool = False
+
+
+def portions(
+    conn: sqlite3.Connection, ids: Sequence[str], agents: Mapping[str, Sequence[str]]
+) -> Iterator[Portion]:
+    """Ids in portions for one short transaction each; a long one by itself."""
+    portion: dict[str, Sequence[str]] = {}
     messages = 0
     for session_id in ids:
-        row = conn.execute(
-            "SELECT count(*) FROM messages WHERE session_id = ?", (session_id,)
-        ).fetchone()
-        if portion and (len(portion) >= MOST_SESSIONS or messages + row[0] > MOST_MESSAGES):
-            yield portion
-            portion, messages = [], 0
-        portion.append(session_id)
-        messages += row[0]
+        family = (session_id, *agents.get(session_id, ()))
+        count = sum(_message_count(conn, each) for each in family)
+        if portion and (len(portion) >= MOST_SESSIONS or messages + count > MOST_MESSAGES):
+            yield Portion(portion)
+            portion, messages = {}, 0
+        if count > MOST_MESSAGES:
+            yield Portion({session_id: family[1:]}, is_long=True)
+            continue
+        portion[session_id] = family[1:]
+        messages += count
     if portion:
-        yield portion
+        yield Portion(portion)
+
+
+def _message_count(conn: sqlite3.Connection, session_id: str) -> int:
+    row = conn.execute("SELECT count(*) FROM messages WHERE session_id = ?", (session_id,))
+    return int(row.fetchone()[0])
 
 
 def remove_files(folder: Path, ids: Iterable[str]) -> None:

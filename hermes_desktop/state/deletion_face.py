@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
-from hermes_desktop.state import archiving, bulk_filters, deletion, lineage
+from hermes_desktop.state import archiving, bulk_filters, deletion, lineage, long_deletion
 from hermes_desktop.state.bulk_filters import Candidate, FilterFields, SessionFilter
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.deletion import DeletionScope
 from hermes_desktop.state.records import SessionRow
+from hermes_desktop.state.stopping import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.store_face import StoreFace, WritingFace
+from hermes_desktop.state.stored_rows import marks
 
 
 class DeletionReads(StoreFace):
@@ -82,7 +84,7 @@ class DeletionFace(WritingFace, DeletionReads):
         wanted = self.read(lambda conn: deletion.existing(conn, session_ids))
         return self._delete(wanted, "1", sessions_dir, routing_scope=routing_scope)
 
-    def _delete(
+    def _delete(  # noqa: PLR0913 - each is needed
         self,
         ids: Sequence[str],
         still: str,
@@ -90,29 +92,50 @@ class DeletionFace(WritingFace, DeletionReads):
         *,
         cascade: bool = True,
         routing_scope: str | None = None,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
     ) -> int:
         """Delete those of the ids for which a condition still holds when their turn comes."""
-        deleted = 0
         started = (lambda conn: deletion.subagents_of_each(conn, ids)) if cascade else _nobody
         agents = self.read(started)
-        for portion in self.read(lambda conn: list(deletion.chunks(conn, ids))):
-
-            def remove(
-                conn: sqlite3.Connection, portion: list[str] = portion
-            ) -> tuple[int, list[str]]:
-                condition = f"s.id IN ({deletion.marks(portion)}) AND ({still})"
-                present = deletion.ids_where(conn, condition, *portion)
-                with_them = (agent for each in present for agent in agents.get(each, ()))
-                gone = deletion.remove(conn, present, with_them)
-                if routing_scope is not None:
-                    deletion.forget_routes(conn, routing_scope, gone)
-                return len(present), gone
-
-            count, gone = self._execute_write(remove)
+        portions = self.read(lambda conn: list(deletion.portions(conn, ids, agents)))
+        total = sum(len(portion.agents) for portion in portions)
+        deleted = done = 0
+        for portion in portions:
+            if cancel is not None and cancel.is_set():
+                break
+            count, gone = self._delete_portion(portion, still, routing_scope)
             deleted += count
             if sessions_dir is not None:
                 deletion.remove_files(sessions_dir, gone)
+            done += len(portion.agents)
+            on_progress(Progress("Deleting", done, total))
         return deleted
+
+    def _delete_portion(
+        self, portion: deletion.Portion, still: str, routing_scope: str | None
+    ) -> tuple[int, list[str]]:
+        """How many of the named ones went, and the ids of all that went."""
+        named: list[str] = []
+
+        def choose(conn: sqlite3.Connection) -> list[str]:
+            condition = f"s.id IN ({marks(portion.agents)}) AND ({still})"
+            named[:] = deletion.ids_where(conn, condition, *portion.agents)
+            family = [*named, *(agent for each in named for agent in portion.agents[each])]
+            present = deletion.existing(conn, family)
+            if routing_scope is not None:
+                deletion.forget_routes(conn, routing_scope, present)
+            return present
+
+        if portion.is_long:
+            gone = long_deletion.remove_long(self, choose, self._clock.time())
+        else:
+            gone = self._execute_write(lambda conn: deletion.remove(conn, choose(conn)))
+        return len(set(named).intersection(gone)), gone
+
+    def finish_what_was_cut_short(self) -> int:
+        """Finish deletions and take back copies that a crash cut short. Returns how many."""
+        return long_deletion.finish(self, self._clock.time())
 
     def delete_session_if_empty(self, session_id: str, sessions_dir: Path | None = None) -> bool:
         """Delete a session that has no title, no message and no child. False: it was left."""
@@ -129,10 +152,12 @@ class DeletionFace(WritingFace, DeletionReads):
         sessions_dir: Path | None = None,
         *,
         routing_scope: str | None = None,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
     ) -> int:
         """Delete what a filter selects; children are cut loose, subagents too. Returns how many.
 
-        A session that was reopened meanwhile stays.
+        A session that was reopened meanwhile stays; so does what is left once ``cancel`` is set.
         """
         ids = [candidate.id for candidate in self.candidates(choice)]
         return self._delete(
@@ -141,6 +166,8 @@ class DeletionFace(WritingFace, DeletionReads):
             sessions_dir,
             cascade=False,
             routing_scope=routing_scope,
+            on_progress=on_progress,
+            cancel=cancel,
         )
 
     def prune_sessions(

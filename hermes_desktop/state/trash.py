@@ -4,31 +4,37 @@ Delete is copy, commit, delete in the shared file; restore is insert, commit, dr
 step may be the last one before a crash: what was begun is finished or taken back by
 ``trash_restore.settle_trash``, and nothing is lost or doubled. The step in the shared file looks at
 the copy once more inside its transaction, so that two of our processes cannot cross each other.
+Many short conversations share their transactions; a long one has several, see ``trash_leave``.
 """
 
 import functools
 import shutil
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.core.errors import BusyError, RefusedError
-from hermes_desktop.state import deletion, lineage, trash_rows, trash_table
+from hermes_desktop.state import steps, trash_leave, trash_rows, trash_table
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_db import SessionDB
+from hermes_desktop.state.steps import Ended
 from hermes_desktop.state.stopping import CancelSignal, OnProgress, Progress, silent
-from hermes_desktop.state.trash_rows import Belongings
+from hermes_desktop.state.trash_copy import (
+    Copied,
+    Deletion,
+    Taking,
+    delete_copied,
+    is_same,
+    make_copy,
+)
 from hermes_desktop.state.trash_table import TrashItem
 
 MOST_BYTES = 200 * 1024 * 1024
 KEPT_S = 30 * 86_400.0
 _ROOM_TO_SPARE = 16 * 1024 * 1024
 _ATTEMPTS = 5
-
-
-Taking = Callable[[sqlite3.Connection, str], Belongings | None]
-"""Says what goes together with a session; None when the session is not to go."""
+_STEP = "Moving to the trash"
 
 
 class TrashTooLargeError(RefusedError):
@@ -52,15 +58,6 @@ class TrashReceipt:
     missing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Deletion:
-    """What one call of :func:`trash_sessions` says of all its items."""
-
-    deleted_at: float
-    reason: str
-    taking: Taking
-
-
 def disk_free(folder: Path) -> int:
     """Bytes left on the disk of a folder, which need not exist yet."""
     while not folder.exists():
@@ -82,6 +79,7 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
     force: bool = False,
     most_bytes: int = MOST_BYTES,
     free: Callable[[Path], int] = disk_free,
+    together: int = 50,
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> TrashReceipt:
@@ -98,6 +96,7 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
         force: Keep a copy however large it is.
         most_bytes: Above so much all together it is refused without ``force``.
         free: How many bytes are left on the disk of a folder.
+        together: So many short conversations at most share a transaction.
         on_progress: Hears of each step.
         cancel: Once set, what is left stays; the receipt says what went.
 
@@ -107,8 +106,9 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
         BusyError: Another program keeps a file locked, or writes to a conversation all the time.
         StateError: One of the files cannot be written. What was deleted before is in the trash.
     """
-    how = _Deletion(deleted_at, reason, taking)
-    groups, missing, size = db.read(lambda conn: _groups(conn, ids, taking))
+    how = Deletion(deleted_at, reason, taking)
+    groups, missing = db.read(lambda conn: _groups(conn, ids, taking))
+    size = sum(each.bytes for each in groups)
     if size > most_bytes and not force:
         raise TrashTooLargeError(
             "The trash would become very large.",
@@ -122,23 +122,44 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
             "Free some space, or delete for good.",
         )
     items: list[TrashItem] = []
-    for number, each in enumerate(groups, 1):
+    done = 0
+    for portion in _portions(groups, together):
         if cancel is not None and cancel.is_set():
             break
-        item = _trash_one(db, own, each, how)
-        items += [] if item is None else [item]
-        on_progress(Progress("Moving to the trash", number, len(groups)))
+        items += _trash_portion(db, own, portion, how, _Ears(on_progress, cancel))
+        done += len(portion)
+        on_progress(Progress(_STEP, done, len(groups)))
     return TrashReceipt(tuple(items), tuple(missing))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """One conversation that is to go, by the id it was named by."""
+
+    named: str
+    messages: int
+    bytes: int
+
+    @property
+    def is_long(self) -> bool:
+        return not steps.fits_one(self.messages, self.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ears:
+    """Who hears of long work, and says when to stop."""
+
+    on_progress: OnProgress
+    cancel: CancelSignal | None
 
 
 def _groups(
     conn: sqlite3.Connection, ids: Collection[str], taking: Taking
-) -> tuple[list[str], list[str], int]:
-    """One id for each conversation, the ids without a session, and the size of all together."""
-    named: list[str] = []
+) -> tuple[list[_Group], list[str]]:
+    """Each conversation once, and the ids without a session."""
+    found: list[_Group] = []
     missing: list[str] = []
     covered: set[str] = set()
-    size = 0
     for session_id in ids:
         if session_id in covered:
             continue
@@ -147,22 +168,78 @@ def _groups(
             missing.append(session_id)
             continue
         covered.update(what.session_ids)
-        named.append(session_id)
-        size += trash_rows.size_of(conn, what)
-    return named, missing, size
+        messages = sum(trash_rows.existing(conn, what.session_ids).values())
+        found.append(_Group(session_id, messages, trash_rows.size_of(conn, what)))
+    return found, missing
 
 
-def _trash_one(db: SessionDB, own: OwnStore, session_id: str, how: _Deletion) -> TrashItem | None:
+def _portions(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
+    """What may go in one transaction; a long conversation stands alone."""
+    portion: list[_Group] = []
+    for each in groups:
+        both = (*portion, each)
+        together = steps.fits_one(sum(g.messages for g in both), sum(g.bytes for g in both))
+        if portion and (not together or len(portion) >= most):
+            yield portion
+            portion = []
+        portion.append(each)
+    if portion:
+        yield portion
+
+
+def _trash_portion(
+    db: SessionDB, own: OwnStore, portion: Sequence[_Group], how: Deletion, ears: _Ears
+) -> Iterator[TrashItem]:
+    """Copy and delete; what somebody wrote to in between is tried again by itself."""
+    gone: Mapping[str, TrashItem | None] = {}
+    if len(portion) > 1:
+        gone = _trash_together(db, own, [each.named for each in portion], how)
+    for each in portion:
+        known = each.named in gone
+        item = gone[each.named] if known else _trash_one(db, own, each.named, how, ears)
+        if item is not None:
+            yield item
+
+
+def _trash_together(
+    db: SessionDB, own: OwnStore, names: Sequence[str], how: Deletion
+) -> Mapping[str, TrashItem | None]:
+    """What went, None for what is not to go any more; what is left out has to be tried again."""
+    copied = own.write(lambda out: {name: make_copy(db, out, name, how) for name in names})
+    copies = [each for each in copied.values() if each is not None]
+    try:
+        gone = db._execute_write(functools.partial(delete_copied, own, copies))  # noqa: SLF001 - same package
+    except RefusedError:  # of one; which one shows when each is tried by itself
+        gone = set()
+
+    def note(out: sqlite3.Connection) -> dict[str, TrashItem | None]:
+        for each in copies:
+            if each.trash_id in gone:
+                trash_table.set_state(out, each.trash_id, trash_table.DELETED)
+            else:
+                trash_table.drop(out, each.trash_id)
+        return {
+            name: None if each is None else trash_table.item(out, each.trash_id)
+            for name, each in copied.items()
+            if each is None or each.trash_id in gone
+        }
+
+    return own.write(note)
+
+
+def _trash_one(
+    db: SessionDB, own: OwnStore, session_id: str, how: Deletion, ears: _Ears
+) -> TrashItem | None:
     """Copy and delete one conversation; again when somebody wrote to it in between."""
     for _ in range(_ATTEMPTS):
-        copied = own.write(lambda out: _copy(db, out, session_id, how))
+        copied = own.write(lambda out: make_copy(db, out, session_id, how))
         if copied is None:
             return None
-        trash_id = copied.trash_id
-        if db._execute_write(functools.partial(_delete_copied, own, copied)):  # noqa: SLF001 - same package
-            own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))  # noqa: B023
-            return own.read(lambda out: trash_table.item(out, trash_id), default=None)  # noqa: B023
-        own.write(lambda out: trash_table.drop(out, trash_id))  # noqa: B023
+        ended = _remove(db, own, copied, how, ears)
+        if ended is None:
+            return own.read(lambda out: trash_table.item(out, copied.trash_id), default=None)  # noqa: B023
+        if ended is Ended.CANCELLED:
+            return None
     raise BusyError(
         "The conversation is being written to.",
         f"Session {session_id} changed each time before it could be deleted.",
@@ -170,79 +247,26 @@ def _trash_one(db: SessionDB, own: OwnStore, session_id: str, how: _Deletion) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Copied:
-    """What a copy holds and what the originals looked like when it was made."""
-
-    trash_id: int
-    what: Belongings
-    seen: tuple[object, ...]
-
-
-def _copy(
-    db: SessionDB, out: sqlite3.Connection, session_id: str, how: _Deletion
-) -> _Copied | None:
-    def copy(conn: sqlite3.Connection) -> _Copied | None:
-        with trash_rows.one_view(conn):
-            what = how.taking(conn, session_id)
-            if what is None:
-                return None
-            trash_id = _insert_item(conn, out, what, how)
-            out.executemany(
-                "INSERT INTO trash_rows (trash_id, place, kind, content) VALUES (?, ?, ?, ?)",
-                (
-                    (trash_id, place, kind, text)
-                    for place, (kind, text) in enumerate(trash_rows.rows_of(conn, what))
-                ),
-            )
-            trash_table.add_links(out, trash_id, what.links, what.session_ids)
-            return _Copied(trash_id, what, trash_rows.fingerprint(conn, what))
-
-    return db.read(copy)
-
-
-def _insert_item(
-    conn: sqlite3.Connection, out: sqlite3.Connection, what: Belongings, how: _Deletion
-) -> int:
-    row = conn.execute(
-        "SELECT title, source FROM sessions WHERE id = ?", (what.root_id,)
-    ).fetchone()
-    last = lineage.compression_tip(conn, what.root_id)
-    tip = conn.execute(
-        "SELECT title FROM sessions WHERE id = ?",
-        (last if last in what.session_ids else what.root_id,),
-    ).fetchone()
-    messages = sum(trash_rows.existing(conn, what.session_ids).values())
-    done = out.execute(
-        "INSERT INTO trash (deleted_at, reason, root_id, title, source, session_count, "
-        "message_count, bytes, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            how.deleted_at,
-            how.reason,
-            what.root_id,
-            str(tip[0] or row[0] or "") or None,
-            str(row[1]),
-            len(what.session_ids),
-            messages,
-            trash_rows.size_of(conn, what),
-            trash_table.COPIED,
-        ),
-    )
-    return int(done.lastrowid or 0)
-
-
-def _delete_copied(own: OwnStore, copied: _Copied, conn: sqlite3.Connection) -> bool:
-    """Delete what was copied, unless it changed since or the copy is gone."""
-    before = conn.text_factory
-    conn.text_factory = trash_rows.stored_text
-    try:
-        same = trash_rows.fingerprint(conn, copied.what) == copied.seen
-    finally:
-        conn.text_factory = before
-    if not same or trash_table.state(own, copied.trash_id) != trash_table.COPIED:
-        return False
-    deletion.remove(conn, copied.what.session_ids)
-    return True
+def _remove(
+    db: SessionDB, own: OwnStore, copied: Copied, how: Deletion, ears: _Ears
+) -> Ended | None:
+    """Take what was copied out of the shared file; else drop the copy and say why."""
+    trash_id, messages = copied.trash_id, copied.messages
+    if not steps.fits_one(messages, copied.bytes):
+        return trash_leave.leave(
+            db,
+            own,
+            trash_id,
+            functools.partial(is_same, copied),
+            at=how.deleted_at,
+            on_step=lambda done: ears.on_progress(Progress(_STEP, done, messages)),
+            cancel=ears.cancel,
+        )
+    if db._execute_write(functools.partial(delete_copied, own, [copied])):  # noqa: SLF001 - same package
+        own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))
+        return None
+    own.write(lambda out: trash_table.drop(out, trash_id))
+    return Ended.CHANGED
 
 
 # ------------------------------------------------------------------------------- looking, emptying

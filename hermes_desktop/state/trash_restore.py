@@ -1,20 +1,19 @@
 """Out of the trash again, and after a crash."""
 
-import json
-import secrets
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from hermes_desktop.core.errors import BusyError, NotFoundError
-from hermes_desktop.core.ids import new_session_id
-from hermes_desktop.state import trash_rows, trash_table
+from hermes_desktop.state import hidden_rows, trash_leave, trash_rows, trash_table
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_db import SessionDB
+from hermes_desktop.state.stopping import OnProgress, Progress, silent
+from hermes_desktop.state.trash_return import Plan, bring_back, make_plan
 from hermes_desktop.state.trash_rows import Kept
 
 _ATTEMPTS = 5
+_STEP = "Restoring"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +32,19 @@ class Restored:
 
 
 def restore_from_trash(
-    db: SessionDB, own: OwnStore, trash_ids: Collection[int]
+    db: SessionDB,
+    own: OwnStore,
+    trash_ids: Collection[int],
+    *,
+    on_progress: OnProgress = silent,
 ) -> tuple[Restored, ...]:
     """Put conversations back as they were; what is taken meanwhile gets a new id or title.
+
+    Args:
+        db: The shared file.
+        own: Where the copies are.
+        trash_ids: Which.
+        on_progress: Hears of each conversation, of a long one also on the way.
 
     Raises:
         NotFoundError: The trash has no such item.
@@ -43,10 +52,14 @@ def restore_from_trash(
         StateError: One of the files cannot be written; what is not yet back is still in the trash.
     """
     settle_trash(db, own)
-    return tuple(_restore_one(db, own, trash_id) for trash_id in trash_ids)
+    done: list[Restored] = []
+    for number, trash_id in enumerate(trash_ids, 1):
+        done.append(_restore_one(db, own, trash_id, on_progress))
+        on_progress(Progress(_STEP, number, len(trash_ids)))
+    return tuple(done)
 
 
-def _restore_one(db: SessionDB, own: OwnStore, trash_id: int) -> Restored:
+def _restore_one(db: SessionDB, own: OwnStore, trash_id: int, on_progress: OnProgress) -> Restored:
     for _ in range(_ATTEMPTS):
         item = own.read(lambda out: trash_table.item(out, trash_id), default=None)
         if item is None:
@@ -56,15 +69,16 @@ def _restore_one(db: SessionDB, own: OwnStore, trash_id: int) -> Restored:
                 "Look at the list of the trash.",
             )
         kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
-        plan = _plan(db, kept)
-        text = json.dumps({"token": secrets.token_hex(8), "ids": plan})
-        own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.RESTORING, text))  # noqa: B023
-        retitled = db._execute_write(  # noqa: SLF001 - same package
-            lambda conn: _put_planned(conn, own, trash_id, text, kept, plan)  # noqa: B023
-        )
+        plan = make_plan(db, kept)
+        own.write(lambda out: _note(out, trash_id, plan))  # noqa: B023
+
+        def heard(done: int, total: int = len(kept.messages)) -> None:
+            on_progress(Progress(_STEP, done, total))
+
+        retitled = bring_back(db, own, trash_id, kept, plan, heard)
         if retitled is not None:
             own.write(lambda out: trash_table.drop(out, trash_id))
-            return Restored(trash_id, plan[item.root_id], plan, retitled)
+            return Restored(trash_id, plan.ids[item.root_id], plan.ids, retitled)
     raise BusyError(
         "The conversation could not be restored now.",
         "Another window or program works on the same item of the trash.",
@@ -72,26 +86,8 @@ def _restore_one(db: SessionDB, own: OwnStore, trash_id: int) -> Restored:
     )
 
 
-def _plan(db: SessionDB, kept: Kept) -> dict[str, str]:
-    ids = [row["id"] for row in kept.sessions]
-    taken = db.read(lambda conn: trash_rows.existing(conn, ids))
-    now = datetime.now()  # noqa: DTZ005 - session ids hold local time
-    return {each: new_session_id(now) if each in taken else each for each in ids}
-
-
-def _put_planned(
-    conn: sqlite3.Connection,
-    own: OwnStore,
-    trash_id: int,
-    plan_text: str,
-    kept: Kept,
-    plan: Mapping[str, str],
-) -> dict[str, str] | None:
-    """Insert, unless the plan is not the latest or an id was taken since."""
-    latest = own.read(lambda out: trash_table.column(out, trash_id, "plan"), default=None)
-    if latest != plan_text or trash_rows.existing(conn, plan.values()):
-        return None
-    return trash_rows.put_back(conn, kept, plan)
+def _note(out: sqlite3.Connection, trash_id: int, plan: Plan) -> None:
+    trash_table.set_state(out, trash_id, trash_table.RESTORING, plan.text)
 
 
 def settle_trash(db: SessionDB, own: OwnStore) -> int:
@@ -99,28 +95,53 @@ def settle_trash(db: SessionDB, own: OwnStore) -> int:
     nothing: list[int] = []
     open_ids = own.read(trash_table.unsettled, default=nothing)
     for trash_id in open_ids:
-        db._execute_write(lambda conn: _settle(conn, own, trash_id))  # noqa: SLF001, B023 - same package; used at once
+        if not _go_on(db, own, trash_id):
+            db._execute_write(lambda conn: _settle(conn, own, trash_id))  # noqa: SLF001, B023 - same package; used at once
+    db.finish_what_was_cut_short()
     return len(open_ids)
+
+
+def _go_on(db: SessionDB, own: OwnStore, trash_id: int) -> bool:
+    """Finish what was to be done in several steps; False when there is nothing of that kind."""
+    noted = own.read(lambda out: trash_table.noted(out, trash_id), default=None)
+    state, text = noted or ("", None)
+    if text is None:
+        return False
+    kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
+    if state == trash_table.LEAVING and _any_carries(db, kept.ids, text):
+        trash_leave.go_on(db, own, trash_id, text)
+        return True
+    if state == trash_table.RESTORING:
+        plan = Plan.of(text)
+        if _any_carries(db, plan.ids.values(), plan.token):
+            if bring_back(db, own, trash_id, kept, plan) is not None:
+                own.write(lambda out: trash_table.drop(out, trash_id))
+            return True
+    return False
+
+
+def _any_carries(db: SessionDB, ids: Iterable[str], token: str) -> bool:
+    found = db.read(lambda conn: hidden_rows.marked(conn, list(ids)))
+    return any(mark is not None and mark.token == token for mark in found.values())
 
 
 def _settle(conn: sqlite3.Connection, own: OwnStore, trash_id: int) -> None:
     """Look with the shared file locked, so that nobody is between two steps."""
-    state = trash_table.state(own, trash_id)
+    noted = own.read(lambda out: trash_table.noted(out, trash_id), default=None)
+    if noted is None or noted[0] == trash_table.DELETED:
+        return
     kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
-    if state == trash_table.COPIED:
-        if _is_there(conn, kept, {row["id"]: row["id"] for row in kept.sessions}):
-            own.write(lambda out: trash_table.drop(out, trash_id))
-        else:
-            own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))
-    elif state == trash_table.RESTORING:
-        text = own.read(lambda out: trash_table.column(out, trash_id, "plan"), default=None)
-        if _is_there(conn, kept, json.loads(text)["ids"]):
-            own.write(lambda out: trash_table.drop(out, trash_id))
-        else:
-            own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))
+    ids: Mapping[str, str] = {each: each for each in kept.ids}
+    if noted[0] == trash_table.RESTORING:
+        ids = Plan.of(noted[1] or "").ids
+    if _is_there(conn, kept, ids):
+        own.write(lambda out: trash_table.drop(out, trash_id))
+    else:
+        own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))
 
 
 def _is_there(conn: sqlite3.Connection, kept: Kept, ids: Mapping[str, str]) -> bool:
-    """Whether all that was kept stands in the shared file under these ids."""
+    """Whether all that was kept stands in the shared file under these ids, for all to see."""
     there = trash_rows.existing(conn, ids.values())
-    return all(there.get(ids[each], -1) >= count for each, count in kept.counts.items())
+    whole = all(there.get(ids[each], -1) >= count for each, count in kept.counts.items())
+    return whole and not any(hidden_rows.marked(conn, ids.values()).values())

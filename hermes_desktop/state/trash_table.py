@@ -8,8 +8,9 @@ from typing import Any
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.trash_rows import Kept
 
-COPIED, DELETED, RESTORING = "copied", "deleted", "restoring"
-"""How far an item is: copied, but perhaps still in the shared file; only here; perhaps in both."""
+COPIED, LEAVING, DELETED, RESTORING = "copied", "leaving", "deleted", "restoring"
+"""How far an item is: copied, but perhaps still in the shared file; on its way out of it; only
+here; perhaps in both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,14 @@ def state(own: OwnStore, trash_id: int) -> Any:
     return own.read(lambda out: column(out, trash_id, "state"), default=None)
 
 
+def noted(out: sqlite3.Connection, trash_id: int) -> tuple[str, str | None] | None:
+    """How far an item is and under which plan, None when it is gone."""
+    row = out.execute("SELECT state, plan FROM trash WHERE id = ?", (trash_id,)).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
 def set_state(out: sqlite3.Connection, trash_id: int, state: str, plan: str | None = None) -> None:
-    """Say how far an item is, and under which plan it is being restored."""
+    """Say how far an item is, and under which plan it comes or goes."""
     out.execute("UPDATE trash SET state = ?, plan = ? WHERE id = ?", (state, plan, trash_id))
 
 

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from hermes_desktop.state import SessionDB
 from hermes_desktop.state.schema import (
     INDEXES,
     TABLES,
@@ -143,6 +144,20 @@ def dump(path: Path) -> list[tuple[object, ...]]:
     finally:
         conn.close()
     return found
+
+
+def conversations(db: SessionDB) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of the tables a conversation lives in, and of its indexes."""
+    tables = ("sessions", "messages", "session_model_usage", "messages_fts", "messages_fts_trigram")
+
+    def select(conn: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:
+        return {
+            table: sorted(map(tuple, conn.execute(f"SELECT {number}* FROM {table}")), key=repr)
+            for table in tables
+            for number in ("" if table == "session_model_usage" else "rowid, ",)
+        }
+
+    return db.read(select)
 
 
 def _empty(path: Path) -> sqlite3.Connection:

@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from hermes_desktop.state.snapshot import list_snapshots, take_snapshot
 from hermes_desktop.state.trash import list_trash, trash_sessions
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
-_HERE = Path(__file__).parent
 
 
 @pytest.fixture
@@ -46,25 +44,16 @@ def stored(path: Path) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.two_processes
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the writers are made by fork")
-def test_killed_at_any_moment(tmp_path: Path) -> None:
+def test_killed_at_any_moment(killed: Callable[[str, int], None]) -> None:
     """100 rounds of random changes, each ended by SIGKILL; the program checks after each."""
-    seed = os.urandom(2).hex()
-    done = subprocess.run(
-        [
-            sys.executable,
-            str(_HERE / "killed_writers.py"),
-            str(tmp_path),
-            "100",
-            str(int(seed, 16)),
-        ],
-        env={**os.environ, "PYTHONPATH": str(_HERE.parents[1])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"seed {seed}: {done.stderr}"
-    assert done.stdout.startswith("100 rounds")
+    killed("killed_writers.py", 100)
+
+
+@pytest.mark.slow
+@pytest.mark.two_processes
+def test_killed_while_a_long_session_is_on_its_way(killed: Callable[[str, int], None]) -> None:
+    """20 rounds; before, in or after any of the transactions."""
+    killed("killed_long_work.py", 20)
 
 
 # ------------------------------------------------------------------------------------- no room

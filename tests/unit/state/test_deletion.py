@@ -91,8 +91,8 @@ def test_many_sessions_go_in_short_transactions(db: SessionDB) -> None:
     ids = [f"s{number}" for number in range(250)]
     for session_id in ids:
         db.create_session(session_id, "cli")
-    sizes = db.read(lambda conn: [len(portion) for portion in deletion.chunks(conn, ids)])
-    assert sizes == [100, 100, 50]
+    portions = db.read(lambda conn: list(deletion.portions(conn, ids, {})))
+    assert [len(portion.agents) for portion in portions] == [100, 100, 50]
     assert db.delete_sessions(ids) == 250
     assert parents(db) == {}
 
@@ -101,8 +101,9 @@ def test_a_long_session_has_a_transaction_of_its_own(db: SessionDB) -> None:
     for name, count in (("a", 1), ("long", deletion.MOST_MESSAGES + 1), ("b", 1), ("c", 1)):
         db.create_session(name, "cli")
         db.replace_messages(name, [{"role": "user", "content": "x"}] * count)
-    portions = db.read(lambda conn: list(deletion.chunks(conn, ["a", "long", "b", "c"])))
-    assert portions == [["a"], ["long"], ["b", "c"]]
+    portions = db.read(lambda conn: list(deletion.portions(conn, ["a", "long", "b", "c"], {})))
+    assert [list(portion.agents) for portion in portions] == [["a"], ["long"], ["b", "c"]]
+    assert [portion.is_long for portion in portions] == [False, True, False]
 
 
 def test_only_if_empty(db: SessionDB) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_desktop.core.errors import BusyError, NotFoundError, StateUnavailableError
-from hermes_desktop.state import SessionDB, trash_rows
-from hermes_desktop.state.connection import Patience
+from hermes_desktop.state import SessionDB
 from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.stored_rows import decode_row, encode_row
 from hermes_desktop.state.trash import (
     NoRoomError,
     TrashTooLargeError,
@@ -22,27 +21,7 @@ from hermes_desktop.state.trash import (
     trash_sessions,
 )
 from hermes_desktop.state.trash_restore import restore_from_trash, settle_trash
-
-IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> Iterator[OwnStore]:
-    store = OwnStore(tmp_path / "home" / "desktop" / "desktop.db", patience=IMPATIENT)
-    yield store
-    store.close()
-
-
-def everything(db: SessionDB) -> dict[str, list[tuple[object, ...]]]:
-    """All rows of the tables a conversation lives in, and the index."""
-    tables = ("sessions", "messages", "session_model_usage", "messages_fts", "messages_fts_trigram")
-    return {
-        table: sorted(
-            (tuple(row) for row in db._conn.execute(f"SELECT {what} FROM {table}")), key=repr
-        )
-        for table in tables
-        for what in ("*" if table == "session_model_usage" else "rowid, *",)
-    }
+from tests.fakes.state_files import conversations
 
 
 def trash(db: SessionDB, own: OwnStore, *ids: str, **choices) -> list[int]:
@@ -51,47 +30,28 @@ def trash(db: SessionDB, own: OwnStore, *ids: str, **choices) -> list[int]:
 
 
 @pytest.fixture
-def family(db: SessionDB) -> SessionDB:
-    """A compressed conversation with a subagent of a subagent, a branch and a stranger."""
-    db.create_session("root", "cli", cwd="/x")
-    db.set_session_title("root", "Trip")
-    db.append_message("root", "user", [{"type": "text", "text": "旅行"}])
-    db.append_message("root", "assistant", None, tool_calls=[{"id": "1"}], reasoning="r")
-    db.update_token_counts("root", 5, 6, model="m", billing_provider="p", estimated_cost_usd=0.5)
-    db.end_session("root", "compression")
-    db.create_session("tip", "cli", parent_session_id="root")
-    db.append_message("tip", "user", "go on")
-    db.create_session(
-        "helper", "subagent", parent_session_id="tip", model_config={"_delegate_from": "tip"}
-    )
-    db.append_message("helper", "user", "sub")
-    db.create_session(
-        "deep", "subagent", parent_session_id="helper", model_config={"_delegate_from": "helper"}
-    )
-    db.create_session(
-        "branch", "cli", parent_session_id="tip", model_config={"_branched_from": "tip"}
-    )
-    db.append_message("branch", "user", "elsewhere")
-    db.create_session("other", "cli")
-    db.append_message("other", "user", "mine")
-    return db
+def family(relatives: SessionDB) -> SessionDB:
+    """With a subagent of the subagent."""
+    mark = {"_delegate_from": "helper"}
+    relatives.create_session("deep", "subagent", parent_session_id="helper", model_config=mark)
+    return relatives
 
 
 @pytest.mark.parametrize("named", ["root", "tip"])
 def test_whole_conversation_goes_and_comes_back(
     family: SessionDB, own: OwnStore, named: str
 ) -> None:
-    before = everything(family)
+    before = conversations(family)
     (item,) = trash_sessions(family, own, [named], deleted_at=5.0, reason="person").items
     assert (item.root_id, item.session_count, item.message_count) == ("root", 4, 4)
     assert (item.title, item.source, item.reason, item.deleted_at) == ("Trip", "cli", "person", 5.0)
-    assert {row[1] for row in everything(family)["sessions"]} == {"branch", "other"}
+    assert {row[1] for row in conversations(family)["sessions"]} == {"branch", "other"}
     branch = family.get_session("branch")
     assert branch is not None
     assert branch["parent_session_id"] is None
     assert list_trash(own) == (item,)
     (restored,) = restore_from_trash(family, own, [item.trash_id])
-    assert everything(family) == before
+    assert conversations(family) == before
     assert not restored.retitled
     assert list_trash(own) == ()
 
@@ -184,11 +144,11 @@ def test_vanished_parent_is_left_out(family: SessionDB, own: OwnStore) -> None:
 def test_parent_and_child_find_each_other_in_any_order(
     family: SessionDB, own: OwnStore, deleted: tuple[str, ...], back: tuple[int, ...]
 ) -> None:
-    before = everything(family)
+    before = conversations(family)
     numbers = [trash(family, own, name)[0] for name in deleted]
     for place in back:
         restore_from_trash(family, own, [numbers[place]])
-    assert everything(family) == before
+    assert conversations(family) == before
 
 
 def test_unknown_columns_and_odd_values_survive(family: SessionDB, own: OwnStore) -> None:
@@ -214,12 +174,12 @@ def test_unknown_columns_and_odd_values_survive(family: SessionDB, own: OwnStore
 
 
 def test_a_lot_asks_first(family: SessionDB, own: OwnStore) -> None:
-    before = everything(family)
+    before = conversations(family)
     with pytest.raises(TrashTooLargeError):
         trash(family, own, "root", most_bytes=10)
     with pytest.raises(NoRoomError):
         trash(family, own, "root", force=True, free=lambda _: 1_000)
-    assert everything(family) == before
+    assert conversations(family) == before
     assert trash(family, own, "root", most_bytes=10, force=True)
 
 
@@ -287,12 +247,12 @@ def write_once_then_fail(own: OwnStore, after: int) -> OwnStore:
             self.left -= 1
             return super().write(fn)
 
-    return Failing(own.path, patience=IMPATIENT)
+    return Failing(own.path)
 
 
 @pytest.mark.parametrize("writes", [0, 1])
 def test_a_delete_that_stopped_half_way(family: SessionDB, own: OwnStore, writes: int) -> None:
-    before = everything(family)
+    before = conversations(family)
     failing = write_once_then_fail(own, writes)
     with pytest.raises(PowerCutError):
         trash(family, failing, "root")
@@ -302,11 +262,11 @@ def test_a_delete_that_stopped_half_way(family: SessionDB, own: OwnStore, writes
         (item,) = list_trash(own)
         restore_from_trash(family, own, [item.trash_id])
     assert list_trash(own) == ()
-    assert everything(family) == before
+    assert conversations(family) == before
 
 
 def test_a_copy_without_its_delete_is_dropped(family: SessionDB, own: OwnStore) -> None:
-    before = everything(family)
+    before = conversations(family)
 
     class Stops(SessionDB):
         def _execute_write(self, fn):
@@ -317,12 +277,12 @@ def test_a_copy_without_its_delete_is_dropped(family: SessionDB, own: OwnStore) 
     assert list_trash(own) == ()
     assert settle_trash(family, own) == 1
     assert settle_trash(family, own) == 0
-    assert everything(family) == before
+    assert conversations(family) == before
 
 
 @pytest.mark.parametrize("writes", [0, 1])
 def test_a_restore_that_stopped_half_way(family: SessionDB, own: OwnStore, writes: int) -> None:
-    before = everything(family)
+    before = conversations(family)
     (number,) = trash(family, own, "root")
     failing = write_once_then_fail(own, writes)
     with pytest.raises(PowerCutError):
@@ -332,7 +292,7 @@ def test_a_restore_that_stopped_half_way(family: SessionDB, own: OwnStore, write
     for item in list_trash(own):
         restore_from_trash(family, own, [item.trash_id])
     assert list_trash(own) == ()
-    assert everything(family) == before
+    assert conversations(family) == before
 
 
 def test_a_store_of_a_later_version_is_left_alone(own: OwnStore, family: SessionDB) -> None:
@@ -365,7 +325,7 @@ VALUES = st.one_of(
 
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), VALUES))
 def test_rows_round_trip(row: dict[str, object]) -> None:
-    assert trash_rows.decode_row(trash_rows.encode_row(row)) == row
+    assert decode_row(encode_row(row)) == row
 
 
 TEXTS = st.one_of(st.none(), st.text(max_size=20), st.lists(st.dictionaries(st.text(), st.text())))
@@ -396,13 +356,13 @@ def test_restoring_what_was_deleted_changes_nothing(
         contextlib.closing(OwnStore(folder / "desktop" / "desktop.db")) as own,
     ):
         build(db, made)
-        before = everything(db)
+        before = conversations(db)
         ids = [f"s{number % len(made)}" for number in chosen]
         numbers = trash(db, own, *ids)
         assert all(db.get_session(name) is None for name in ids)
         assert db._conn.execute("PRAGMA foreign_key_check").fetchall() == []
         restore_from_trash(db, own, data.draw(st.permutations(numbers)))
-        assert everything(db) == before
+        assert conversations(db) == before
 
 
 def build(db: SessionDB, made: list) -> None:

@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,54 +21,18 @@ from hermes_desktop.state.trash import (
     trash_sessions,
 )
 from hermes_desktop.state.trash_restore import restore_from_trash, settle_trash
+from tests.fakes.state_files import conversations
 
 T = TypeVar("T")
 ALL = ("root", "tip", "helper", "branch")
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[OwnStore]:
-    store = OwnStore(tmp_path / "home" / "desktop" / "desktop.db")
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def family(db: SessionDB) -> SessionDB:
-    """A compressed conversation with a subagent and a branch, all ended, and an open stranger."""
-    db.create_session("root", "cli", cwd="/x")
-    db.set_session_title("root", "Trip")
-    db.append_message("root", "user", [{"type": "text", "text": "旅行"}])
-    db.append_message("root", "assistant", None, tool_calls=[{"id": "1"}], reasoning="r")
-    db.update_token_counts("root", 5, 6, model="m", billing_provider="p", estimated_cost_usd=0.5)
-    db.end_session("root", "compression")
-    db.create_session("tip", "cli", parent_session_id="root")
-    db.append_message("tip", "user", "go on")
-    for name, mark in (("helper", "_delegate_from"), ("branch", "_branched_from")):
-        db.create_session(name, "cli", parent_session_id="tip", model_config={mark: "tip"})
-        db.append_message(name, "user", f"said by {name}")
+def family(relatives: SessionDB) -> SessionDB:
+    """All ended but the stranger."""
     for name in ("tip", "helper", "branch"):
-        db.end_session(name, "user_exit")
-    db.create_session("other", "cli")
-    db.append_message("other", "user", "mine")
-    return db
-
-
-def everything(db: SessionDB) -> dict[str, list[tuple[object, ...]]]:
-    """All rows of the tables a session lives in, and what the index finds."""
-    tables = {
-        "sessions": "rowid, *",
-        "messages": "rowid, *",
-        "session_model_usage": "*",
-        "messages_fts": "rowid, *",
-        "messages_fts_trigram": "rowid, *",
-    }
-    return {
-        table: sorted(
-            (tuple(row) for row in db._conn.execute(f"SELECT {what} FROM {table}")), key=repr
-        )
-        for table, what in tables.items()
-    }
+        relatives.end_session(name, "user_exit")
+    return relatives
 
 
 def prune(db: SessionDB, own: OwnStore, *ids: str, **choices) -> TrashReceipt:
@@ -92,7 +56,7 @@ def parents(db: SessionDB) -> dict[str, str | None]:
 
 
 def test_one_session_goes_and_its_conversation_stays(family: SessionDB, own: OwnStore) -> None:
-    before = everything(family)
+    before = conversations(family)
 
     receipt = prune(family, own, "tip")
 
@@ -100,7 +64,7 @@ def test_one_session_goes_and_its_conversation_stays(family: SessionDB, own: Own
     assert (item.root_id, item.session_count, item.message_count) == ("tip", 1, 1)
     assert parents(family) == {"root": None, "helper": None, "branch": None, "other": None}
     restore(family, own, receipt)
-    assert everything(family) == before
+    assert conversations(family) == before
     assert list_trash(own) == ()
 
 
@@ -115,14 +79,14 @@ def test_it_is_listed_under_its_own_title(family: SessionDB, own: OwnStore) -> N
 def test_a_whole_family_comes_back_in_any_order(
     family: SessionDB, own: OwnStore, order: tuple[str, ...], back: tuple[int, ...]
 ) -> None:
-    before = everything(family)
+    before = conversations(family)
     items = prune(family, own, *order).items
     assert set(parents(family)) == {"other"}
 
     for place in back:
         restore_from_trash(family, own, [items[place].trash_id])
 
-    assert everything(family) == before
+    assert conversations(family) == before
 
 
 def test_children_that_found_another_parent_keep_it(family: SessionDB, own: OwnStore) -> None:
@@ -144,14 +108,14 @@ def test_what_is_deleted_for_good_leaves_the_same(
 
     with contextlib.closing(SessionDB(twin)) as other:
         assert other.prune_sessions(older_than_days=-1.0) == 4
-        assert everything(other) == everything(family)
+        assert conversations(other) == conversations(family)
 
 
 def test_an_open_session_stays(family: SessionDB, own: OwnStore) -> None:
-    before = everything(family)
+    before = conversations(family)
     receipt = prune(family, own, "other", "nobody")
     assert receipt == TrashReceipt((), ("other", "nobody"))
-    assert everything(family) == before
+    assert conversations(family) == before
 
 
 class Between(SessionDB):
@@ -186,7 +150,12 @@ def test_a_session_opened_again_after_the_look_stays(
 ) -> None:
     with contextlib.closing(SessionDB(path)) as other:
         receipt = prune(
-            family, own, "root", "tip", on_progress=lambda _: other.reopen_session("tip")
+            family,
+            own,
+            "root",
+            "tip",
+            together=1,
+            on_progress=lambda _: other.reopen_session("tip"),
         )
     assert [item.root_id for item in receipt.items] == ["root"]
     assert family.get_session("tip") is not None
@@ -211,7 +180,7 @@ def power_cut() -> None:
 
 
 def test_a_copy_without_its_delete_is_dropped(family: SessionDB, own: OwnStore, path: Path) -> None:
-    before = everything(family)
+    before = conversations(family)
 
     with contextlib.closing(Between(path)) as db:
         db.act = power_cut
@@ -222,11 +191,11 @@ def test_a_copy_without_its_delete_is_dropped(family: SessionDB, own: OwnStore, 
     assert settle_trash(family, own) == 1
     assert settle_trash(family, own) == 0
     assert list_trash(own) == ()
-    assert everything(family) == before
+    assert conversations(family) == before
 
 
 def test_a_delete_that_was_not_noted_is_restorable(family: SessionDB, own: OwnStore) -> None:
-    before = everything(family)
+    before = conversations(family)
 
     class Failing(OwnStore):
         left = 1
@@ -238,7 +207,7 @@ def test_a_delete_that_was_not_noted_is_restorable(family: SessionDB, own: OwnSt
             return super().write(fn)
 
     with contextlib.closing(Failing(own.path)) as failing, pytest.raises(PowerCutError):
-        prune(family, failing, "tip", "branch")
+        prune(family, failing, "tip", "branch", together=1)
     assert family.get_session("tip") is None
     assert family.get_session("branch") is not None
 
@@ -246,16 +215,16 @@ def test_a_delete_that_was_not_noted_is_restorable(family: SessionDB, own: OwnSt
 
     (item,) = list_trash(own)
     restore_from_trash(family, own, [item.trash_id])
-    assert everything(family) == before
+    assert conversations(family) == before
 
 
 def test_a_lot_asks_first(family: SessionDB, own: OwnStore) -> None:
-    before = everything(family)
+    before = conversations(family)
     with pytest.raises(TrashTooLargeError):
         prune(family, own, *ALL, most_bytes=10)
     with pytest.raises(NoRoomError):
         prune(family, own, *ALL, free=lambda _: 1_000)
-    assert everything(family) == before
+    assert conversations(family) == before
     assert list_trash(own) == ()
     assert len(prune(family, own, *ALL, most_bytes=10, force=True).items) == len(ALL)
 
@@ -269,7 +238,7 @@ def test_progress_and_a_stop_between_two_sessions(family: SessionDB, own: OwnSto
         if progress.done == 2:
             stop.set()
 
-    receipt = prune(family, own, *ALL, on_progress=look, cancel=stop)
+    receipt = prune(family, own, *ALL, together=1, on_progress=look, cancel=stop)
 
     assert [(each.done, each.total) for each in seen] == [(1, 4), (2, 4)]
     assert [item.root_id for item in receipt.items] == ["root", "tip"]
@@ -303,7 +272,7 @@ def test_restoring_what_was_pruned_changes_nothing(
         contextlib.closing(OwnStore(folder / "desktop" / "desktop.db")) as own,
     ):
         build(db, made)
-        before = everything(db)
+        before = conversations(db)
         names = [row["id"] for row in db.search_sessions()]
         chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
         items = prune(db, own, *chosen).items
@@ -312,7 +281,7 @@ def test_restoring_what_was_pruned_changes_nothing(
         assert set(parents(db)) == set(names) - {item.root_id for item in items}
         numbers = [item.trash_id for item in items]
         restore_from_trash(db, own, data.draw(st.permutations(numbers)))
-        assert everything(db) == before
+        assert conversations(db) == before
 
 
 def build(db: SessionDB, made: list) -> None:
