@@ -44,7 +44,7 @@ _EXTRAS: Mapping[Platform, Mapping[str, str]] = {
     },
     Platform.WEBHOOK: {"WEBHOOK_PORT": "port", "WEBHOOK_SECRET": "secret"},
 }
-_HOMES: Mapping[Platform, str] = {
+HOME_VARIABLES: Mapping[Platform, str] = {
     Platform.TELEGRAM: "TELEGRAM_HOME_CHANNEL",
     Platform.DISCORD: "DISCORD_HOME_CHANNEL",
     Platform.SLACK: "SLACK_HOME_CHANNEL",
@@ -68,7 +68,7 @@ def apply_environment(config: GatewayConfig, lookup: Lookup, warn: Warn) -> Gate
         warn: Gets a sentence about each value that makes no sense; never the value itself.
     """
     platforms = dict(config.platforms)
-    for platform in dict.fromkeys((*TOKEN_VARIABLES, *_EXTRAS, *_HOMES)):
+    for platform in dict.fromkeys((*TOKEN_VARIABLES, *_EXTRAS, *HOME_VARIABLES)):
         before = platforms.get(platform)
         after = _platform(platform, before or PlatformConfig(), lookup, warn)
         if before is not None or after != PlatformConfig():
@@ -145,7 +145,7 @@ def _switched_on(
 
 
 def _home(platform: Platform, lookup: Lookup) -> HomeChannel | None:
-    variable = _HOMES.get(platform)
+    variable = HOME_VARIABLES.get(platform)
     chat_id = lookup(variable) if variable is not None else None
     if chat_id is None:
         return None

@@ -24,6 +24,8 @@ class RunningSettings:
         busy_input_mode: What a message does that comes while a reply is being written.
         busy_ack_enabled: Whether such a message is acknowledged.
         platform_connect_timeout_s: How long connecting a platform may take.
+        confirm_destructive_commands: Whether a person is asked before a command takes something
+            out of a conversation.
     """
 
     max_iterations: int = 90
@@ -35,6 +37,7 @@ class RunningSettings:
     busy_input_mode: BusyInputMode = "interrupt"
     busy_ack_enabled: bool = True
     platform_connect_timeout_s: float = 30.0
+    confirm_destructive_commands: bool = True
 
 
 # Field → section and key in config.yaml, and the variable that counts where these are silent.
@@ -60,6 +63,7 @@ _PLACES: Mapping[str, tuple[str, str, str]] = {
         "platform_connect_timeout",
         "HERMES_GATEWAY_PLATFORM_CONNECT_TIMEOUT",
     ),
+    "confirm_destructive_commands": ("approvals", "destructive_slash_confirm", ""),
 }
 
 

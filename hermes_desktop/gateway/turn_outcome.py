@@ -104,8 +104,8 @@ def _kind(error: Exception) -> str:
 
 
 def answered(text: str) -> TurnOutcome:
-    """The outcome of a message that the gateway answered itself: nobody has to send it again."""
-    return TurnOutcome("done", delivery=text, reply=text)
+    """The outcome of a message that the gateway answered itself, of which nothing is stored."""
+    return TurnOutcome("done", delivery=text, reply=text, stored=False)
 
 
 def silenced(outcome: TurnOutcome) -> TurnOutcome:

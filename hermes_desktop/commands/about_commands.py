@@ -1,0 +1,130 @@
+"""Commands that tell something: about commands, the person, the conversation, the program."""
+
+from hermes_desktop.commands import registry
+from hermes_desktop.commands.context import CommandContext, CommandReply
+from hermes_desktop.commands.present_session import number, session_row
+from hermes_desktop.commands.words import ago, count, lines
+from hermes_desktop.core.errors import HermesError, UsageError
+
+COMMANDS_PER_PAGE = 12
+_ALWAYS = frozenset({"help", "whoami"})
+
+
+def _usable(context: CommandContext) -> list[registry.CommandDef]:
+    """The commands that make sense in this chat and that this person may use."""
+    sender = context.sender
+    return [
+        command
+        for command in registry.available_commands()
+        if not (sender.in_window and command.instead_in_window)
+        and (sender.is_admin or command.name in _ALWAYS | sender.command_names)
+    ]
+
+
+async def help_(context: CommandContext) -> CommandReply:
+    """``/help``."""
+    groups: dict[str, list[str]] = {}
+    for command in _usable(context):
+        groups.setdefault(command.category, []).append(command.help_line(context.sender.prefix))
+    parts = ["\n".join([f"{name}:", *group]) for name, group in groups.items()]
+    return CommandReply("\n\n".join(parts))
+
+
+async def commands(context: CommandContext) -> CommandReply:
+    """``/commands [page]``."""
+    usable = _usable(context)
+    pages = max(1, -(-len(usable) // COMMANDS_PER_PAGE))
+    wanted = context.args or "1"
+    page = int(wanted[:6]) if wanted.isascii() and wanted.isdigit() else 0
+    if not 1 <= page <= pages:
+        raise UsageError(
+            "There is no such page.",
+            f"The commands have {count(pages, 'page')}.",
+            f"Say {context.name('commands')} 1.",
+        )
+    start = (page - 1) * COMMANDS_PER_PAGE
+    shown = usable[start : start + COMMANDS_PER_PAGE]
+    more = f"{context.name('commands')} {page + 1} shows more." if page < pages else ""
+    return CommandReply(
+        lines(
+            f"Commands, page {page} of {pages}:",
+            *(command.help_line(context.sender.prefix) for command in shown),
+            more,
+        )
+    )
+
+
+async def whoami(context: CommandContext) -> CommandReply:
+    """``/whoami``."""
+    sender = context.sender
+    if sender.in_window:
+        return CommandReply("You are the person at this machine; you may use all commands.")
+    names = [f"{sender.user_name} ({sender.user_id})" if sender.user_name else str(sender.user_id)]
+    if not sender.restricted:
+        may = "Everybody who may write here may use all commands."
+    elif sender.is_admin:
+        may = "You are an admin here and may use all commands."
+    else:
+        known = {command.name for command in registry.available_commands()}
+        usable = sorted(_ALWAYS | (sender.command_names & known))
+        may = "You may use " + ", ".join(context.name(name) for name in usable) + "."
+    return CommandReply(lines(f"You are {names[0]} on {sender.platform}.", may))
+
+
+async def profile(context: CommandContext) -> CommandReply:
+    """``/profile``; the folder is told to the person alone, not to a group."""
+    facts, sender = context.facts, context.sender
+    private = sender.in_window or sender.chat_type == "dm"
+    home = f"Its folder is {facts.home}." if facts.home is not None and private else ""
+    return CommandReply(lines(f"The profile “{facts.profile}” answers here.", home))
+
+
+async def version(context: CommandContext) -> CommandReply:
+    """``/version``."""
+    return CommandReply(f"Hermes Desktop {context.facts.version}")
+
+
+async def status(context: CommandContext) -> CommandReply:
+    """``/status``; also while a reply is being written."""
+    row = await session_row(context)
+    since = context.host.running_since()
+    if since is not None:
+        doing = f"A reply is being written (begun {ago(since, context.clock)})."
+    else:
+        doing = "A message waits." if context.host.is_busy() else "Nothing is being written."
+    if row is None:
+        return CommandReply(lines("Nothing has been said here yet.", doing, *_platforms(context)))
+    row_id = str(row["id"])
+    summary = await context.run(lambda: context.store.summary(row_id))
+    active = summary.last_active if summary is not None else float(row["started_at"])
+    tokens = number(row, "input_tokens") + number(row, "output_tokens")
+    return CommandReply(
+        lines(
+            f"Session {row_id}" + (f", “{row['title']}”" if row["title"] else ", no name"),
+            f"Begun {ago(float(row['started_at']), context.clock)},"
+            f" last active {ago(active, context.clock)},"
+            f" {count(number(row, 'message_count'), 'message')}",
+            await _model_line(context, row["model"]),
+            f"{count(tokens, 'token')} used",
+            doing,
+            *_platforms(context),
+        )
+    )
+
+
+async def _model_line(context: CommandContext, stored: object) -> str:
+    override = context.host.model_override()
+    try:
+        choice = await context.run(lambda: context.facts.choose_model(override))
+    except HermesError as error:
+        return f"Model: {error.title}"
+    name = choice.model if choice is not None else override.get("model") or stored
+    chosen = " (chosen for this conversation)" if override else ""
+    return f"Model: {name}{chosen}" if name else ""
+
+
+def _platforms(context: CommandContext) -> list[str]:
+    platforms = context.host.platforms()
+    if not platforms:
+        return []
+    return ["Platforms: " + ", ".join(f"{each.name} {each.state}" for each in platforms)]

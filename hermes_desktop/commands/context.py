@@ -1,0 +1,206 @@
+"""What a command works with: the chat it came from, the conversations, and what the gateway does.
+
+Commands know state and agent. What only the gateway can do they ask of a :class:`CommandHost`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.state import SessionDB
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReply:
+    """What a command comes to.
+
+    Attributes:
+        text: The answer; "" for none.
+        ask: A message that the assistant is to answer now, as if the person had typed it; None
+            for none.
+    """
+
+    text: str = ""
+    ask: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who typed a command, and where.
+
+    Attributes:
+        platform: Value of the platform.
+        chat_type: ``dm``, ``group``, …
+        in_window: It is this program's own chat.
+        prefix: What commands begin with there.
+        session_key: Names the chat.
+        restricted: Whether only some may use all commands here.
+        is_admin: Whether this person may.
+        command_names: What the others may use.
+    """
+
+    platform: str
+    chat_id: str
+    chat_type: str = "dm"
+    chat_name: str = ""
+    user_id: str | None = None
+    user_name: str = ""
+    in_window: bool = False
+    prefix: str = "/"
+    session_key: str = ""
+    restricted: bool = False
+    is_admin: bool = True
+    command_names: frozenset[str] = frozenset()
+
+
+class CommandHost(Protocol):
+    """What the gateway does for a command, for the chat it came from. On the loop."""
+
+    async def session_id(self, *, begin: bool = False) -> str | None:
+        """The session that the chat's messages go to; None when none has begun.
+
+        Args:
+            begin: Begin one if need be.
+
+        Raises:
+            HermesError: state.db cannot be asked.
+        """
+        ...
+
+    def is_busy(self) -> bool:
+        """Whether a reply is being written, or a message waits, in the chat."""
+        ...
+
+    def running_since(self) -> float | None:
+        """When the running turn began, in seconds since the epoch; None: none runs."""
+        ...
+
+    def alone_in(self, session_id: str) -> AbstractAsyncContextManager[None]:
+        """Keep turns out of a session meanwhile.
+
+        Raises:
+            BusyError: A turn of another chat runs there.
+        """
+        ...
+
+    async def stop_turn(self) -> bool:
+        """End the running turn and drop what waits; False when there was nothing."""
+        ...
+
+    async def begin_anew(self, title: str) -> str:
+        """Begin a new conversation in the chat; the answer for the person."""
+        ...
+
+    async def switch_to(self, session_id: str) -> None:
+        """Let the chat go on in another session; what was chosen for the old one is forgotten.
+
+        Raises:
+            HermesError: It cannot be done; nothing was changed.
+        """
+        ...
+
+    def forget_agent(self) -> None:
+        """Let the next turn read the conversation anew."""
+        ...
+
+    async def queue(self, text: str) -> int:
+        """Have a message answered after what runs; how many wait now.
+
+        Raises:
+            BusyError: Too many wait.
+        """
+        ...
+
+    def model_override(self) -> Mapping[str, str]:
+        """``model`` and ``provider`` as far as they were chosen for this conversation."""
+        ...
+
+    async def set_model_override(self, override: Mapping[str, str]) -> None:
+        """Choose them; an empty mapping takes the choice back."""
+        ...
+
+    async def restart(self) -> bool:
+        """Start the gateway anew soon; False when nobody can."""
+        ...
+
+    def platforms(self) -> tuple[PlatformHealth, ...]:
+        """How the platforms do."""
+        ...
+
+    async def pause(self, platform: str) -> None:
+        """Leave a platform until it is resumed.
+
+        Raises:
+            RefusedError: It is not served here.
+        """
+        ...
+
+    async def resume(self, platform: str) -> None:
+        """Serve a paused platform again. Errors as in :meth:`pause`."""
+        ...
+
+    async def set_home(self) -> None:
+        """Let unasked news of the platform go to this chat from the next start on.
+
+        Raises:
+            HermesError: The platform has no such setting, or it cannot be written.
+        """
+        ...
+
+
+def _no_model(_override: Mapping[str, str]) -> ModelChoice | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFacts:
+    """What commands tell about the program they run in.
+
+    Attributes:
+        profile: Name of the profile.
+        home: Its folder.
+        choose_model: Says which model would answer with these choices (``model``,
+            ``provider``); blocking; raises :class:`HermesError`. None: nobody knows.
+    """
+
+    version: str
+    profile: str = "default"
+    home: Path | None = None
+    choose_model: Callable[[Mapping[str, str]], ModelChoice | None] = _no_model
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """All that a command gets.
+
+    Attributes:
+        args: What was typed behind it.
+        store: The conversations. Blocking: use it inside :attr:`run`.
+        run: Runs a blocking call on a worker.
+        listed: The sessions that the chat was last shown under numbers, by number from 1 on; the
+            command that shows a list fills it.
+    """
+
+    args: str
+    sender: Sender
+    host: CommandHost
+    store: SessionDB
+    run: Callable[[Callable[[], T]], Awaitable[T]]
+    clock: Clock
+    facts: ProgramFacts
+    listed: list[str] = field(default_factory=list)
+
+    def name(self, command: str) -> str:
+        """A command as this chat types it."""
+        return f"{self.sender.prefix}{command}"
+
+
+Handler = Callable[[CommandContext], Awaitable[CommandReply]]
+"""Does a command. May raise :class:`HermesError`, whose words are the answer then."""

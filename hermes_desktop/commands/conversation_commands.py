@@ -1,0 +1,126 @@
+"""Commands that change the present conversation: name, take back, ask again, copy."""
+
+from dataclasses import dataclass
+
+from hermes_desktop.commands.context import CommandContext, CommandReply
+from hermes_desktop.commands.present_session import begun_session
+from hermes_desktop.commands.words import count, first_words, lines
+from hermes_desktop.core.errors import NotFoundError, UsageError
+from hermes_desktop.core.ids import new_session_id
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.branching import Branch
+
+MOST_UNDONE = 500
+_PREVIEW = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _TakenBack:
+    """What was taken back: messages of the person, all rows, the text of the first."""
+
+    turns: int
+    rows: int
+    text: str
+
+
+async def title(context: CommandContext) -> CommandReply:
+    """``/title [name]``."""
+    wanted = context.args
+    if not wanted:
+        session_id = await begun_session(context)
+        name = await context.run(lambda: context.store.get_session_title(session_id))
+        if name:
+            return CommandReply(f"This conversation is called “{name}”.")
+        return CommandReply(
+            f"This conversation has no name. {context.name('title')} <name> gives it one."
+        )
+    name = context.store.sanitize_title(wanted)
+    if name is None:
+        raise UsageError("That is no name.", "Nothing readable is left of it.", "Use letters.")
+    session_id = await begun_session(context)
+    if not await context.run(lambda: context.store.set_session_title(session_id, name)):
+        raise NotFoundError("This conversation was deleted.", hint="Begin a new one.")
+    return CommandReply(f"This conversation is now called “{name}”.")
+
+
+async def undo(context: CommandContext) -> CommandReply:
+    """``/undo [N]``."""
+    turns = _turns(context)
+    session_id = await begun_session(context)
+    async with context.host.alone_in(session_id):
+        taken = await context.run(lambda: _take_back(context.store, session_id, turns))
+        context.host.forget_agent()
+    if taken is None:
+        return CommandReply("There is nothing to take back.")
+    others = taken.rows - taken.turns
+    return CommandReply(
+        lines(
+            f"Taken back: {count(taken.turns, 'message')} of yours"
+            + (f" and {count(others, 'row')} that followed." if others else "."),
+            f"It began with: “{first_words(taken.text, _PREVIEW)}”",
+        )
+    )
+
+
+def _turns(context: CommandContext) -> int:
+    if not context.args:
+        return 1
+    if not context.args.isascii() or not context.args.isdigit() or not int(context.args):
+        raise UsageError(
+            "That is no number of messages.",
+            f"{context.name('undo')} was followed by “{first_words(context.args)}”.",
+            f"Say {context.name('undo')}, or {context.name('undo')} 2 for the last two.",
+        )
+    return min(int(context.args[:6]), MOST_UNDONE)
+
+
+def _take_back(db: SessionDB, session_id: str, turns: int) -> _TakenBack | None:
+    asked = db.list_recent_user_messages(session_id, limit=turns)
+    if not asked:
+        return None
+    first = db.messages_by_ids([asked[-1]["id"]])
+    done = db.rewind_to_message(session_id, asked[-1]["id"])
+    return _TakenBack(len(asked), int(done["rewound_count"]), first[0].content if first else "")
+
+
+async def retry(context: CommandContext) -> CommandReply:
+    """``/retry``: the last message again, its first answer taken back."""
+    session_id = await begun_session(context)
+    async with context.host.alone_in(session_id):
+        text = await context.run(lambda: _last_question(context.store, session_id))
+        if not text.strip():
+            raise NotFoundError(
+                "There is nothing to ask again.",
+                "No message with words was sent in this conversation.",
+                "Write one.",
+            )
+        await context.run(lambda: _take_back(context.store, session_id, 1))
+        context.host.forget_agent()
+    return CommandReply(ask=text)
+
+
+def _last_question(db: SessionDB, session_id: str) -> str:
+    asked = db.list_recent_user_messages(session_id, limit=1)
+    found = db.messages_by_ids([asked[0]["id"]]) if asked else []
+    return found[0].content if found else ""
+
+
+async def branch(context: CommandContext) -> CommandReply:
+    """``/branch [name]``: go on in a copy; in the window the copy only joins the list."""
+    session_id = await begun_session(context)
+    branch_id = new_session_id(context.clock.now())
+    wanted = Branch(session_id, branch_id, title=context.args or None)
+    async with context.host.alone_in(session_id):
+        copied = await context.run(lambda: context.store.create_branch(wanted))
+    name = await context.run(lambda: context.store.get_session_title(branch_id))
+    called = f"“{name}”" if name else branch_id
+    said = f"Copied {count(copied, 'message')} to {called}"
+    if context.sender.in_window:
+        return CommandReply(f"{said}. You find it in the list.")
+    await context.host.switch_to(branch_id)
+    return CommandReply(
+        lines(
+            f"{said}. We go on there.",
+            f"{context.name('resume')} {session_id} goes back to the original.",
+        )
+    )

@@ -1,0 +1,52 @@
+"""Which function does which command."""
+
+from collections.abc import Mapping
+
+from hermes_desktop.commands import (
+    about_commands,
+    conversation_commands,
+    gateway_commands,
+    model_commands,
+    resume_commands,
+    turn_commands,
+)
+from hermes_desktop.commands.context import CommandContext, CommandReply, Handler
+from hermes_desktop.commands.registry import CommandDef
+from hermes_desktop.core.errors import HermesError
+
+HANDLERS: Mapping[str, Handler] = {
+    "new": turn_commands.new,
+    "stop": turn_commands.stop,
+    "retry": conversation_commands.retry,
+    "undo": conversation_commands.undo,
+    "title": conversation_commands.title,
+    "resume": resume_commands.resume,
+    "sessions": resume_commands.sessions,
+    "branch": conversation_commands.branch,
+    "status": about_commands.status,
+    "queue": turn_commands.queue,
+    "model": model_commands.model,
+    "usage": model_commands.usage,
+    "restart": gateway_commands.restart,
+    "platform": gateway_commands.platform,
+    "sethome": gateway_commands.sethome,
+    "help": about_commands.help_,
+    "commands": about_commands.commands,
+    "whoami": about_commands.whoami,
+    "profile": about_commands.profile,
+    "version": about_commands.version,
+}
+"""By canonical name; every available command of the registry is here."""
+
+
+async def do_command(command: CommandDef, context: CommandContext) -> CommandReply:
+    """Do a command. What it refuses, and what went wrong, is the answer; bugs are raised."""
+    try:
+        return await HANDLERS[command.name](context)
+    except HermesError as error:
+        return CommandReply(error_words(error))
+
+
+def error_words(error: HermesError) -> str:
+    """A failure as an answer in a chat."""
+    return " ".join(part for part in (error.title, error.detail, error.hint) if part)

@@ -1,0 +1,47 @@
+"""The conversation that a command is about."""
+
+from typing import Any
+
+from hermes_desktop.commands.context import CommandContext
+from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.state.records import SessionRow
+
+
+async def begun_session(context: CommandContext) -> str:
+    """The chat's session, if something was said in it.
+
+    Raises:
+        NotFoundError: Nothing was said yet.
+        HermesError: state.db cannot be asked.
+    """
+    row = await session_row(context)
+    if row is None:
+        raise NotFoundError(
+            "Nothing has been said here yet.",
+            "There is no conversation that this could be about.",
+            "Write a message first.",
+        )
+    return str(row["id"])
+
+
+async def session_row(context: CommandContext) -> SessionRow | None:
+    """The row of the chat's session; None when there is none yet.
+
+    Raises:
+        HermesError: state.db cannot be asked.
+    """
+    session_id = await context.host.session_id()
+    if session_id is None:
+        return None
+    wanted = session_id
+
+    def read() -> SessionRow | None:
+        return context.store.get_session(context.store.get_compression_tip(wanted))
+
+    return await context.run(read)
+
+
+def number(row: dict[str, Any], column: str) -> int:
+    """A counter of a row; 0 for what is none."""
+    value = row.get(column)
+    return int(value) if isinstance(value, int | float) else 0

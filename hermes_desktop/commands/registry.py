@@ -1,0 +1,171 @@
+"""Which commands there are. Help texts are made from this and from nothing else."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Category = Literal["Conversation", "Model", "Gateway", "About"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandDef:
+    """One command.
+
+    Attributes:
+        name: Canonical name, without a slash.
+        description: What it does, for a line of help; no full stop.
+        aliases: Other names.
+        args_hint: What may follow, "" for nothing.
+        available: False for a command of the ``hermes`` program that this one does not have yet.
+        while_busy: It is done at once even while a reply is being written.
+        destructive: It takes something out of the conversation; a person may be asked first.
+        instead_in_window: What to do in this program's own chat, where it makes no sense; "" if
+            it does.
+    """
+
+    name: str
+    description: str
+    category: Category = "Conversation"
+    aliases: tuple[str, ...] = ()
+    args_hint: str = ""
+    available: bool = True
+    while_busy: bool = False
+    destructive: bool = False
+    instead_in_window: str = ""
+
+    def usage(self, prefix: str = "/") -> str:
+        """The command as it is typed."""
+        return f"{prefix}{self.name} {self.args_hint}".rstrip()
+
+    def help_line(self, prefix: str = "/") -> str:
+        """One line of help."""
+        also = ", ".join(f"{prefix}{alias}" for alias in self.aliases)
+        return f"{self.usage(prefix)} — {self.description}" + (f" (also {also})" if also else "")
+
+
+def _later(*names: str) -> Iterable[CommandDef]:
+    for name, *aliases in (each.split() for each in names):
+        yield CommandDef(name, "", aliases=tuple(aliases), available=False, while_busy=True)
+
+
+_NEW_CHAT = "In this window every conversation stands by itself: choose New chat."
+_LIST = "In this window you find your conversations in the list on the left."
+_GATEWAY_PAGE = "In this window the gateway and its platforms have a page of their own."
+
+COMMANDS: tuple[CommandDef, ...] = (
+    CommandDef(
+        "new",
+        "begin a new conversation",
+        aliases=("reset",),
+        args_hint="[title]",
+        while_busy=True,
+        destructive=True,
+        instead_in_window=_NEW_CHAT,
+    ),
+    CommandDef("stop", "end the reply that is being written", while_busy=True),
+    CommandDef("retry", "take the last reply back and ask again"),
+    CommandDef("undo", "take back the last messages", args_hint="[how many]", destructive=True),
+    CommandDef(
+        "title", "show or change the conversation's name", args_hint="[name]", while_busy=True
+    ),
+    CommandDef(
+        "resume",
+        "list earlier conversations, or go on with one",
+        args_hint="[name, id or number] [--all]",
+        instead_in_window=_LIST,
+    ),
+    CommandDef("sessions", "list your latest conversations", while_busy=True),
+    CommandDef("branch", "go on in a copy", aliases=("fork",), args_hint="[name]"),
+    CommandDef("status", "what is going on here", while_busy=True),
+    CommandDef(
+        "queue",
+        "ask this after the reply that is being written",
+        aliases=("q",),
+        args_hint="<message>",
+        while_busy=True,
+    ),
+    CommandDef(
+        "model",
+        "show or change the model of this conversation",
+        "Model",
+        args_hint="[name] [--provider name]",
+    ),
+    CommandDef("usage", "tokens and costs of this conversation", "Model", while_busy=True),
+    CommandDef(
+        "restart",
+        "start the gateway anew",
+        "Gateway",
+        while_busy=True,
+        instead_in_window=_GATEWAY_PAGE,
+    ),
+    CommandDef(
+        "platform",
+        "see, pause or resume a platform",
+        "Gateway",
+        args_hint="list | pause <name> | resume <name>",
+        while_busy=True,
+        instead_in_window=_GATEWAY_PAGE,
+    ),
+    CommandDef(
+        "sethome",
+        "send unasked news to this chat",
+        "Gateway",
+        aliases=("set-home",),
+        while_busy=True,
+        instead_in_window="Say it in the chat of a messaging platform that news are to go to.",
+    ),
+    CommandDef("help", "show this list", "About", while_busy=True),
+    CommandDef(
+        "commands", "all commands, page by page", "About", args_hint="[page]", while_busy=True
+    ),
+    CommandDef("whoami", "who you are here, and what you may do", "About", while_busy=True),
+    CommandDef("profile", "which profile answers", "About", while_busy=True),
+    CommandDef("version", "which version answers", "About", aliases=("v",), while_busy=True),
+    *_later(
+        "agents tasks",
+        "approve",
+        "background bg btw",
+        "blueprint bp",
+        "bundles",
+        "codex-runtime codex_runtime",
+        "compress compact",
+        "curator",
+        "debug",
+        "deny",
+        "fast",
+        "footer",
+        "goal",
+        "insights",
+        "kanban",
+        "learn",
+        "memory",
+        "moa",
+        "personality",
+        "reasoning",
+        "reload-mcp reload_mcp",
+        "reload-skills reload_skills",
+        "rollback",
+        "skills",
+        "steer",
+        "subgoal",
+        "suggestions suggest",
+        "topic",
+        "topup",
+        "update",
+        "verbose",
+        "voice",
+        "yolo",
+    ),
+)
+
+_BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
+
+
+def resolve_command(name: str) -> CommandDef | None:
+    """The command of a name or alias; case, a leading slash and blanks around it do not matter."""
+    return _BY_NAME.get(name.strip().lstrip("/").lower())
+
+
+def available_commands() -> tuple[CommandDef, ...]:
+    """The commands that this program has, in the order of the help."""
+    return tuple(command for command in COMMANDS if command.available)

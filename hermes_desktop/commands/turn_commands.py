@@ -1,0 +1,31 @@
+"""Commands about the reply that is being written, and the next ones."""
+
+from hermes_desktop.commands.context import CommandContext, CommandReply
+from hermes_desktop.commands.words import count
+from hermes_desktop.core.errors import UsageError
+
+
+async def new(context: CommandContext) -> CommandReply:
+    """``/new [title]``."""
+    context.store.sanitize_title(context.args)  # a name that is too long changes nothing
+    return CommandReply(await context.host.begin_anew(context.args))
+
+
+async def stop(context: CommandContext) -> CommandReply:
+    """``/stop``."""
+    if await context.host.stop_turn():
+        return CommandReply("Stopped. The conversation goes on with your next message.")
+    return CommandReply("Nothing is being written here.")
+
+
+async def queue(context: CommandContext) -> CommandReply:
+    """``/queue <message>``; when nothing runs, it is answered at once."""
+    if not context.args:
+        usage = context.name("queue")
+        raise UsageError(
+            "There is nothing to queue.", f"{usage} is followed by a message.", f"{usage} <message>"
+        )
+    if not context.host.is_busy():
+        return CommandReply(ask=context.args)
+    waiting = await context.host.queue(context.args)
+    return CommandReply(f"Queued ({count(waiting, 'message')} waiting)." if waiting else "")

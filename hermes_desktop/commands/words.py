@@ -1,0 +1,33 @@
+"""Small pieces of answers: times, counts, first words."""
+
+from hermes_desktop.core.clock import Clock
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def ago(stamp: float, clock: Clock) -> str:
+    """How long ago a moment was."""
+    passed = max(0, int(clock.time() - stamp))
+    if passed < _MINUTE:
+        return "just now"
+    if passed < _HOUR:
+        return f"{passed // _MINUTE} min ago"
+    if passed < _DAY:
+        return f"{passed // _HOUR} h ago"
+    return f"{count(passed // _DAY, 'day')} ago"
+
+
+def first_words(text: str, most: int = 80) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text[: most * 10].split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def lines(*parts: str) -> str:
+    """The parts that are not empty, one below the other."""
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,261 @@
+"""Takes commands out of the messages of people who may write, before anything else sees them."""
+
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hermes_desktop.commands.context import CommandContext, CommandReply, ProgramFacts
+from hermes_desktop.commands.handlers import do_command
+from hermes_desktop.commands.parsing import TypedCommand, parse_command
+from hermes_desktop.commands.registry import COMMANDS, CommandDef, resolve_command
+from hermes_desktop.core.events import TurnStarted
+from hermes_desktop.gateway.command_access import command_access
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
+from hermes_desktop.gateway.gateway_commands import PlatformControl, RunnerHost
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.session import SessionSource
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.run import GatewayRunner
+
+log = logging.getLogger(__name__)
+
+QUESTION_S = 300.0
+"""How long an unanswered question waits."""
+_MOST_REMEMBERED = 500
+_YES = frozenset({"once", "yes", "y", "ok", "okay"})
+_ALWAYS = frozenset({"always"})
+_NO = frozenset({"cancel", "no", "n"})
+
+WHILE_BUSY = frozenset(
+    name for command in COMMANDS if command.while_busy for name in (command.name, *command.aliases)
+)
+"""Names of the commands that are done at once while a reply is being written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A command that waits for a person to say that it is meant."""
+
+    command: CommandDef
+    args: str
+    user_id: str | None
+    asked_at: float
+
+
+class CommandDispatch:
+    """The runner's :data:`~hermes_desktop.gateway.runner_state.CommandDispatch`. On the loop.
+
+    A command is answered here and never reaches a model; nothing of it is stored as said.
+
+    Args:
+        runner: Whose chats these are.
+        facts: What is told about the program.
+        platforms: Controls the platforms; None where there are none.
+    """
+
+    def __init__(
+        self,
+        runner: "GatewayRunner",
+        facts: ProgramFacts,
+        *,
+        platforms: PlatformControl | None = None,
+    ) -> None:
+        self._runner = runner
+        self._facts = facts
+        self._platforms = platforms
+        self._questions: dict[str, _Question] = {}
+        self._unasked: set[str] = set()
+        self._listed: OrderedDict[str, list[str]] = OrderedDict()
+
+    async def __call__(self, event: MessageEvent, session_key: str) -> MessageEvent | str:
+        """Look at a message.
+
+        Returns:
+            The message to go on with, or the answer to a command; "" for silence.
+        """
+        source = event.source
+        if source is None or event.internal:
+            return event
+        reply = await self._reply(event, source, session_key)
+        if reply is None:
+            return event
+        if reply.ask is not None:
+            return replace(event, text=reply.ask)
+        self._show_in_window(event, source, session_key)
+        return EphemeralReply(reply.text)
+
+    async def _reply(
+        self, event: MessageEvent, source: SessionSource, session_key: str
+    ) -> CommandReply | None:
+        """The answer; None for a message that is no command."""
+        confirmed = self._answered_question(event.text, source, session_key)
+        if isinstance(confirmed, CommandReply):
+            return confirmed
+        if confirmed is not None:
+            return await self._do(confirmed.command, confirmed.args, event, source, session_key)
+        typed = self._typed(event.text, self._prefix(source))
+        if typed is None:
+            return None
+        command = resolve_command(typed.name)
+        if command is None:
+            return _unknown(typed)
+        reply = self._refusal(command, source, session_key, typed.prefix)
+        if reply is None and command.destructive and self._is_asked(session_key):
+            reply = self._ask(command, typed, source, session_key)
+        if reply is None:
+            reply = await self._do(command, typed.args, event, source, session_key)
+        return reply
+
+    # What was typed
+
+    def _prefix(self, source: SessionSource) -> str:
+        adapter = self._runner.adapters.get(source.platform)
+        return adapter.typed_command_prefix if adapter is not None else "/"
+
+    def _typed(self, text: str, prefix: str) -> TypedCommand | None:
+        config = self._runner.config
+        if text.strip().lower() in config.reset_triggers:
+            return TypedCommand("new")
+        typed = parse_command(text, prefix)
+        if typed is None or resolve_command(typed.name) is not None:
+            return typed
+        quick = config.quick_commands.get(typed.name)
+        target = quick.get("target") if isinstance(quick, dict) else None
+        if isinstance(quick, dict) and quick.get("type") == "alias" and isinstance(target, str):
+            return parse_command(f"/{target.strip().lstrip('/')} {typed.args}".rstrip())
+        if typed.prefix != "/":  # "!important" is no command
+            return None
+        return typed
+
+    def _refusal(
+        self, command: CommandDef, source: SessionSource, session_key: str, prefix: str
+    ) -> CommandReply | None:
+        """Why a command is not done, None when it is."""
+        name = f"{prefix}{command.name}"
+        if not command_access(source, self._runner.config).allows(command.name):
+            return CommandReply(f"You may not use {name} here. {prefix}whoami says what you may.")
+        if not command.available:
+            return CommandReply(f"This version does not have {name} yet. {prefix}help lists all.")
+        if source.platform is Platform.DESKTOP and command.instead_in_window:
+            return CommandReply(command.instead_in_window)
+        if not command.while_busy and self._runner.is_busy(session_key):
+            return CommandReply(
+                f"{name} has to wait: a reply is being written. Wait for it, or say {prefix}stop."
+            )
+        return None
+
+    async def _do(
+        self,
+        command: CommandDef,
+        args: str,
+        event: MessageEvent,
+        source: SessionSource,
+        session_key: str,
+    ) -> CommandReply:
+        prefix = self._prefix(source)
+        refusal = self._refusal(command, source, session_key, prefix)
+        if refusal is not None:
+            return refusal
+        session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
+        if session_db is None:
+            return CommandReply("There is no database for conversations.")
+        home = self._facts.home
+        host = RunnerHost(
+            self._runner,
+            event,
+            session_key,
+            platforms=self._platforms,
+            env_file=home / ".env" if home is not None else None,
+        )
+        context = CommandContext(
+            args=args,
+            sender=host.sender(prefix),
+            host=host,
+            store=session_db._db,  # noqa: SLF001 - the blocking face, used on workers
+            run=self._runner.turn_workers.run,
+            clock=self._runner.clock,
+            facts=self._facts,
+            listed=self._remembered(session_key),
+        )
+        try:
+            return await do_command(command, context)
+        except Exception as error:  # a bug, but the person still gets an answer
+            log.exception("The command %s failed", command.name)
+            return CommandReply(
+                "Something went wrong inside Hermes Desktop "
+                f"({type(error).__name__}). The log says more."
+            )
+
+    def _remembered(self, session_key: str) -> list[str]:
+        """The numbered list that a chat was last shown."""
+        listed = self._listed.setdefault(session_key, [])
+        self._listed.move_to_end(session_key)
+        if len(self._listed) > _MOST_REMEMBERED:
+            self._listed.popitem(last=False)
+        return listed
+
+    # Is it meant?
+
+    def _is_asked(self, session_key: str) -> bool:
+        wanted = self._runner.config.running.confirm_destructive_commands
+        return wanted and session_key not in self._unasked
+
+    def _ask(
+        self, command: CommandDef, typed: TypedCommand, source: SessionSource, session_key: str
+    ) -> CommandReply:
+        now = self._runner.clock.monotonic()
+        self._questions[session_key] = _Question(command, typed.args, source.user_id, now)
+        lost = (
+            "The conversation so far is left behind; it stays in the history."
+            if command.name == "new"
+            else "What was said last is taken out of the conversation."
+        )
+        return CommandReply(
+            f"{typed.prefix}{command.name}: {lost} Is that meant? Answer once, always or cancel."
+        )
+
+    def _answered_question(
+        self, text: str, source: SessionSource, session_key: str
+    ) -> _Question | CommandReply | None:
+        """The command that somebody has just confirmed, or an answer, or None for neither.
+
+        Any other message of the same person lets the question lapse.
+        """
+        question = self._questions.get(session_key)
+        if question is None or question.user_id != source.user_id:
+            return None
+        del self._questions[session_key]
+        word = text.strip().strip("/.!").lower()
+        if self._runner.clock.monotonic() - question.asked_at > QUESTION_S:
+            return None
+        if word in _NO:
+            return CommandReply("Nothing was changed.")
+        if word in _ALWAYS:
+            self._unasked.add(session_key)
+        return question if word in _YES | _ALWAYS else None
+
+    # The window
+
+    def _show_in_window(self, event: MessageEvent, source: SessionSource, session_key: str) -> None:
+        """Show a command in this program's own chat; the runner says when it was answered.
+
+        Other platforms show it by themselves.
+        """
+        if source.platform is Platform.DESKTOP:
+            session_id = self._runner.session_store.peek_session_id(session_key) or ""
+            self._runner.bus.publish(
+                TurnStarted(event.turn_id, session_key, session_id, event.text)
+            )
+
+
+def _unknown(typed: TypedCommand) -> CommandReply:
+    if typed.name == "start":  # what platforms send when a person opens a chat
+        return CommandReply()
+    shown = typed.name[:40]
+    return CommandReply(
+        f"There is no command {typed.prefix}{shown}. {typed.prefix}commands lists all. "
+        "If this was meant for the assistant, begin with another sign."
+    )

@@ -1,0 +1,239 @@
+"""What the runner does for commands."""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from hermes_desktop.commands.context import Sender
+from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.gateway import session_rows
+from hermes_desktop.gateway.command_access import command_access
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config_environment import HOME_VARIABLES
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.gateway.user_lists import variable
+from hermes_desktop.settings.env_file import set_env_line
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.run import GatewayRunner
+
+
+class PlatformControl(Protocol):
+    """Who knows how the platforms do, and can leave and join them. On the loop."""
+
+    def platforms(self) -> tuple[PlatformHealth, ...]:
+        """How they do, by name."""
+        ...
+
+    async def pause(self, platform: str) -> None:
+        """Leave a platform. Raises RefusedError when it is not served here."""
+        ...
+
+    async def resume(self, platform: str) -> None:
+        """Serve a paused platform again. Raises RefusedError when it is not served here."""
+        ...
+
+
+class RunnerHost:
+    """A :class:`~hermes_desktop.commands.context.CommandHost` for one message.
+
+    Args:
+        runner: Whose chat it is.
+        event: The message; it has a source.
+        session_key: Names the chat.
+        platforms: None where there are none to control.
+        env_file: The home's ``.env``; None where nothing is to be written.
+    """
+
+    def __init__(
+        self,
+        runner: "GatewayRunner",
+        event: MessageEvent,
+        session_key: str,
+        *,
+        platforms: PlatformControl | None = None,
+        env_file: Path | None = None,
+    ) -> None:
+        assert event.source is not None  # noqa: S101 - the dispatch looked
+        self._runner = runner
+        self._event = event
+        self._source: SessionSource = event.source
+        self._key = session_key
+        self._platforms = platforms
+        self._env_file = env_file
+
+    def sender(self, prefix: str) -> Sender:
+        """Who typed the command, and what this person may do."""
+        source = self._source
+        access = command_access(source, self._runner.config)
+        return Sender(
+            platform=source.platform.value,
+            chat_id=source.chat_id,
+            chat_type=source.chat_type,
+            chat_name=source.chat_name or "",
+            user_id=source.user_id,
+            user_name=source.user_name or "",
+            in_window=source.platform is Platform.DESKTOP,
+            prefix=prefix,
+            session_key=self._key,
+            restricted=access.limited,
+            is_admin=access.is_admin,
+            command_names=access.names,
+        )
+
+    # The conversation
+
+    async def session_id(self, *, begin: bool = False) -> str | None:
+        """See the protocol. A chat whose entry was dropped goes on with what state.db knows."""
+        runner, store = self._runner, self._runner.session_store
+        if begin:
+            entry = await runner.turn_workers.run(store.get_or_create_session, self._source)
+            return entry.session_id
+        return await runner.turn_workers.run(self._look)
+
+    def _look(self) -> str | None:
+        store = self._runner.session_store
+        store._ensure_loaded()  # noqa: SLF001 - a look that begins nothing
+        known = store.peek_session_id(self._key)
+        if known is not None or self._source.platform is Platform.DESKTOP:
+            return known
+        session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
+        if session_db is None:
+            return None
+        row = session_rows.find_recoverable(session_db._db, self._key, self._source)  # noqa: SLF001
+        return str(row["id"]) if row is not None else None
+
+    def is_busy(self) -> bool:
+        """Whether a reply is being written, or a message waits, in the chat."""
+        return self._runner.is_busy(self._key)
+
+    def running_since(self) -> float | None:
+        """When the running turn began, in seconds since the epoch."""
+        return self._runner.running_since(self._key)
+
+    @contextlib.asynccontextmanager
+    async def alone_in(self, session_id: str) -> AsyncIterator[None]:
+        """Keep turns, also those of other chats, out of a session meanwhile."""
+        leases = self._runner._turn_leases  # noqa: SLF001 - the runner's own part
+        if leases.is_held(session_id):
+            raise BusyError(
+                "A reply is being written in this conversation.",
+                "Another chat, or the window, is in it, too.",
+                "Wait for it to end.",
+            )
+        async with leases.hold(session_id):
+            yield
+
+    async def stop_turn(self) -> bool:
+        """End the running turn and drop what waits."""
+        return await self._runner.stop_turn(self._key)
+
+    async def begin_anew(self, title: str) -> str:
+        """Begin a new conversation in the chat."""
+        event = replace(self._event, text=f"/new {title}".rstrip())
+        return await self._runner._handle_reset_command(event)  # noqa: SLF001 - named so elsewhere
+
+    async def switch_to(self, session_id: str) -> None:
+        """Let the chat go on in another session."""
+        runner = self._runner
+        await runner.turn_workers.run(self._switch, session_id)
+        runner._clear_conversation_scope(self._key)  # noqa: SLF001 - the runner's own part
+        runner.evict_agent(self._key)
+
+    def _switch(self, session_id: str) -> None:
+        store = self._runner.session_store
+        if store.switch_session(self._key, session_id) is not None:
+            store.set_model_override(self._key, None)
+            return
+        store.bind(self._key, session_id, source=self._source)
+        session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
+        if session_db is not None:
+            session_db._db.reopen_session(session_id)  # noqa: SLF001 - its blocking face
+
+    def forget_agent(self) -> None:
+        """Let the next turn read the conversation anew."""
+        self._runner.evict_agent(self._key)
+
+    async def queue(self, text: str) -> int:
+        """Have a message answered after what runs."""
+        return await self._runner.queue_message(replace(self._event, text=text))
+
+    # Its model
+
+    def model_override(self) -> Mapping[str, str]:
+        """What was chosen for this conversation."""
+        chosen = self._runner._session_model_overrides.get(self._key)  # noqa: SLF001
+        entry = self._runner.session_store._entries.get(self._key)  # noqa: SLF001 - without loading
+        return dict(chosen or (entry.model_override if entry is not None else None) or {})
+
+    async def set_model_override(self, override: Mapping[str, str]) -> None:
+        """Choose a model; an empty mapping takes the choice back."""
+        chosen = self._runner._session_model_overrides  # noqa: SLF001 - the runner's own part
+        if override:
+            chosen[self._key] = dict(override)
+        else:
+            chosen.pop(self._key, None)
+        store = self._runner.session_store
+        await self._runner.turn_workers.run(
+            store.set_model_override, self._key, dict(override) or None
+        )
+
+    # The gateway
+
+    async def restart(self) -> bool:
+        """Start the gateway anew soon."""
+        return await self._runner.request_restart(self._source)
+
+    def platforms(self) -> tuple[PlatformHealth, ...]:
+        """How the platforms do."""
+        return self._platforms.platforms() if self._platforms is not None else ()
+
+    async def pause(self, platform: str) -> None:
+        """Leave a platform until it is resumed."""
+        await self._control(platform).pause(platform)
+
+    async def resume(self, platform: str) -> None:
+        """Serve a paused platform again."""
+        await self._control(platform).resume(platform)
+
+    def _control(self, platform: str) -> PlatformControl:
+        if self._platforms is None:
+            raise RefusedError(f"{platform} is not served here.", hint="Look at the list of them.")
+        return self._platforms
+
+    async def set_home(self) -> None:
+        """Let unasked news of the platform go to this chat from the next start on."""
+        if self._env_file is None:
+            raise RefusedError(
+                "The settings of this home are not written here.",
+                "The gateway was started without them.",
+                "Set the home channel where the gateway runs.",
+            )
+        await self._runner.turn_workers.run(write_home, self._env_file, self._source)
+
+
+def write_home(env_file: Path, source: SessionSource) -> None:
+    """Write a chat as the home of its platform into ``.env``. Blocking.
+
+    Raises:
+        RefusedError: The chat's id cannot stand there.
+        ConfigError: The file cannot be read or written.
+    """
+    platform = source.platform
+    name = HOME_VARIABLES.get(platform) or variable(platform.value, "HOME_CHANNEL")
+    try:
+        set_env_line(env_file, name, source.chat_id)
+        set_env_line(env_file, f"{name}_THREAD_ID", source.thread_id or None)
+        set_env_line(env_file, f"{name}_NAME", None)
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise RefusedError(
+            "This chat cannot be the home.",
+            "Its id has signs that mean something else in .env.",
+            f"Set {name} by hand.",
+        ) from error
