@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from hermes_desktop.state.search_index import asking
 from hermes_desktop.state.search_query import (
+    Combined,
     Node,
     Term,
     joined,
@@ -28,6 +29,11 @@ _WORD = re.compile(r"[^\W_]+")
 def beginnings(node: Node) -> list[Term]:
     """The terms that longer words may fit."""
     return [term for term in terms(node) if term.prefix]
+
+
+def leaves_out(node: Node) -> bool:
+    """Whether more text can make a message fit no longer."""
+    return isinstance(node, Combined) and (node.how == "NOT" or any(map(leaves_out, node.parts)))
 
 
 def frequent_beginnings(

@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.state import search_index
-from hermes_desktop.state.search_beginnings import beginnings, frequent_beginnings, without
+from hermes_desktop.state.search_beginnings import (
+    beginnings,
+    frequent_beginnings,
+    leaves_out,
+    without,
+)
 from hermes_desktop.state.search_index import INDEX_OF, asking
 from hermes_desktop.state.search_query import Node, Way, match_expressions, without_silent_terms
 from hermes_desktop.state.search_sieve import Order, Row, Sieve
@@ -26,6 +31,7 @@ _SPARSE_BYTES, _SPARSE = 600_000, 0.04
 _ALL_BYTES = 8_000_000
 _GATHERED_AT_ONCE = 200_000
 _COMPARED_BYTES = 250_000
+_HEAD_BYTES = 1_000
 
 Found = tuple[int, str]
 """A message that passes the filters, and its session."""
@@ -72,6 +78,7 @@ class Sifting:
         self._sieve: Sieve | None = None
         self._rest: Node | None = None
         self._expression = match_expressions(self._node, "words")[0][1]
+        self._needs_all = leaves_out(node)
         self._bytes = self._looked = self._fitted = 0
         self.below: int | None = None
         self.complete = False
@@ -138,15 +145,27 @@ class Sifting:
         return self._bytes >= (_SPARSE_BYTES if few else _ALL_BYTES)
 
     def _fitting(self, rows: list[Row], order: Order) -> Iterator[list[int]]:
-        if self._sieve is None or not rows:
-            return
-        with self._sieve.holding(rows):
-            ids = self._sieve.find(self._expression, order)
-        self._bytes += sum(map(_size, rows))
+        found = (
+            self._find(rows, order) if self._needs_all or order == "best" else self._glance(rows)
+        )
         self._looked += len(rows)
-        self._fitted += len(ids)
-        if ids:
-            yield ids
+        self._fitted += len(found)
+        if found:
+            yield found
+
+    def _glance(self, rows: list[Row]) -> list[int]:
+        """A long message that fits by its beginning need not be looked at to its end."""
+        heads = [head for row in rows if (head := _head(row)) is not None]
+        fit = set(self._find(heads, "newest"))
+        fit.update(self._find([row for row in rows if row[0] not in fit], "newest"))
+        return sorted(fit, reverse=True)
+
+    def _find(self, rows: list[Row], order: Order) -> list[int]:
+        if self._sieve is None or not rows:
+            return []
+        self._bytes += sum(map(_size, rows))
+        with self._sieve.holding(rows):
+            return self._sieve.find(self._expression, order)
 
     def _texts(
         self, found: list[Found], at: int, room: int, conn: sqlite3.Connection
@@ -217,3 +236,10 @@ def greatest_id(conn: sqlite3.Connection) -> int:
 
 def _size(row: Row) -> int:
     return sum(map(len, row[1:]))
+
+
+def _head(row: Row) -> Row | None:
+    """The message with its texts cut between two words, None for a short one."""
+    if _size(row) < 2 * _HEAD_BYTES:
+        return None
+    return (row[0], *(text[: text.rfind(b" ", 0, _HEAD_BYTES) + 1] for text in row[1:]))

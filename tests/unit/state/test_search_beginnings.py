@@ -166,6 +166,21 @@ def test_the_index_is_asked_where_looking_finds_too_little(store: Store, order: 
     assert len(found(store, "m* k*", order=order)) == 1
 
 
+@pytest.mark.parametrize("query", ["m* k*", "m* NOT k*", '"end moon"* k*', "kit k*", "é* k*"])
+def test_long_messages(store: Store, query: str) -> None:
+    """What stands at the end counts, a word is not cut, a character neither."""
+    filler = "kites " * 150 + "é" * 700 + " " + "é " * 900
+    store.fill([f"moon {filler} end", f"{filler} end moons", f"{filler} end moon", "end moon kite"])
+    node = parse(query)
+    assert node is not None
+    expected = store.by_index(node)
+    sifting = store.sifting(node)
+    assert (
+        [each for ids in sifting.run("newest") for each in ids] == expected == found(store, query)
+    )
+    sifting.close()
+
+
 def test_one_hit_a_conversation_and_filters(store: Store) -> None:
     store.fill([f"moon {number}" for number in range(300)])
     newest = store.by_index(Term("moon"))
