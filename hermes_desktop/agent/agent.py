@@ -134,6 +134,7 @@ class AIAgent:
         reasoning_callback: StreamCallback | None = None,
         persisted_callback: PersistedCallback | None = None,
         turn_note: str = "",
+        platform_message_id: str | None = None,
     ) -> AgentResult:
         """Store what the person wrote, ask, store the reply. Blocking; on the turn's own thread.
 
@@ -147,6 +148,7 @@ class AIAgent:
             persisted_callback: Gets the id of each stored row, the person's first.
             turn_note: Stands before the message in what the model is told, now and whenever the
                 conversation is told again; what is stored as typed does not have it.
+            platform_message_id: What the platform calls the message.
 
         Returns:
             How it went. A model that does not answer is a result with ``failed``, as is a session
@@ -171,7 +173,7 @@ class AIAgent:
         try:
             prompt, history = self._prepare(system_message)
             sent = _sent(text, clean_text(turn_note))
-            writer.write("user", text, **sent)
+            writer.write("user", text, platform_message_id=platform_message_id, **sent)
         except NotFoundError:
             return failed_result(
                 self.session_id, gone_error(self.session_id), "session_gone", self._history or []

@@ -31,6 +31,7 @@ class TurnAgent(Protocol):
         reasoning_callback: StreamCallback | None = None,
         persisted_callback: PersistedCallback | None = None,
         turn_note: str = "",
+        platform_message_id: str | None = None,
     ) -> AgentResult:
         """Answer one message in the conversation it is bound to. Blocks.
 

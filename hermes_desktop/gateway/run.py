@@ -241,17 +241,17 @@ class GatewayRunner(RunnerStopping):
         if source is None or adapter is None:
             log.warning("A message was refused: nobody serves its platform")
             return None
-        if self._startup_restore_in_progress:
+        if self._startup_restore_in_progress and not event.internal:
             await self._restored.wait()
         session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
-        record = TurnRecord(event.turn_id, session_key, event.text)
+        record = TurnRecord(event.turn_id, session_key, event.text, event.message_id)
         async with self._entrance.hold(session_key):
             admitted = await self._admit(event, source, session_key)
             ended = None if isinstance(admitted, MessageEvent) else admitted
             if isinstance(admitted, MessageEvent):
                 event, source = admitted, admitted.source or source
                 record.prompt = event.text
-                ended = await self._meet_busy_chat(source, adapter, record)
+                ended = await self._meet_busy_chat(event, source, adapter, record)
         if ended is None:  # nothing was awaited since the entrance: the order is kept
             return await self._answer(event, source, adapter, record)
         await self._close_without_turn(event, adapter, record, ended)
@@ -261,6 +261,8 @@ class GatewayRunner(RunnerStopping):
         self, event: MessageEvent, source: SessionSource, session_key: str
     ) -> MessageEvent | TurnOutcome:
         """Look at a message before its turn; it, another in its place, or how it ended already."""
+        if event.internal:
+            return event
         if plugins.has_callbacks("pre_gateway_dispatch"):
             seen = await self._before_dispatch(event)
             if seen is None:

@@ -31,7 +31,11 @@ class RunnerBusy(RunnerTurns):
     """Interrupt, queue or refuse; on the loop."""
 
     async def _meet_busy_chat(
-        self, source: SessionSource, adapter: PlatformAdapter, record: TurnRecord
+        self,
+        event: MessageEvent,
+        source: SessionSource,
+        adapter: PlatformAdapter,
+        record: TurnRecord,
     ) -> TurnOutcome | None:
         """Look whether a message meets a busy chat, and do what its owner has set.
 
@@ -45,7 +49,8 @@ class RunnerBusy(RunnerTurns):
         if self._draining:
             return turn_outcome.from_error(closing())
         running = self._turns.get(session_key)
-        chat = await self._look_at(session_key, running, self._busy_mode(adapter))
+        mode: BusyInputMode = "queue" if event.internal else self._busy_mode(adapter)
+        chat = await self._look_at(session_key, running, mode)
         busy = chat.decide()
         if busy is Busy.REFUSE:
             return turn_outcome.from_error(too_many_waiting(chat.waiting))
@@ -54,13 +59,14 @@ class RunnerBusy(RunnerTurns):
         if busy is Busy.INTERRUPT and running is not None:
             running.superseded = True
             self.interrupt(session_key, "a new message came")
-        self._acknowledge(busy, chat.waiting + 1, source, adapter, session_key)
+        if not event.internal:
+            self._acknowledge(busy, chat.waiting + 1, source, adapter, session_key)
         return turn_outcome.answered("") if busy is Busy.STEER else None
 
     def _busy_mode(self, adapter: PlatformAdapter) -> BusyInputMode:
         if adapter.platform is Platform.DESKTOP:
             return "queue"
-        return self.config.running.busy_input_mode
+        return adapter.busy_mode or self.config.running.busy_input_mode
 
     async def _look_at(
         self, session_key: str, running: TurnRecord | None, mode: BusyInputMode

@@ -162,7 +162,7 @@ class RunnerRestoring(RunnerBusy):
             return False
         self._taken_up.add(session_key)
         if fate is Fate.CONTINUE:
-            event = MessageEvent(resuming.PROMPT, source=source)
+            event = MessageEvent(resuming.PROMPT, source=source, internal=True)
             self._enqueue(event, source, adapter, note=resuming.NOTE)
             return True
         store = self.session_store

@@ -63,7 +63,7 @@ class RunnerTurns(RunnerBoundaries):
     ) -> None:
         """Have a message answered in its turn."""
         session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
-        record = TurnRecord(event.turn_id, session_key, event.text, note=note)
+        record = TurnRecord(event.turn_id, session_key, event.text, event.message_id, note=note)
         self._message_tasks.start(
             self._answer(event, source, adapter, record), name=f"turn {event.turn_id}"
         )

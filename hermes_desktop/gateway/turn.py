@@ -111,6 +111,7 @@ class TurnRecord:
     """What is known of a turn outside its thread.
 
     Attributes:
+        message_id: What the platform calls the message.
         generation: Which claim of its session key it belongs to, 0 while it waits for it.
         session_id: The conversation it runs in, "" until that is known.
         note: Stands before the prompt in what the model is told, not in what is stored as typed.
@@ -129,6 +130,7 @@ class TurnRecord:
     turn_id: str
     session_key: str
     prompt: str
+    message_id: str | None = None
     generation: int = 0
     session_id: str = ""
     note: str = ""
@@ -141,6 +143,11 @@ class TurnRecord:
     unwanted: bool = False
     given_up: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def extras(self) -> dict[str, str]:
+        """What an agent is told of the message only when there is something to tell."""
+        known = {"turn_note": self.note, "platform_message_id": self.message_id}
+        return {name: value for name, value in known.items() if value}
 
 
 def run(
@@ -174,5 +181,5 @@ def run(
         stream_callback=relay.feed_text,
         reasoning_callback=relay.feed_reasoning,
         persisted_callback=row_stored,
-        **({"turn_note": record.note} if record.note else {}),
+        **record.extras(),
     )

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import enumerate as threads
 from typing import Any, TypeVar
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -90,9 +91,22 @@ async def until(condition: Callable[[], bool], timeout: float = 10.0) -> None:
 
 @contextlib.asynccontextmanager
 async def running_gateway(
-    db_path: Path, *, config: GatewayConfig = ALLOWED, clock: Clock | None = None
+    db_path: Path,
+    *,
+    config: GatewayConfig = ALLOWED,
+    clock: Clock | None = None,
+    hosted: bool = False,
+    **parts: Any,
 ) -> AsyncIterator[RunningGateway]:
-    """Start a gateway, stop it afterwards, whatever the test did."""
+    """Start a gateway, stop it afterwards, whatever the test did.
+
+    Args:
+        db_path: The conversations; their folder is the home.
+        config: Its settings.
+        clock: Where times come from.
+        hosted: It is the gateway of the home and keeps chats there; else it is private.
+        parts: Further arguments of the runner.
+    """
     clock = clock or SystemClock()
     db = SessionDB(db_path, clock=clock)
     read, write, turns = (
@@ -102,7 +116,8 @@ async def running_gateway(
     )
     session_db = AsyncSessionDB(db, read=read, write=write)
     bus = EventBus()
-    store = SessionStore(db_path.parent, config, db=db, clock=clock, persist=False)
+    folder = db_path.parent / "sessions" if hosted else db_path.parent
+    store = SessionStore(folder, config, db=db, clock=clock, persist=hosted)
     model = ScriptedModel()
     factory = CountingFactory(db, model)
     desktop = DesktopAdapter(session_store=store, session_db=session_db, bus=bus, clock=clock)
@@ -118,6 +133,8 @@ async def running_gateway(
         turn_workers=turns,
         clock=clock,
         adapters=(desktop, telegram),
+        home=db_path.parent if hosted else None,
+        **parts,
     )
     gateway = RunningGateway(runner, desktop, telegram, db, store, model, factory, reports)
     for kind in (TurnQueued, TurnStarted, TurnDelta, TurnFinished, SessionReset):
@@ -128,6 +145,7 @@ async def running_gateway(
     finally:
         model.hold.set()
         await runner.stop(drain_s=5.0)
+        await until(lambda: not any(t.name.startswith("gateway-hooks") for t in threads()))
         for workers in (read, write, turns):
             workers.close()
         db.close()

@@ -1,0 +1,247 @@
+"""Where one conversation of a chat ends and the next begins: what is told to whom, and kept."""
+
+import asyncio
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_desktop import plugins
+from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.types import AgentResult
+from hermes_desktop.core.events import SessionReset, TurnFinished
+from hermes_desktop.gateway.config import Platform, SessionResetPolicy
+from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.session import SessionSource
+from tests.fakes.clock import MovableClock
+from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
+from tests.fakes.plugins import EventHooks, listening, registered
+
+KEY = "agent:main:telegram:dm:c1"
+IDLE = replace(ALLOWED, default_reset_policy=SessionResetPolicy(mode="idle", idle_minutes=60))
+
+
+def new(text: str = "/new") -> MessageEvent:
+    return MessageEvent(text, source=SessionSource(Platform.TELEGRAM, "c1", user_id="u1"))
+
+
+def session_of(gateway: RunningGateway) -> str:
+    return gateway.store.peek_session_id(KEY) or ""
+
+
+# /new
+
+
+@pytest.mark.asyncio
+async def test_new_tells_everybody_in_order_and_keeps_the_old_conversation(tmp_path: Path) -> None:
+    events = EventHooks()
+    async with running_gateway(tmp_path / "state.db", hosted=True, hooks=events) as gateway:
+        await gateway.telegram.receive("one")
+        old = session_of(gateway)
+        gateway.runner._session_model_overrides[KEY] = {"model": "other"}
+        events.heard.clear()
+        with listening() as heard:
+            reply = await gateway.runner._handle_reset_command(new("/new Tea time"))
+        fresh = session_of(gateway)
+        assert heard.calls == [
+            ("on_session_finalize", {"session_id": old, "platform": "telegram"}, "new_session"),
+            ("on_session_reset", {"session_id": fresh, "platform": "telegram"}, "new_session"),
+        ]
+        assert events.names() == ["session:end", "session:reset"]
+        assert events.heard[0][1] == {
+            "platform": "telegram",
+            "user_id": "u1",
+            "session_key": KEY,
+        }
+        assert isinstance(reply, EphemeralReply)
+        assert "Session reset" in reply
+        assert gateway.runner._session_model_overrides == {}
+        assert gateway.runner._agent_cache == {}
+        assert gateway.model.closed >= 1
+        assert gateway.db.get_session(old)["end_reason"] == "session_reset"
+        assert gateway.db.get_session(fresh)["title"] == "Tea time"
+        await gateway.telegram.receive("two")
+        assert gateway.model.texts() == ["user: two"]
+        assert events.names()[2:] == ["session:start"]
+
+
+@pytest.mark.asyncio
+async def test_new_in_a_chat_that_was_never_used(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        with listening() as heard:
+            assert "Session reset" in await gateway.runner._handle_reset_command(new())
+        assert heard.brief() == [("on_session_reset", session_of(gateway))]
+
+
+@pytest.mark.asyncio
+async def test_a_title_that_is_taken_is_said_and_the_conversation_is_new_all_the_same(
+    tmp_path: Path,
+) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        await gateway.runner._handle_reset_command(new("/new Tea"))
+        first = session_of(gateway)
+        reply = await gateway.runner._handle_reset_command(new("/new Tea"))
+        assert "Session reset" in reply
+        assert "It has no name" in reply
+        assert session_of(gateway) != first
+
+
+@pytest.mark.asyncio
+async def test_new_while_a_turn_runs_ends_it_and_what_waits(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        gateway.model.hold.clear()
+        running = gateway.telegram.receive("long")
+        await until(gateway.model.asked.is_set)
+        waiting = gateway.telegram.receive("waits")
+        await until(lambda: bool(gateway.runner._queued_events.get(KEY)))
+        old = session_of(gateway)
+        await gateway.runner._handle_reset_command(new())
+        await asyncio.gather(running, waiting)
+        assert gateway.telegram.sent == []
+        assert [e.outcome for e in gateway.of(TurnFinished)] == ["stopped", "stopped"]
+        assert session_of(gateway) != old
+        assert not gateway.store._entries[KEY].resume_pending
+        gateway.model.hold.set()
+        assert await gateway.telegram.receive("after") == "reply 2"
+        assert gateway.model.texts() == ["user: after"]
+
+
+@pytest.mark.asyncio
+async def test_plugins_that_raise_or_hang_do_not_keep_new_from_working(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    release = threading.Event()
+
+    def hang(**_: Any) -> None:
+        release.wait(20)
+
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        await gateway.telegram.receive("one")
+        gateway.runner.boundaries._limit_s = 0.05
+        with (
+            registered("on_session_finalize", hang),
+            registered("on_session_reset", lambda **_: 1 // 0),
+            listening("on_session_reset") as heard,
+        ):
+            reply = await gateway.runner._handle_reset_command(new())
+            release.set()
+        assert "Session reset" in reply
+        assert heard.brief() == [("on_session_reset", session_of(gateway))]
+        assert "on_session_finalize is not awaited any longer" in caplog.text
+        assert "ZeroDivisionError" in caplog.text
+
+
+# By itself
+
+
+@pytest.mark.asyncio
+async def test_a_chat_that_begins_anew_by_itself_says_so_once(tmp_path: Path) -> None:
+    clock, events = MovableClock(), EventHooks()
+    async with running_gateway(
+        tmp_path / "state.db", hosted=True, config=IDLE, clock=clock, hooks=events
+    ) as gateway:
+        await gateway.telegram.receive("one")
+        old = session_of(gateway)
+        gateway.store._entries[KEY].last_prompt_tokens = 10
+        gateway.runner._session_model_overrides[KEY] = {"model": "other"}
+        agent = gateway.factory.made[0]
+        clock.advance(3601)
+        events.heard.clear()
+        gateway.telegram.sent.clear()
+        with listening() as heard:
+            await gateway.telegram.receive("two")
+        fresh = session_of(gateway)
+        assert heard.brief() == [("on_session_finalize", old), ("on_session_reset", fresh)]
+        assert heard.reasons() == ["idle", "idle"]
+        assert events.names() == ["session:end", "session:start"]
+        (news,) = gateway.of(SessionReset)
+        assert (news.old_session_id, news.new_session_id, news.reason) == (old, fresh, "idle")
+        notice, reply = (text for _, text in gateway.telegram.sent)
+        assert notice == news.text
+        assert "1 hour" in notice
+        assert "/resume" in notice
+        assert reply == "reply 2"
+        assert len(gateway.factory.made) == 2
+        assert agent is not gateway.runner._agent_cache[KEY][0]
+        assert gateway.runner._session_model_overrides == {}
+        # The model is told; what is stored as typed is what was typed.
+        (asked,) = gateway.model.texts()
+        assert asked.startswith("user: [Note: This is a new conversation")
+        assert asked.endswith("\n\ntwo")
+        assert gateway.rows(fresh) == [("user", "two"), ("assistant", "reply 2")]
+        gateway.telegram.sent.clear()
+        await gateway.telegram.receive("three")
+        assert gateway.telegram.sent == [("c1", "reply 3")]
+        assert gateway.model.texts()[0] == asked
+        assert gateway.model.texts()[-1] == "user: three"
+        assert len(gateway.of(SessionReset)) == 1
+
+
+@pytest.mark.asyncio
+async def test_an_end_that_was_dealt_with_by_the_clock_is_not_told_twice(tmp_path: Path) -> None:
+    clock = MovableClock()
+    async with running_gateway(
+        tmp_path / "state.db", hosted=True, config=IDLE, clock=clock
+    ) as gateway:
+        from hermes_desktop.gateway import expiry_watcher
+
+        await gateway.telegram.receive("one")
+        old = session_of(gateway)
+        clock.advance(3601)
+        with listening() as heard:
+            await expiry_watcher.look(gateway.runner)
+            await expiry_watcher.look(gateway.runner)
+            assert heard.brief() == [("on_session_finalize", old)]
+            await gateway.telegram.receive("two")
+        assert heard.brief()[1:] == [("on_session_reset", session_of(gateway))]
+
+
+# By need
+
+
+class ExhaustedAgent(AIAgent):
+    """An agent whose conversation cannot be shortened any more."""
+
+    def run_conversation(self, *args: Any, **kwargs: Any) -> AgentResult:
+        result: dict[str, Any] = dict(super().run_conversation(*args, **kwargs))
+        return AgentResult(**{**result, "compression_exhausted": True})  # type: ignore[typeddict-item]
+
+
+@pytest.mark.asyncio
+async def test_a_conversation_that_cannot_be_shortened_is_left(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        gateway.factory.kind = ExhaustedAgent
+        with listening() as heard:
+            reply = await gateway.telegram.receive("one")
+        assert reply is not None
+        assert reply.startswith("reply 1\n\n")
+        assert "/resume" in reply
+        (_, old), (_, fresh) = heard.brief()
+        assert session_of(gateway) == fresh != old
+        assert heard.reasons() == ["compression_exhausted"] * 2
+        gateway.factory.kind = AIAgent
+        await gateway.telegram.receive("two")
+        assert gateway.model.texts() == ["user: two"]
+        assert not gateway.store._entries[KEY].resume_pending
+
+
+# Looking at messages before they are anybody's
+
+
+@pytest.mark.asyncio
+async def test_a_plugin_may_drop_or_rewrite_a_message(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+
+        def look(event: MessageEvent, **_: Any) -> dict[str, str] | None:
+            if event.text == "spam":
+                return {"action": "skip"}
+            return {"action": "rewrite", "text": event.text.upper()}
+
+        with registered("pre_gateway_dispatch", look):
+            assert await gateway.telegram.receive("spam") is None
+            assert await gateway.telegram.receive("hello") == "reply 1"
+        assert gateway.model.texts() == ["user: HELLO"]
+    assert not plugins.has_callbacks("pre_gateway_dispatch")
