@@ -27,8 +27,7 @@ _FIRST_BYTES, _MOST_BYTES = 24_000, 96_000
 """Of texts looked at in one go, some 3 and 12 ms."""
 _FIRST_SPAN, _MOST_SPAN = 500, 16_000
 _FIRST_PAGE, _MOST_PAGE = 500, 4_000
-_SPARSE_BYTES, _SPARSE = 600_000, 0.04
-_ALL_BYTES = 8_000_000
+_SPARSE, _SPARSE_BYTES, _MUCH_BYTES = 0.04, 600_000, 8_000_000
 _GATHERED_AT_ONCE = 200_000
 _COMPARED_BYTES = 250_000
 _HEAD_BYTES = 1_000
@@ -137,12 +136,12 @@ class Sifting:
         self.complete = True
 
     def _is_futile(self) -> bool:
-        """Whether the index is asked rather than going on.
+        """Whether so few fit that the index is asked rather than going on.
 
         Gathering the very frequent cannot be stopped for a second; it is left for the end.
         """
-        few = self._fitted < self._looked * _SPARSE and self.gathered < _GATHERED_AT_ONCE
-        return self._bytes >= (_SPARSE_BYTES if few else _ALL_BYTES)
+        enough = _SPARSE_BYTES if self.gathered < _GATHERED_AT_ONCE else _MUCH_BYTES
+        return self._fitted < self._looked * _SPARSE and self._bytes >= enough
 
     def _fitting(self, rows: list[Row], order: Order) -> Iterator[list[int]]:
         found = (
