@@ -1,0 +1,312 @@
+"""Keeps the messaging platforms of a gateway alive, each by itself."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.core.background_tasks import TaskSet
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.core.events import Notice, PlatformHealth
+from hermes_desktop.gateway import status
+from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.platform_link import LinkTools, PlatformLink
+from hermes_desktop.gateway.platforms.base import PlatformAdapter
+from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
+from hermes_desktop.gateway.reconnect import LinkTiming
+from hermes_desktop.gateway.sleep_watch import (
+    Gap,
+    SleepWatch,
+    boot_clock,
+    outage_notice,
+    sleep_notice,
+)
+from hermes_desktop.gateway.status import IdentityHolder
+from hermes_desktop.gateway.token_gate import TokenGate
+from hermes_desktop.gateway.token_locks import TokenOwner
+
+log = logging.getLogger(__name__)
+
+_FIRST_ROUND_SPARE_S = 3.0
+_STOP_SPARE_S = 3.0
+
+# What the status file says, where its words are others than ours.
+_FILE_STATES = {"silent": "retrying", "unavailable": "disabled"}
+
+
+async def _nothing(_: Platform) -> None:
+    """What is done after a connection unless somebody wants more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorWiring:
+    """Whom the supervisor works for. All of it is called on the loop.
+
+    Attributes:
+        wire: Gives an adapter its handlers for messages and interruptions.
+        changed: Told after each change; :meth:`PlatformSupervisor.health` says how things are.
+        connected: Done after each connection of a platform, on a task of its own.
+        notify: Takes what a person should know.
+        identity: What the state file of the home is written through.
+        tokens: The locks of bot tokens.
+    """
+
+    wire: Callable[[PlatformAdapter], None] = lambda _: None
+    changed: Callable[[], None] = lambda: None
+    connected: Callable[[Platform], Awaitable[None]] = _nothing
+    notify: Callable[[Notice], None] = lambda _: None
+    identity: IdentityHolder | None = None
+    tokens: TokenGate | None = None
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What the state file last said of a platform."""
+
+    entry: dict[str, Any] = field(default_factory=dict)
+
+
+class PlatformSupervisor:
+    """Connects every platform that is switched on, and never stops trying. For one loop.
+
+    Args:
+        config: Which platforms, and with what.
+        registry: How adapters are made.
+        adapters: Kept up to date: the adapter of each platform that is connected or being
+            connected. The runner's own map.
+        wiring: Whom it works for.
+        home: The home, for the caches of adapters.
+        clock: Where times come from.
+        timing: How patient it is.
+        sleep_watch: Notices that the machine slept; one on the machine's clocks when None.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts it joins
+        self,
+        config: GatewayConfig,
+        registry: AdapterRegistry,
+        adapters: dict[Platform, PlatformAdapter],
+        wiring: SupervisorWiring,
+        *,
+        home: Path | None = None,
+        clock: Clock | None = None,
+        timing: LinkTiming | None = None,
+        sleep_watch: SleepWatch | None = None,
+    ) -> None:
+        self._config = config
+        self._registry = registry
+        self._adapters = adapters
+        self._wiring = wiring
+        self._home = home or Path()
+        self._clock: Clock = clock or SystemClock()
+        self._timing = timing or LinkTiming(connect_s=config.running.platform_connect_timeout_s)
+        self._sleep_watch = sleep_watch or SleepWatch(self._clock, boot_time=boot_clock())
+        self._links: dict[Platform, PlatformLink] = {}
+        self._unserved = tuple(_unserved(config, registry))
+        self._tasks = TaskSet()
+        self._after = TaskSet()
+        self._shown: dict[str, _Shown] = {}
+        self._slept_until = 0.0
+
+    # Life
+
+    async def start(self) -> None:
+        """Begin with all platforms at once; returns when each was tried once.
+
+        However they behave, that takes little longer than connecting one may.
+        """
+        for platform in self._config.get_connected_platforms():
+            if platform in self._registry:
+                self._links[platform] = PlatformLink(platform, self._tools(platform))
+        for link in self._links.values():
+            self._tasks.start(link.run(), name=f"platform {link.platform.value}")
+        self._tasks.start(self._sleep_watch.run(self._woke), name="sleep watch")
+        self._changed()
+        settled = [asyncio.ensure_future(link.settled.wait()) for link in self._links.values()]
+        if settled:
+            patience = self._timing.connect_s + self._timing.disconnect_s + _FIRST_ROUND_SPARE_S
+            _, late = await asyncio.wait(settled, timeout=patience)
+            for each in late:
+                each.cancel()
+
+    async def stop(self) -> None:
+        """Leave all platforms, within a bounded time. Harmless when called twice."""
+        await self._tasks.cancel_all(timeout=self._timing.disconnect_s + _STOP_SPARE_S)
+        await self._after.cancel_all()
+        self._links.clear()
+
+    # What others want to know
+
+    def health(self) -> tuple[PlatformHealth, ...]:
+        """How each platform is doing, judged now, by name."""
+        found = [link.health() for link in self._links.values()]
+        return tuple(sorted([*found, *self._unserved], key=lambda each: each.name))
+
+    def serves(self, platform: Platform) -> bool:
+        """Whether it sees to a platform."""
+        return platform in self._links
+
+    @property
+    def has_only_failed(self) -> bool:
+        """Whether no platform is left that anything can be expected of."""
+        return bool(self._links) and all(link.is_fatal for link in self._links.values())
+
+    # Wishes
+
+    async def pause(self, platform: Platform, why: str = "Paused.") -> None:
+        """Leave a platform until :meth:`resume`.
+
+        Raises:
+            NotFoundError: It is not served here.
+        """
+        self._link(platform).pause(why)
+
+    async def resume(self, platform: Platform) -> None:
+        """Serve a platform again.
+
+        Raises:
+            NotFoundError: It is not served here.
+        """
+        self._link(platform).resume()
+
+    async def reconnect(self, platform: Platform) -> None:
+        """Connect a platform anew, now. One that is paused is not paused any more.
+
+        Raises:
+            NotFoundError: It is not served here.
+        """
+        self._link(platform).resume()
+
+    def token_lost(self, platform: Platform, owner: TokenOwner) -> None:
+        """Somebody else has the token of a platform now."""
+        if platform in self._links:
+            self._links[platform].token_lost(owner)
+
+    def network_changed(self) -> None:
+        """See whether every server still answers."""
+        for link in self._links.values():
+            link.wake()
+
+    def look(self) -> None:
+        """Look at the clock, for a clock that moved by itself."""
+        for link in self._links.values():
+            link.look()
+
+    def look_for_sleep(self) -> None:
+        """Look whether the machine slept, now instead of within a few seconds."""
+        gap = self._sleep_watch.look()
+        if gap is not None:
+            self._woke(gap)
+
+    # Parts
+
+    def _link(self, platform: Platform) -> PlatformLink:
+        link = self._links.get(platform)
+        if link is None:
+            raise NotFoundError(
+                "This platform is not served here.",
+                f"{platform.value} is not switched on, or this version cannot serve it.",
+                "Look at its settings.",
+            )
+        return link
+
+    def _tools(self, platform: Platform) -> LinkTools:
+        settings = self._config.platforms[platform]
+        context = AdapterContext(platform, self._home, self._clock)
+        return LinkTools(
+            make=partial(self._registry.make, settings, context),
+            install=self._install,
+            remove=self._remove,
+            changed=self._changed,
+            connected=self._connected,
+            outage=self._outage,
+            clock=self._clock,
+            timing=self._timing,
+            tokens=self._wiring.tokens,
+        )
+
+    def _install(self, adapter: PlatformAdapter) -> None:
+        self._wiring.wire(adapter)
+        self._adapters[adapter.platform] = adapter
+
+    def _remove(self, adapter: PlatformAdapter) -> None:
+        if self._adapters.get(adapter.platform) is adapter:
+            del self._adapters[adapter.platform]
+
+    def _connected(self, platform: Platform) -> None:
+        async def tell() -> None:
+            await self._wiring.connected(platform)
+
+        self._after.start(tell(), name=f"after connecting {platform.value}")
+
+    def _woke(self, gap: Gap) -> None:
+        log.info("Nothing happened here for %.0f s; platforms are looked at", gap.seconds)
+        adapters = [link.adapter for link in self._links.values() if link.adapter is not None]
+        for link in self._links.values():
+            link.wake()
+        self._slept_until = gap.ended_at
+        if gap.seconds >= self._timing.outage_told_s and adapters:
+            self._wiring.notify(sleep_notice(gap, *_kept_and_lost(adapters)))
+        self._changed()
+
+    def _outage(self, adapter: PlatformAdapter, gap: Gap) -> None:
+        if gap.began_at < self._slept_until:  # told already
+            return
+        kept = adapter.keeps_messages_while_away
+        self._wiring.notify(outage_notice(adapter.platform.value, gap, kept=kept))
+
+    def _changed(self) -> None:
+        try:
+            if self._wiring.identity is not None:
+                self._write_status()
+            self._wiring.changed()
+        except Exception:  # what others make of it is not the platforms' affair
+            log.exception("Telling how platforms do failed")
+
+    def _write_status(self) -> None:
+        now = datetime.fromtimestamp(self._clock.time(), UTC).isoformat()
+        fresh = False
+        for health in self.health():
+            shown = self._shown.setdefault(health.name, _Shown())
+            entry = self._entry(health)
+            if {**shown.entry, "updated_at": None} != {**entry, "updated_at": None}:
+                shown.entry = {**entry, "updated_at": now}
+                fresh = True
+        if fresh:
+            platforms = {name: each.entry for name, each in self._shown.items()}
+            status.write_runtime_status(self._wiring.identity, platforms=platforms)
+
+    def _entry(self, health: PlatformHealth) -> dict[str, Any]:
+        link = next(
+            (each for each in self._links.values() if each.platform.value == health.name), None
+        )
+        code, words = link.error if link else (None, health.detail or None)
+        state = _FILE_STATES.get(health.state, health.state)
+        return {"state": state, "error_code": code, "error_message": words}
+
+
+def _unserved(config: GatewayConfig, registry: AdapterRegistry) -> Iterable[PlatformHealth]:
+    """Platforms that are switched on and not served, with the reason."""
+    usable = set(config.get_connected_platforms())
+    for platform, settings in config.platforms.items():
+        if not settings.enabled:
+            continue
+        if platform not in registry:
+            words = "This version of Hermes Desktop cannot serve it."
+            yield PlatformHealth(platform.value, "unavailable", detail=words)
+        elif platform not in usable:
+            words = "What it needs to log in is missing."
+            yield PlatformHealth(platform.value, "disabled", detail=words)
+
+
+def _kept_and_lost(adapters: Iterable[PlatformAdapter]) -> tuple[list[str], list[str]]:
+    kept: list[str] = []
+    lost: list[str] = []
+    for adapter in adapters:
+        (kept if adapter.keeps_messages_while_away else lost).append(adapter.platform.value)
+    return kept, lost

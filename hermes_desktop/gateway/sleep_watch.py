@@ -1,0 +1,119 @@
+"""Notices that the machine slept, or the program stood still, and says what was missed."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.events import Notice
+
+TICK_S = 5.0
+LEAST_S = 20.0
+_DAY_S = 86_400.0
+
+
+def boot_clock() -> Callable[[], float] | None:
+    """A clock that goes on while the machine sleeps; None where the system has none."""
+    number = getattr(time, "CLOCK_BOOTTIME", None)
+    return None if number is None else lambda: time.clock_gettime(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A time in which we did nothing, in seconds since the epoch."""
+
+    began_at: float
+    ended_at: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it was."""
+        return self.ended_at - self.began_at
+
+
+class SleepWatch:
+    """Compares clocks every few seconds: whichever went further than it should tells of a gap.
+
+    Args:
+        clock: The machine's clocks.
+        boot_time: See :func:`boot_clock`.
+        tick_s: How often it looks.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        boot_time: Callable[[], float] | None = None,
+        tick_s: float = TICK_S,
+    ) -> None:
+        self._clock = clock
+        self._boot_time = boot_time or clock.monotonic
+        self._tick_s = tick_s
+        self._seen = self._now()
+
+    async def run(self, woke: Callable[[Gap], None]) -> None:
+        """Look until cancelled."""
+        self._seen = self._now()
+        while True:
+            await asyncio.sleep(self._tick_s)
+            gap = self.look()
+            if gap is not None:
+                woke(gap)
+
+    def look(self) -> Gap | None:
+        """Whether much more time has passed since the last look than should have."""
+        before, self._seen = self._seen, self._now()
+        passed = max(new - old for new, old in zip(self._seen, before, strict=True))
+        if passed - self._tick_s < LEAST_S:
+            return None
+        wall = self._seen[0]
+        return Gap(wall - passed, wall)
+
+    def _now(self) -> tuple[float, float, float]:
+        return self._clock.time(), self._clock.monotonic(), self._boot_time()
+
+
+def sleep_notice(gap: Gap, kept: Iterable[str], lost: Iterable[str]) -> Notice:
+    """Tell that we slept, and what became of what was written meanwhile.
+
+    Args:
+        gap: When.
+        kept: Platforms whose servers keep messages for us.
+        lost: Platforms whose servers do not.
+    """
+    return Notice(
+        "info", f"Asleep from {span(gap)}.", _what_became(kept, lost), key="gateway:asleep"
+    )
+
+
+def outage_notice(platform: str, gap: Gap, *, kept: bool) -> Notice:
+    """Tell that a platform was out of reach, and what became of what was written meanwhile."""
+    return Notice(
+        "info" if kept else "warning",
+        f"{platform} was out of reach from {span(gap)}.",
+        _what_became([platform] if kept else [], [] if kept else [platform]),
+        key=f"gateway:outage:{platform}",
+    )
+
+
+def _what_became(kept: Iterable[str], lost: Iterable[str]) -> str:
+    fetched, gone = ", ".join(sorted(kept)), ", ".join(sorted(lost))
+    parts = []
+    if fetched:
+        parts.append(f"Messages that the server kept are fetched: {fetched}.")
+    if gone:
+        parts.append(f"What was written meanwhile was not kept by the server: {gone}.")
+    return " ".join(parts)
+
+
+def span(gap: Gap) -> str:
+    """``22:10 to 07:45``, with dates when more than a day lies between."""
+    form = "%H:%M" if gap.seconds < _DAY_S else "%Y-%m-%d %H:%M"
+    began, ended = (
+        datetime.fromtimestamp(moment, UTC).astimezone().strftime(form)
+        for moment in (gap.began_at, gap.ended_at)
+    )
+    return f"{began} to {ended}"
