@@ -11,6 +11,7 @@ from hermes_desktop.gateway.identity_files import GatewayRecord
 log = logging.getLogger(__name__)
 
 StopKind = Literal["takeover", "stop", "kill", "restart"]
+IdentityState = Literal["free", "attached", "claiming", "hosting", "stopping"]
 POLLERS_CLOSED_S = 2.0
 
 

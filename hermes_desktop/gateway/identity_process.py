@@ -69,7 +69,10 @@ class IdentityProcess:
         if self._process.stdin is not None:
             # One that was stopped (SIGSTOP) does not read; we must not wait for it.
             os.set_blocking(self._process.stdin.fileno(), False)
-        threading.Thread(target=self._listen, name="gateway-identity-in", daemon=True).start()
+        self._listener = threading.Thread(
+            target=self._listen, name="gateway-identity-in", daemon=True
+        )
+        self._listener.start()
 
     def tell(self, order: Mapping[str, Any]) -> None:
         """Send an order, never waiting; one that no longer runs or reads does not hear it."""
@@ -92,6 +95,10 @@ class IdentityProcess:
     def kill(self) -> None:
         """End it at once. Only for one that never answered."""
         self._process.kill()
+
+    def join(self, timeout: float) -> None:
+        """Wait for its end, at most so many seconds. Not on the thread that hears it."""
+        self._listener.join(timeout)
 
     def _listen(self) -> None:
         stream = self._process.stdout

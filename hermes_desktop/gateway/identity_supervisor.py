@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.paths import HermesPaths
@@ -24,6 +24,7 @@ from hermes_desktop.gateway.identity_events import (
     IdentityEvent,
     IdentityLost,
     IdentityRenewed,
+    IdentityState,
     MustEnd,
     NotHere,
     StopKind,
@@ -44,8 +45,6 @@ RECENT_STOP_S = 30.0
 CONFIRM_S = 5.0
 _WATCH_S = 1.0
 _SERVICE_CHECK_S = 30.0
-
-State = Literal["free", "attached", "claiming", "hosting", "stopping"]
 
 
 class GatewayIdentity:
@@ -75,8 +74,9 @@ class GatewayIdentity:
         self._command = command or identity_command(paths, parent=os.getpid())
         self._thread = TimedThread("gateway-identity", self._clock)
         # From here on: only on that thread.
-        self._state: State = "free"
+        self._state: IdentityState = "free"
         self._process: IdentityProcess | None = None
+        self._leaving: IdentityProcess | None = None
         self._record: GatewayRecord | None = None
         self._foreign: ForeignGateway | None = None
         self._fields: dict[str, Any] = {}
@@ -89,7 +89,7 @@ class GatewayIdentity:
     # ------------------------------------------------------------------------- from any thread
 
     @property
-    def state(self) -> State:
+    def state(self) -> IdentityState:
         """Where we are. ``hosting`` while the home is ours."""
         return self._state
 
@@ -148,9 +148,11 @@ class GatewayIdentity:
         self._thread.post(lambda: self._thread.forget(self._must_end))
 
     def close(self) -> None:
-        """Release if needed and end the thread. Blocks, at most about 2 s."""
+        """Release if needed and end the thread. Blocks, at most about 5 s."""
         self.release()
         self._thread.close(timeout=RELEASE_S)
+        if self._leaving is not None:
+            self._leaving.join(RELEASE_S)
 
     # --------------------------------------------------------------------------------- claiming
 
@@ -236,7 +238,7 @@ class GatewayIdentity:
         if self._foreign is None and owner is not None:
             self._foreign = ForeignGateway(owner)
         if not self._give_answer(HeldByOther(self._foreign)):
-            self._stop_without_identity(IdentityLost(owner))
+            self._stop_hard(IdentityLost(owner))
 
     def _claim_timed_out(self) -> None:
         if self._process is not None:
@@ -264,6 +266,7 @@ class GatewayIdentity:
         self._thread.forget(self._check_service)
         process, self._process, self._record = self._process, None, None
         if process is not None:
+            self._leaving = process
             process.hang_up()
 
     # ---------------------------------------------------------------------------------- hosting
@@ -295,7 +298,7 @@ class GatewayIdentity:
         """After a release as agreed; otherwise its patience ended."""
         self._drop_process()
         if self._released is None:
-            self._hard_stop("The gateway did not stop within the time that was left.")
+            self._stop_hard(HardStop(None, "The gateway did not stop in time."))
         else:
             self._finish_release(in_order=True)
 
@@ -307,38 +310,35 @@ class GatewayIdentity:
         if self._released is not None:
             self._finish_release(in_order=False)
         elif self._state == "stopping":
-            self._hard_stop("The identity process was killed while the gateway stopped.")
+            self._stop_hard(HardStop(None, "Its process was killed while it stopped."))
         elif self._answer is not None:
             self._claim_failed("The identity process ended at once.")
         elif kind is not None:
             self._stopped_at = self._clock.monotonic()
-            self._hard_stop("The gateway was stopped from outside.", kind)
+            self._stop_hard(HardStop(kind, "The gateway was stopped from outside."))
         else:
             self._respawn_later()
 
     def _respawn_later(self) -> None:
         pause = self._respawns.next_pause(self._clock.monotonic())
         if pause is None:
-            self._hard_stop("The identity process was killed too often.")
+            self._stop_hard(HardStop(None, "The identity process was killed too often."))
         else:
             log.warning("The identity process ended; another one follows in %.1f s", pause)
             self._thread.later(pause, self._respawn)
 
     def _respawn(self) -> None:
         if not self._paths.home.is_dir():
-            self._stop_without_identity(IdentityLost(None))
+            self._stop_hard(IdentityLost(None))
         elif self._state == "hosting" and self._process is None:
             self._spawn()
 
     def _lost(self, owner: GatewayRecord | None) -> None:
         self._drop_process()
         self._look()
-        self._stop_without_identity(IdentityLost(owner))
+        self._stop_hard(IdentityLost(owner))
 
-    def _hard_stop(self, detail: str, kind: StopKind | None = None) -> None:
-        self._stop_without_identity(HardStop(kind, detail))
-
-    def _stop_without_identity(self, event: HardStop | IdentityLost) -> None:
+    def _stop_hard(self, event: HardStop | IdentityLost) -> None:
         self._state = "attached" if self._foreign else "free"
         self._thread.forget(self._respawn)
         self._thread.later(CONFIRM_S, self._must_end)

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.clock import Clock
@@ -17,6 +18,7 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayState, GatewayStatusChanged, Notice, NoticeCleared
 from hermes_desktop.core.exit_deadline import ExitDeadline
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_events import (
@@ -27,6 +29,8 @@ from hermes_desktop.gateway.identity_events import (
     IdentityRenewed,
     StopRequested,
 )
+from hermes_desktop.gateway.identity_files import GatewayRecord
+from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.hosted_gateway import HostedGateway, HostedParts
 from hermes_desktop.services.hosting_ending import EndCause, Ending, asked_by, forced_by
@@ -212,7 +216,7 @@ class GatewayHost:
             self._private.hurry()
 
     async def reconnect(self, platform: str) -> None:
-        """Connect a platform anew, now.
+        """Connect a platform anew, now. One that is paused is not paused any more.
 
         Args:
             platform: :attr:`PlatformHealth.name`.
@@ -220,15 +224,15 @@ class GatewayHost:
         Raises:
             RefusedError: It is not among the platforms that are hosted here.
         """
-        await self._hosted(platform).reconnect(platform)
+        await self._platforms(platform).reconnect(Platform(platform))
 
     async def pause(self, platform: str) -> None:
         """Leave a platform until :meth:`resume`. Args and errors as in :meth:`reconnect`."""
-        await self._hosted(platform).pause(platform)
+        await self._platforms(platform).pause(Platform(platform))
 
     async def resume(self, platform: str) -> None:
         """Serve a paused platform again. Args and errors as in :meth:`reconnect`."""
-        await self._hosted(platform).resume(platform)
+        await self._platforms(platform).resume(Platform(platform))
 
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
         """Stop both runners, give the home back, watch no more; nothing of it runs afterwards.
@@ -279,7 +283,7 @@ class GatewayHost:
             ),
             worker=self._parts.worker,
             clock=self._clock,
-            make_hosted=self._make_hosted,
+            make_hosted=partial(self._make_hosted, identity),
             tell_settings=self._tell_settings,
         )
         self._life = life = HostingLife(parts, insist=insist, take_over=take_over)
@@ -299,24 +303,27 @@ class GatewayHost:
             self._life.end(ending)
             await asyncio.wait({self._living})
 
-    def _make_hosted(self, loaded: LoadedGatewayConfig) -> HostedGateway:
+    def _make_hosted(
+        self, identity: HostingIdentity, loaded: LoadedGatewayConfig, record: GatewayRecord
+    ) -> HostedGateway:
         return HostedGateway(
             self._parts,
             loaded.config,
-            identity=self._identity.held if self._identity is not None else None,
+            record=record,
+            identity=identity.held,
             announce=self._board.note_hosted,
             restart=self.restart_soon,
         )
 
-    def _hosted(self, platform: str) -> HostedGateway:
+    def _platforms(self, platform: str) -> PlatformSupervisor:
         hosted = self._life.hosted if self._life is not None else None
-        if hosted is None or not hosted.has(platform):
+        if hosted is None or hosted.serves(platform) is None:
             raise RefusedError(
                 f"{platform} is not served here.",
                 "The gateway of this program does not run, or has no such platform.",
                 "Start the gateway first.",
             )
-        return hosted
+        return hosted.platforms
 
     # News
 

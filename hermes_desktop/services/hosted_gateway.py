@@ -1,7 +1,6 @@
 """One run of the gateway that serves the messaging platforms, built from settings just read."""
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -10,28 +9,25 @@ from typing import Any
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.config import GatewayConfig, Platform, platform_or_none
 from hermes_desktop.gateway.identity_files import GatewayRecord
 from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
+from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor, SupervisorWiring
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
-from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
+from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner_report import RunnerReport
 from hermes_desktop.gateway.session import SessionStore
-from hermes_desktop.gateway.token_locks import TokenLocks, TokenOwner
+from hermes_desktop.gateway.token_gate import LockedTokens
+from hermes_desktop.gateway.token_locks import TokenLocks
 from hermes_desktop.services.agent_builder import AgentBuilder
-from hermes_desktop.services.hosting_ending import EndingWish
+from hermes_desktop.services.hosting_ending import Ending, EndingWish
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 
 log = logging.getLogger(__name__)
-
-_LONGEST_DRAIN_S = 86_400.0
-"""The host says when it is enough."""
-_LEAVE_PLATFORM_S = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +60,15 @@ class HostedParts:
 class _Hold:
     """The identity as the runner sees it: it says what is so; the host gives the home back."""
 
-    def __init__(self, identity: GatewayIdentity | None) -> None:
+    def __init__(self, identity: GatewayIdentity) -> None:
         self._identity = identity
 
     def update(self, fields: Mapping[str, Any]) -> None:
         """Change what the state file says."""
-        if self._identity is not None:
-            self._identity.update(fields)
+        self._identity.update(fields)
 
     def release(self) -> bool:
-        """Nothing: token locks are given back first, and somebody may wait for both."""
+        """Nothing: token locks are given back first, and there may be no time to wait for all."""
         return True
 
 
@@ -83,7 +78,8 @@ class HostedGateway:
     Args:
         parts: What it is made of.
         config: The settings.
-        identity: Holds the home, and is told what the state file shall say.
+        record: The identity process, which the tokens' locks name.
+        identity: Is told what the state file shall say.
         announce: Told how it is doing, its platforms included.
         restart: Called when a chat asks for a restart.
     """
@@ -93,19 +89,19 @@ class HostedGateway:
         parts: HostedParts,
         config: GatewayConfig,
         *,
-        identity: GatewayIdentity | None,
+        record: GatewayRecord,
+        identity: GatewayIdentity,
         announce: Callable[[RunnerReport], None],
         restart: Callable[[], None],
     ) -> None:
         self._parts = parts
-        self._config = config
+        self._record = record
         self._announce = announce
         self._report = RunnerReport("stopped")
-        self._health: dict[str, PlatformHealth] = {}
-        self._adapters = self._make_adapters()
+        hold = _Hold(identity)
         self._runner = GatewayRunner(
             config,
-            session_store=self._make_store(),
+            session_store=_store(parts, config),
             session_db=parts.session_db,
             agent_factory=parts.builder.build,
             agent_settings=parts.builder.fingerprint,
@@ -114,148 +110,112 @@ class HostedGateway:
             turn_leases=parts.turn_leases,
             turn_slots=parts.turn_slots,
             clock=parts.clock,
-            adapters=self._adapters.values(),
             announce=self._note,
             home=parts.paths.home,
-            identity=_Hold(identity),
+            identity=hold,
             restart_handler=restart,
         )
+        self._platforms = PlatformSupervisor(
+            config,
+            parts.registry,
+            self._runner.adapters,
+            SupervisorWiring(
+                wire=self._wire,
+                changed=self._tell,
+                notify=parts.bus.publish,
+                identity=hold,
+                tokens=LockedTokens(parts.locks, parts.worker, lambda: self._record),
+            ),
+            home=parts.paths.home,
+            clock=parts.clock,
+        )
 
-    def has(self, platform: str) -> bool:
-        """Whether it serves a platform of that name."""
-        return any(each.value == platform for each in self._adapters)
+    def serves(self, platform: str) -> Platform | None:
+        """The platform of that name, if it sees to it."""
+        found = platform_or_none(platform)
+        return found if found is not None and self._platforms.serves(found) else None
+
+    @property
+    def platforms(self) -> PlatformSupervisor:
+        """Its platforms."""
+        return self._platforms
 
     # Life
 
-    async def start(self, record: GatewayRecord) -> None:
-        """Take the tokens in the name of the identity process, then connect.
+    async def start(self) -> None:
+        """Begin; returns when each platform was tried once.
 
         Raises:
             HermesError: It cannot run.
         """
-        for platform, adapter in list(self._adapters.items()):
-            owner = await self._take_token(platform, adapter, record)
-            if owner is not None:
-                self._drop(platform, owner)
         await self._runner.start()
-
-    def hurry(self) -> None:
-        """Interrupt the turns that still run."""
-        self._runner.hurry()
+        await self._platforms.start()
 
     async def leave(self, wish: EndingWish) -> None:
-        """Take no new turns, let running ones end until :meth:`hurry`, leave the platforms.
+        """Take no new turns, let running ones end, leave the platforms; within what is wished.
 
         Args:
-            wish: Who wants it; platforms are left first if that is somebody outside.
+            wish: Who wants it, and how soon; platforms are left first if that is somebody
+                outside, else after the turns.
         """
-        stopping = asyncio.ensure_future(self._runner.stop(_LONGEST_DRAIN_S))
+        stopping = [asyncio.ensure_future(self._stop_runner(wish.now()))]
         try:
-            while not stopping.done() and not wish.now().from_outside:
+            while not stopping[0].done():
                 changed = asyncio.ensure_future(wish.changed())
-                await asyncio.wait({stopping, changed}, return_when=asyncio.FIRST_COMPLETED)
+                if wish.now().from_outside:
+                    await self._platforms.stop()
+                await asyncio.wait({*stopping, changed}, return_when=asyncio.FIRST_COMPLETED)
+                if changed.done():
+                    stopping.append(asyncio.ensure_future(self._stop_runner(wish.now())))
                 changed.cancel()
-            if not stopping.done():
-                await self._leave_platforms()
-            await stopping
+            await asyncio.gather(*stopping)
         finally:
-            if not stopping.done():
-                stopping.cancel()
+            for each in stopping:
+                each.cancel()
+            await self._platforms.stop()
 
     async def free_tokens(self) -> None:
-        """Give the tokens' locks back."""
+        """Give back every token's lock that is still held."""
         await self._parts.worker.run(self._parts.locks.release_all)
 
     async def renew(self, record: GatewayRecord) -> None:
         """Let the tokens' locks name another identity process."""
+        self._record = record
         lost = await self._parts.worker.run(self._parts.locks.rename_all, record)
-        for platform, adapter in list(self._adapters.items()):
-            if platform.value in lost:
-                await _disconnect(adapter)
-                self._drop(platform, lost[platform.value])
+        for name, owner in lost.items():
+            platform = self.serves(name)
+            if platform is not None:
+                self._platforms.token_lost(platform, owner)
 
-    async def reconnect(self, platform: str) -> None:
-        """Connect a platform anew."""
-        await self.pause(platform)
-        await self.resume(platform)
-
-    async def pause(self, platform: str) -> None:
-        """Leave a platform."""
-        await _disconnect(self._adapters[Platform(platform)])
-
-    async def resume(self, platform: str) -> None:
-        """Serve a platform again."""
-        await self._adapters[Platform(platform)].connect(is_reconnect=True)
-
-    # Parts
-
-    def _make_store(self) -> SessionStore:
-        parts = self._parts
-        return SessionStore(
-            self._config.sessions_dir or parts.paths.sessions_dir,
-            self._config,
-            db=parts.db,
-            clock=parts.clock,
-            namespace=parts.paths.namespace,
+    async def _stop_runner(self, ending: Ending) -> None:
+        """Called again, it only becomes quicker."""
+        now = self._parts.clock.monotonic()
+        await self._runner.stop(
+            max(0.0, ending.drain_until - now),
+            drain_until=ending.drain_until,
+            deadline=ending.deadline,
+            restart=ending.comes_back,
         )
 
-    def _make_adapters(self) -> dict[Platform, PlatformAdapter]:
-        adapters: dict[Platform, PlatformAdapter] = {}
-        for platform in self._config.get_connected_platforms():
-            if platform not in self._parts.registry:
-                self._tell_health(
-                    PlatformHealth(
-                        platform.value, "unavailable", detail="This version cannot serve it."
-                    )
-                )
-                continue
-            context = AdapterContext(platform, self._parts.paths.home, self._parts.clock)
-            settings = self._config.platforms[platform]
-            adapters[platform] = self._parts.registry.make(settings, context)
-        return adapters
+    # News
 
-    async def _take_token(
-        self, platform: Platform, adapter: PlatformAdapter, record: GatewayRecord
-    ) -> TokenOwner | None:
-        if adapter.token is None:
-            return None
-        return await self._parts.worker.run(
-            self._parts.locks.acquire,
-            adapter.token.scope,
-            adapter.token.secret,
-            platform.value,
-            record,
-        )
-
-    def _drop(self, platform: Platform, owner: TokenOwner) -> None:
-        del self._adapters[platform]
-        self._runner.adapters.pop(platform, None)
-        self._tell_health(
-            PlatformHealth(
-                platform.value,
-                "fatal",
-                detail=f"Another gateway (process {owner.record.pid}) uses its token.",
-            )
-        )
-
-    async def _leave_platforms(self) -> None:
-        leaving = [_disconnect(adapter) for adapter in self._adapters.values()]
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LEAVE_PLATFORM_S):
-                await asyncio.gather(*leaving)
-
-    def _tell_health(self, health: PlatformHealth) -> None:
-        self._health[health.name] = health
-        self._note(self._report)
+    def _wire(self, adapter: PlatformAdapter) -> None:
+        adapter.set_message_handler(self._runner.accept)
+        adapter.set_interrupt_handler(self._runner.interrupt)
 
     def _note(self, report: RunnerReport) -> None:
         self._report = report
-        health = tuple(each for _, each in sorted(self._health.items()))
-        self._announce(replace(report, platforms=health))
+        self._tell()
+
+    def _tell(self) -> None:
+        self._announce(replace(self._report, platforms=self._platforms.health()))
 
 
-async def _disconnect(adapter: PlatformAdapter) -> None:
-    try:
-        await adapter.disconnect()
-    except Exception:  # the others are to be left, too
-        log.exception("Leaving %s failed", adapter.platform.value)
+def _store(parts: HostedParts, config: GatewayConfig) -> SessionStore:
+    return SessionStore(
+        config.sessions_dir or parts.paths.sessions_dir,
+        config,
+        db=parts.db,
+        clock=parts.clock,
+        namespace=parts.paths.namespace,
+    )

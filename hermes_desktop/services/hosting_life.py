@@ -43,7 +43,7 @@ class LifeParts:
     outlook: HostingOutlook
     worker: WorkerThreads
     clock: Clock
-    make_hosted: Callable[[LoadedGatewayConfig], HostedGateway]
+    make_hosted: Callable[[LoadedGatewayConfig, GatewayRecord], HostedGateway]
     tell_settings: Callable[[tuple[str, ...]], None]
 
 
@@ -165,8 +165,8 @@ class HostingLife:
         self._board.enter("starting", "Connecting the platforms.")
         self._parts.tell_settings(outlook.loaded.warnings)
         try:
-            self._hosted = hosted = self._parts.make_hosted(outlook.loaded)
-            if await self._unless_ending(hosted.start(record)):
+            self._hosted = hosted = self._parts.make_hosted(outlook.loaded, record)
+            if await self._unless_ending(hosted.start()):
                 self._board.enter("hosting")
                 self._settled.set()
             await self._wish.asked()
@@ -207,7 +207,7 @@ class HostingLife:
         leaving: asyncio.Future[None] = asyncio.ensure_future(
             hosted.leave(self._wish) if hosted is not None else asyncio.sleep(0)
         )
-        watching = asyncio.ensure_future(self._watch_time(hosted))
+        watching = asyncio.ensure_future(self._tell_time())
         try:
             await self._until_due(leaving)
             if hosted is not None:
@@ -234,20 +234,16 @@ class HostingLife:
             )
             changed.cancel()
 
-    async def _watch_time(self, hosted: HostedGateway | None) -> None:
-        """Tell how long is waited, and interrupt what still runs when the time is up."""
-        while hosted is not None:
+    async def _tell_time(self) -> None:
+        """Tell how long is waited."""
+        while (left := self._wish.now().drain_until - self._now()) > 0:
             ending = self._wish.now()
-            left = ending.drain_until - self._now()
-            if left <= 0:
-                hosted.hurry()
-                self._board.explain(ending.words)
-                return
             turns = self._board.hosted_turns
             self._board.explain(waiting_words(turns, left) if turns else ending.words)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(left, _TICK_S)):
                     await self._wish.changed()
+        self._board.explain(self._wish.now().words)
 
     async def _give_back(self, ending: Ending) -> None:
         """Also when it is gone already: somebody waits to hear that we have stopped."""

@@ -17,6 +17,7 @@ from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_files import read_json
 from hermes_desktop.services.desktop_services import DesktopServices, join_parts
 from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
+from hermes_desktop.services.hosting_return import Patience
 from tests.fakes.model_server import ModelServer
 from tests.fakes.socket_platform import ChatServer, chat_server, socket_registry
 
@@ -100,12 +101,14 @@ async def host_stage(
     config: Mapping[str, Any] | None = None,
     served: bool = True,
     prepare: Callable[[Path], None] = lambda _: None,
+    path: str = "",
+    locks: Path | None = None,
 ) -> AsyncIterator[HostStage]:
     """Services on a home that nothing was started on; closed at the end whatever happened."""
     home = folder / "home"
     home.mkdir(mode=0o700, exist_ok=True)
     paths = HermesPaths(home, home)
-    environ = {"HERMES_GATEWAY_LOCK_DIR": str(folder / "locks"), "PATH": ""}
+    environ = {"HERMES_GATEWAY_LOCK_DIR": str(locks or folder / "locks"), "PATH": path}
     with ModelServer() as model:
         async with chat_server() as chat:
             write_config(home, model, chat.port, **(config or {}))
@@ -115,6 +118,7 @@ async def host_stage(
                 paths,
                 environ,
                 autostart=autostart,
+                patience=Patience(after_stop_s=0.6, after_crash_s=0.3),
                 checks=checks,
                 end_program=lambda: ended.append("ended"),
             )

@@ -3,11 +3,14 @@
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.fakes.island import Island, island_with
 
 _ROOT = Path(__file__).parents[2]
 _SCRIPTS = Path(__file__).parent / "scripts"
@@ -98,3 +101,10 @@ def old_hermes(request: pytest.FixtureRequest, tmp_path: Path) -> RealHermes:
     home = tmp_path / "user" / ".hermes"
     home.mkdir(parents=True, mode=0o700)
     return RealHermes(place / "bin" / "python", home)
+
+
+@pytest.fixture
+def island(hermes: RealHermes) -> Iterator[Island]:
+    """A process namespace with the real program and us, for one home."""
+    with island_with(hermes) as made:
+        yield made

@@ -4,208 +4,18 @@ They look for gateways on the whole machine and stop what they find, so that eve
 tests runs in a process namespace of its own.
 """
 
-import contextlib
 import json
-import os
-import queue
 import re
-import signal
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
 from tests.fakes.identity import wait_until
+from tests.fakes.island import SCRIPTS, Island
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
-
-_SCRIPTS = Path(__file__).parent / "scripts"
-_ROOT = Path(__file__).parents[2]
-_APART = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--kill-child"]
-
-
-class Holder:
-    """``hold_home.py`` in the namespace; its lines arrive in a queue."""
-
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self.process = process
-        self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._said.put(json.loads(line))
-
-    def tell(self, order: str) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(order + "\n")
-        self.process.stdin.flush()
-
-    def expect(self, *names: str, seconds: float = 40) -> dict[str, Any]:
-        until = time.monotonic() + seconds
-        while True:
-            said = self._said.get(timeout=max(0.01, until - time.monotonic()))
-            if said["name"] in names:
-                return said
-
-    def ask(self, order: str, *names: str, seconds: float = 40) -> dict[str, Any]:
-        self.tell(order)
-        return self.expect(*names, seconds=seconds)
-
-    def hold(self) -> int:
-        claimed = self.ask("claim", "Claimed", "HeldByOther", "NotHere")
-        assert claimed["name"] == "Claimed", claimed
-        return int(claimed["record"][0])
-
-    def state(self) -> str:
-        return str(self.ask("state", "state")["value"])
-
-    def close(self) -> None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        try:
-            self.process.wait(10)
-        finally:
-            self.process.kill()
-            self._reader.join(10)
-            self.process.stdout.close()
-
-
-class Island:
-    """A process namespace with the real program, us, and one home."""
-
-    def __init__(self, init: int, hermes: Any) -> None:
-        self._init = init
-        self._hermes = hermes
-        self.home: Path = hermes.home
-        self._stack = contextlib.ExitStack()
-
-    def environment(self, home: Path | None = None) -> dict[str, str]:
-        own = self._hermes.environment()
-        path = f"{self._hermes.python.parent}:{own.get('PATH', os.defpath)}"
-        locks = self.home.parent / "locks"
-        return {
-            **own,
-            "PATH": path,
-            "HERMES_HOME": str(home or self.home),
-            "HERMES_GATEWAY_LOCK_DIR": str(locks),
-            "PYTHONPATH": "",
-        }
-
-    def start(self, *words: str, home: Path | None = None, **extra: str) -> "subprocess.Popen[str]":
-        inside = ["nsenter", "--target", str(self._init), "--user", "--pid", "--mount"]
-        return subprocess.Popen(
-            [*inside, "--preserve-credentials", "--", *words],
-            env={**self.environment(home), **extra},
-            cwd=self.home.parent,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def hermes(self, *words: str, home: Path | None = None) -> tuple[int, str]:
-        process = self.start(str(self._hermes.python.parent / "hermes"), *words, home=home)
-        out, _ = process.communicate(timeout=50)
-        return process.returncode, out
-
-    def script(self, name: str, *words: str) -> Any:
-        process = self.start(str(self._hermes.python), str(_SCRIPTS / name), *words)
-        out, _ = process.communicate(timeout=50)
-        assert process.returncode == 0, out
-        return json.loads(out.splitlines()[-1])
-
-    def holder(self, drain: str = "0.2") -> Holder:
-        process = self.start(
-            sys.executable,
-            str(_SCRIPTS / "hold_home.py"),
-            str(self.home),
-            drain,
-            PYTHONPATH=str(_ROOT),
-        )
-        holder = Holder(process)
-        self._stack.callback(holder.close)
-        return holder
-
-    @contextlib.contextmanager
-    def real_gateway(self, *words: str) -> Iterator["subprocess.Popen[str]"]:
-        """``hermes gateway run`` until the block ends; not waited for."""
-        name = str(self._hermes.python.parent / "hermes")
-        process = self.start(name, "gateway", *(words or ("run",)))
-        # Else it would stop when the pipe is full.
-        reader = threading.Thread(target=process.stdout.read, daemon=True)  # type: ignore[union-attr]
-        reader.start()
-        try:
-            yield process
-        finally:
-            for pid in self.pids_of("gateway"):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            process.wait(10)
-            reader.join(10)
-            process.stdout.close()  # type: ignore[union-attr]
-            process.stdin.close()  # type: ignore[union-attr]
-
-    def pids_of(self, word: str) -> list[int]:
-        """Pids, as seen from outside, of what runs the real program with this word."""
-        found = []
-        mine = Path(f"/proc/{self._init}/ns/pid").readlink()
-        for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                words = folder.joinpath("cmdline").read_bytes().decode().split("\0")
-                same = folder.joinpath("ns/pid").readlink() == mine
-                if same and word in words and str(self._hermes.python.parent) in words[0]:
-                    found.append(int(folder.name))
-        return found
-
-    def file(self, name: str) -> Any:
-        try:
-            return json.loads(self.home.joinpath(name).read_text())
-        except (OSError, ValueError):
-            return None
-
-    def real_pid(self, *, but: int = 0) -> int | None:
-        """The pid of a real gateway that says that it runs. (It keeps keys that we wrote.)"""
-        state = self.file("gateway_state.json") or {}
-        running = state.get("gateway_state") == "running" and state.get("pid") != but
-        return int(state["pid"]) if running and "gateway" in state["argv"] else None
-
-    def inodes(self) -> list[int]:
-        return [self.home.joinpath(n).stat().st_ino for n in ("gateway.lock", "gateway.pid")]
-
-    def close(self) -> None:
-        self._stack.close()
-
-
-@pytest.fixture
-def island(hermes: Any) -> Iterator[Island]:
-    command = [*_APART, "sh", "-c", "echo ready; exec cat"]
-    outer = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert outer.stdout is not None
-    if outer.stdout.readline() != "ready\n":
-        _, why = outer.communicate()
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"No process namespace: {why}")
-        pytest.skip(f"this machine gives no process namespace: {why}")
-    init = int(Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()[0])
-    made = Island(init, hermes)
-    try:
-        yield made
-    finally:
-        made.close()
-        outer.kill()
-        outer.communicate()
 
 
 def test_every_command_names_our_gateway_and_touches_nothing(island: Island) -> None:
@@ -224,7 +34,7 @@ def test_every_command_names_our_gateway_and_touches_nothing(island: Island) -> 
 
 def test_claims_survive_those_who_ask_all_the_time(island: Island) -> None:
     holder = island.holder()
-    python, script = str(island._hermes.python), str(_SCRIPTS / "ask_for_gateway.py")
+    python, script = str(island.python), str(SCRIPTS / "ask_for_gateway.py")
     asking = [island.start(python, script, "12") for _ in range(2)]
     for _ in range(4):
         pid = holder.hold()
