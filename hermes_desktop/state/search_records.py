@@ -29,7 +29,7 @@ class SearchQuery:
     Attributes:
         text: Words, "phrases", ``beginnings*``, AND, OR, NOT.
         order: The newest messages first, or those that fit best: of a word that stands in more
-            than 100,000 messages, among the newest of those; of a beginning that stands in some
+            than 60,000 messages, among the newest of those; of a beginning that stands in some
             25,000, among the newest few hundred, then among the next.
         sources: Only in conversations of these, exactly as stored; None for all.
         exclude_sources: Not in these.
