@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 DRAIN_S = 15.0
 """How long running replies may take when the program is asked to quit."""
-_CLOSE_S = 1.0
+_TWICE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,34 +254,33 @@ class DesktopProgram:
         self._deadline.arm(DRAIN_S + EXIT_SLACK_S)
         self._watchdog.pause()
         tray.close()
-        await self._let_replies_end(services, window)
+        await self._end_gateway(services, window)
         window.prepare_to_end()
-        await services.close(drain_s=_CLOSE_S)
+        await services.close(drain_s=0.0)
         window.close()
         window.deleteLater()
 
-    async def _let_replies_end(self, services: DesktopServices, window: MainWindow) -> None:
-        """Wait for running replies, in sight of the person, who may ask again and end it."""
-        running = services.gateway.status.running_turns
-        if not running or self._setup.screenshot is not None:
-            return
-        noun = "reply" if running == 1 else "replies"
-        window.notices.show_notice(
-            Notice(
-                "warning",
-                f"Waiting for {running} {noun} to end, then Hermes closes.",
-                f"After {DRAIN_S:.0f} seconds they are interrupted.",
-                "Quit again to interrupt them now; what was written so far is kept.",
-                key="closing",
-            )
-        )
-        if window.isMinimized() or not window.isVisible():
-            window.come_forward()
-        first = self._quit_asked
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_S):
-                while services.gateway.status.running_turns and self._quit_asked == first:
-                    await self._next_change()
+    async def _end_gateway(self, services: DesktopServices, window: MainWindow) -> None:
+        """Let running replies end in sight of the person, who may ask again and interrupt them.
+
+        From here on nothing new is begun: neither in the window nor for a platform.
+        """
+        patient = self._setup.screenshot is None and self._quit_asked < _TWICE
+        closing = asyncio.ensure_future(services.gateway.close(drain_s=DRAIN_S if patient else 0.0))
+        asked, told = self._quit_asked, 0
+        while not closing.done():
+            running = services.gateway.status.running_turns
+            if patient and running and running != told:
+                told = running
+                _tell_waiting(window, running)
+            change = asyncio.ensure_future(self._next_change())
+            await asyncio.wait({closing, change}, return_when=asyncio.FIRST_COMPLETED)
+            change.cancel()
+            if self._quit_asked > asked:
+                asked = self._quit_asked
+                services.gateway.hurry()
+        if (error := closing.exception()) is not None:  # the rest is to be closed all the same
+            log.error("Closing the gateway failed", exc_info=error)
 
     async def _next_change(self) -> None:
         await self._changed.wait()
@@ -301,6 +300,21 @@ class DesktopProgram:
         finally:
             for number in handled:
                 loop.remove_signal_handler(number)
+
+
+def _tell_waiting(window: MainWindow, running: int) -> None:
+    noun = "reply" if running == 1 else "replies"
+    window.notices.show_notice(
+        Notice(
+            "warning",
+            f"Waiting for {running} {noun} to end, then Hermes closes.",
+            f"After {DRAIN_S:.0f} seconds they are interrupted.",
+            "Quit again to interrupt them now; what was written so far is kept.",
+            key="closing",
+        )
+    )
+    if window.isMinimized() or not window.isVisible():
+        window.come_forward()
 
 
 def _tell_condition(services: DesktopServices) -> None:

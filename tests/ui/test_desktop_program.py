@@ -73,6 +73,17 @@ class Sandbox:
             time.sleep(0.05)
         raise AssertionError("the program does not listen")
 
+    def wait_until_it_takes_signals(self, process: "subprocess.Popen[str]") -> None:
+        """Before that a signal ends Python, not the program."""
+        status = Path(f"/proc/{process.pid}/status")
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            caught = re.search(r"^SigCgt:\s*(\w+)$", status.read_text(), re.MULTILINE)
+            if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+                return
+            time.sleep(0.05)
+        raise AssertionError("the program does not take signals")
+
 
 @pytest.fixture
 def sandbox(tmp_path: Path, short_folder: Path):
@@ -140,8 +151,9 @@ def test_a_home_that_cannot_be_opened_is_explained_and_not_touched(sandbox: Sand
     store.write_bytes(b"this is no database, and somebody may still want it" * 50)
     before = store.read_bytes()
     process = sandbox.start()
+    sandbox.wait_until_it_takes_signals(process)
     with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(2.0)  # the window with the explanation stands
+        process.wait(1.0)  # the window with the explanation stands
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (0, "")

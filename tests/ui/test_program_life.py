@@ -136,3 +136,21 @@ async def test_hidden_without_a_tray_is_minimised(qapp, setup) -> None:
         assert window.isMinimized()
         program.ask_to_quit()
         assert await running == 0
+
+
+@pytest.mark.asyncio
+async def test_while_it_closes_nothing_new_is_begun(program) -> None:
+    running = asyncio.ensure_future(program.run())
+    window = await the_window()
+    ends = await a_running_reply(window, "Could you write a small Python function, at length?")
+    program.ask_to_quit()
+    await asyncio.sleep(0.1)
+    late = await window._services.chat.send("And one more thing")
+    async with asyncio.timeout(10):
+        while not ends:
+            await asyncio.sleep(0.01)
+    assert (ends[0].turn_id, ends[0].outcome) == (late.turn_id, "failed")
+    assert ends[0].error_title == "Hermes Desktop is closing."
+    program.ask_to_quit()
+    assert await running == 0
+    assert [end.outcome for end in ends] == ["failed", "stopped"]
