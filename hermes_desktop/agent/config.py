@@ -107,6 +107,34 @@ def resolve_model(config: Mapping[str, Any], lookup: Lookup) -> ModelChoice:
     return _checked(named, lookup)
 
 
+def with_chosen_model(config: Mapping[str, Any], chosen: Mapping[str, str]) -> Mapping[str, Any]:
+    """The settings with the model that was chosen for one conversation.
+
+    Args:
+        config: The decoded config.yaml.
+        chosen: ``model``, ``provider`` and ``base_url``, as far as they were chosen. Address and
+            key of the settings do not go along to another provider or address.
+
+    Raises:
+        ConfigError: The model section cannot be understood.
+    """
+    chosen = {name: value for name, value in chosen.items() if value}
+    if not chosen:
+        return config
+    raw = config.get("model")
+    section = {"default": raw} if isinstance(raw, str) else dict(_section(config, "model"))
+    if "provider" in chosen or "base_url" in chosen:
+        for name in ("provider", "base_url", "api_key", "api", "api_mode", "context_length"):
+            section.pop(name, None)
+        config = {k: v for k, v in config.items() if k not in {"provider", "base_url"}}
+    if "model" in chosen:
+        for name in ("model", "name", "context_length"):
+            section.pop(name, None)
+        section["default"] = chosen["model"]
+    section |= {name: chosen[name] for name in ("provider", "base_url") if name in chosen}
+    return {**config, "model": section}
+
+
 def _from_model_section(config: Mapping[str, Any], lookup: Lookup) -> _Named:
     raw = config.get("model")
     section: Mapping[str, Any] = (

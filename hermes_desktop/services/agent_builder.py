@@ -2,10 +2,11 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
+from types import MappingProxyType
 
 from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.config import AgentConfig, resolve_model
+from hermes_desktop.agent.config import AgentConfig, resolve_model, with_chosen_model
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
@@ -55,14 +56,17 @@ class AgentBuilder:
         self._offline = offline
         self._clock = clock
 
-    def choose_model(self) -> ModelChoice:
+    def choose_model(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ModelChoice:
         """Name the model that a new turn would use.
+
+        Args:
+            chosen: What was chosen for one conversation; see :func:`with_chosen_model`.
 
         Raises:
             NotConfiguredError: No model is set; the hint says what to set.
             ConfigError: config.yaml cannot be understood.
         """
-        return self._settings().choice
+        return self._settings(chosen).choice
 
     def fingerprint(self) -> str:
         """What an agent would be made from now; another one means that a kept agent is too old.
@@ -81,7 +85,7 @@ class AgentBuilder:
             ConfigError: config.yaml cannot be understood.
         """
         return AIAgent(
-            provider=self._provider(self._settings()),
+            provider=self._provider(self._settings(request.model_override)),
             store=self._db,
             session_id=request.session_id,
             source=request.source,
@@ -93,10 +97,11 @@ class AgentBuilder:
             },
         )
 
-    def _settings(self) -> AgentSettings:
+    def _settings(self, chosen: Mapping[str, str] = MappingProxyType({})) -> AgentSettings:
         if self._offline:
-            return AgentSettings(OFFLINE_CHOICE)
-        return read_agent_settings(self._paths, self._environ, self._redactor)
+            name = chosen.get("model") or OFFLINE_CHOICE.model
+            return AgentSettings(replace(OFFLINE_CHOICE, model=name))
+        return read_agent_settings(self._paths, self._environ, self._redactor, chosen)
 
     def _provider(self, settings: AgentSettings) -> ChatProvider:
         if self._offline:
@@ -107,7 +112,10 @@ class AgentBuilder:
 
 
 def read_agent_settings(
-    paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor
+    paths: HermesPaths,
+    environ: Mapping[str, str],
+    redactor: SecretRedactor,
+    chosen: Mapping[str, str] = MappingProxyType({}),
 ) -> AgentSettings:
     """Read which model answers, and how patiently. Blocking; creates nothing.
 
@@ -115,12 +123,14 @@ def read_agent_settings(
         paths: The home.
         environ: The process environment.
         redactor: Learns the key.
+        chosen: What was chosen for one conversation.
 
     Raises:
         NotConfiguredError: No model is set; the hint says what to set.
         ConfigError: config.yaml cannot be understood.
     """
     document = read_config(paths.config_yaml)
-    choice = resolve_model(document.data, first_set(environ, read_env_file(paths.env_file)))
+    lookup = first_set(environ, read_env_file(paths.env_file))
+    choice = resolve_model(with_chosen_model(document.data, chosen), lookup)
     redactor.learn(choice.api_key)
     return AgentSettings(choice, AgentConfig.from_mapping(document.data))

@@ -11,7 +11,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway import config_loading
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
-from hermes_desktop.settings.config_file import read_config
+from hermes_desktop.settings.config_file import Lookup, read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
 
@@ -50,6 +50,29 @@ def load_gateway_config(
     return LoadedGatewayConfig(
         replace(config, sessions_dir=config.sessions_dir or paths.sessions_dir), warnings
     )
+
+
+def live_lookup(paths: HermesPaths, environ: Mapping[str, str]) -> Callable[[], Lookup]:
+    """Look variables up as they stand now: who was taken off a list is out at once.
+
+    Args:
+        paths: The home.
+        environ: The process environment.
+
+    Returns:
+        Reads ``.env`` afresh at each call; blocking, any thread. While the file cannot be read,
+        what it said last counts.
+    """
+    last: list[Mapping[str, str]] = [{}]
+
+    def look() -> Lookup:
+        try:
+            last[0] = read_env_file(paths.env_file)
+        except ConfigError as error:
+            log.warning("%s", error)
+        return first_set(environ, last[0])
+
+    return look
 
 
 def _or_empty(read: Callable[[], Mapping[str, V]], troubles: list[str]) -> Mapping[str, V]:

@@ -4,10 +4,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.errors import ConfigError, RefusedError
 from hermes_desktop.core.events import HostingRefusal
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.authorization import refuse_open_policies
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.hosting_checks import HostingChecks
@@ -15,7 +16,7 @@ from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
 from hermes_desktop.gateway.status import read_foreign_gateway
 from hermes_desktop.services import hosting_words
-from hermes_desktop.services.gateway_settings import load_gateway_config
+from hermes_desktop.services.gateway_settings import live_lookup, load_gateway_config
 from hermes_desktop.settings.config_file import read_config
 
 MANAGED_MARK = ".managed"
@@ -80,6 +81,10 @@ class HostingOutlook:
             return hosting_words.refusal_for(impossible)
         if not os.access(self._paths.home, os.W_OK | os.X_OK):
             return hosting_words.read_only_refusal(self._paths.home)
+        try:
+            refuse_open_policies(config, live_lookup(self._paths, self._environ)())
+        except RefusedError as error:
+            return HostingRefusal(error.title, error.detail, error.hint)
         missed = self._missed(config)
         in_the_way = self._checks.refusal(self._paths, service)
         if in_the_way is not None:

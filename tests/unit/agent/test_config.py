@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.config import AgentConfig, resolve_model
+from hermes_desktop.agent.config import AgentConfig, resolve_model, with_chosen_model
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.errors import ConfigError, NotConfiguredError
 
@@ -241,3 +241,28 @@ def test_the_agent_s_own_settings() -> None:
     for bad in (-1, True, "3", 2.5, 10**9):
         with pytest.raises(ConfigError, match="api_max_retries"):
             AgentConfig.from_mapping({"agent": {"api_max_retries": bad}})
+
+
+def chosen(config: dict[str, Any], choice: dict[str, str], **env: str) -> ModelChoice:
+    return resolve_model(with_chosen_model(config, choice), env.get)
+
+
+def test_a_model_chosen_for_one_conversation() -> None:
+    config = {"model": {"name": "m", "base_url": LOCAL, "api_key": "k", "context_length": 5}}
+    other = chosen(config, {"model": "big"})
+    assert parts(other) == ("big", LOCAL, "k", "custom")
+    assert other.context_length is None
+    assert parts(chosen(config, {"model": ""})) == ("m", LOCAL, "k", "custom")
+    text = chosen({"model": "m", "base_url": LOCAL}, {"model": "big"})
+    assert parts(text) == ("big", LOCAL, None, "custom")
+    assert config["model"]["name"] == "m"
+
+
+def test_address_and_key_do_not_go_along_to_another_provider() -> None:
+    config = {"model": {"default": "m", "base_url": LOCAL, "api_key": "k"}, "base_url": LOCAL}
+    other = chosen(config, {"model": "a/b", "provider": "openrouter"}, OPENROUTER_API_KEY="router")
+    assert parts(other) == ("a/b", "https://openrouter.ai/api/v1", "router", "openrouter")
+    elsewhere = chosen(config, {"model": "x", "base_url": "http://elsewhere.invalid/v1"})
+    assert parts(elsewhere) == ("x", "http://elsewhere.invalid/v1", None, "custom")
+    with pytest.raises(NotConfiguredError, match="not known"):
+        chosen(config, {"model": "x", "provider": "nobody"})

@@ -10,7 +10,7 @@ import pytest
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths, resolve_paths
 from hermes_desktop.gateway.config import Platform
-from hermes_desktop.services.gateway_settings import load_gateway_config
+from hermes_desktop.services.gateway_settings import live_lookup, load_gateway_config
 
 TOKEN = "123456:from-the-environment"
 
@@ -67,3 +67,16 @@ def test_a_broken_file_is_named_and_the_others_count(
     assert [warning.split()[0] for warning in loaded.warnings] == ["gateway.json", "config.yaml"]
     assert "gateway.json" in caplog.text
     assert loaded.config.default_reset_policy.idle_minutes == 5
+
+
+def test_variables_are_looked_up_as_they_stand_now(tmp_path: Path) -> None:
+    paths = HermesPaths(tmp_path, tmp_path)
+    look = live_lookup(paths, {"FIRST": "environment"})
+    assert look()("A") is None
+    paths.env_file.write_text("A=1\nFIRST=file\n")
+    assert (look()("A"), look()("FIRST")) == ("1", "environment")
+    paths.env_file.write_text("A=2\n")
+    assert look()("A") == "2"
+    paths.env_file.unlink()
+    paths.env_file.mkdir()
+    assert look()("A") == "2"
