@@ -136,6 +136,7 @@ class GatewayRunner(RunnerStopping):
         """
         self._draining = False
         self._stop_task = self._drain_until = None
+        self._restart_requested = False
         self._leave_by = float("inf")
         self._enter("starting")
         await self._look_back()
@@ -193,8 +194,8 @@ class GatewayRunner(RunnerStopping):
             drain_s = self.config.running.restart_drain_timeout_s
         self._set_bounds(drain_s, drain_until, deadline)
         if self._stop_task is None:
-            leaving = self._leave(restart=restart or self._restart_requested)
-            self._stop_task = asyncio.get_running_loop().create_task(leaving, name="leave")
+            self._restart_requested = self._restart_requested or restart
+            self._stop_task = asyncio.get_running_loop().create_task(self._leave(), name="leave")
         await asyncio.shield(self._stop_task)
 
     async def request_restart(self, requested_by: SessionSource | None = None) -> bool:

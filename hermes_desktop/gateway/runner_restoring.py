@@ -193,13 +193,18 @@ class RunnerRestoring(RunnerBusy):
 
         Still under the claim, so that no other turn of the chat can have been marked.
         """
-        cut_off = self._draining and outcome.outcome == "stopped" and not record.unwanted
-        if cut_off or not record.marked:
+        if not record.marked:
             return
+        cut_off = self._draining and outcome.outcome == "stopped" and not record.unwanted
+        settle = partial(self._settle_chat, record, outcome.prompt_tokens)
         try:
-            await self.turn_workers.run(self._settle_chat, record, outcome.prompt_tokens)
+            await self.turn_workers.run(partial(self._cut_off_chat, record) if cut_off else settle)
         except (HermesError, RuntimeError) as error:
             log.warning("The end of a turn of %s was not noted: %s", record.session_key, error)
+
+    def _cut_off_chat(self, record: TurnRecord) -> None:
+        reason = "restart_timeout" if self._restart_requested else "shutdown_timeout"
+        self.session_store.mark_resume_pending(record.session_key, reason)
 
     def _settle_chat(self, record: TurnRecord, prompt_tokens: int | None) -> None:
         if record.unwanted:
@@ -218,14 +223,6 @@ class RunnerRestoring(RunnerBusy):
             files.set_failure_counts(counts)
 
     # When we leave
-
-    async def _note_interruption(self, *, restart: bool) -> None:
-        """Say of the chats whose turns run why they may be cut off now."""
-        reason = "restart_timeout" if restart else "shutdown_timeout"
-        for session_key, record in list(self._turns.items()):
-            if record.marked:
-                mark = partial(self.session_store.mark_resume_pending, session_key, reason)
-                await self.turn_workers.run(mark)
 
     def _note_end(self, *, in_order: bool) -> None:
         if in_order and self._restart_files is not None:

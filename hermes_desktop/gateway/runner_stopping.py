@@ -46,7 +46,7 @@ class RunnerStopping(RunnerRestoring):
         left = self._leave_by - asyncio.get_running_loop().time()
         return max(0.05, min(usual_s, left))
 
-    async def _leave(self, *, restart: bool) -> None:
+    async def _leave(self) -> None:
         """All of the way out; see :meth:`GatewayRunner.stop`."""
         self._running = False
         self._draining = True
@@ -55,7 +55,6 @@ class RunnerStopping(RunnerRestoring):
         running = dict(self._running_agents)
         await self._watchers.cancel_all(timeout=self._left(POLLERS_S))
         await self._within(POLLERS_S, self._stop_receiving(), "Receiving did not end")
-        await self._note_interruption(restart=restart)
         in_order = await self._drain()
         self._leave_by = min(self._leave_by, asyncio.get_running_loop().time() + AFTER_DRAIN_S)
         if not in_order:

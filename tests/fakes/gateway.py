@@ -96,6 +96,7 @@ async def running_gateway(
     config: GatewayConfig = ALLOWED,
     clock: Clock | None = None,
     hosted: bool = False,
+    telegram: FakePlatform | None = None,
     **parts: Any,
 ) -> AsyncIterator[RunningGateway]:
     """Start a gateway, stop it afterwards, whatever the test did.
@@ -105,6 +106,7 @@ async def running_gateway(
         config: Its settings.
         clock: Where times come from.
         hosted: It is the gateway of the home and keeps chats there; else it is private.
+        telegram: Its platform, where a test needs that before the start.
         parts: Further arguments of the runner.
     """
     clock = clock or SystemClock()
@@ -121,7 +123,7 @@ async def running_gateway(
     model = ScriptedModel()
     factory = CountingFactory(db, model)
     desktop = DesktopAdapter(session_store=store, session_db=session_db, bus=bus, clock=clock)
-    telegram = FakePlatform()
+    telegram = telegram or FakePlatform()
     reports: list[RunnerReport] = []
     runner = GatewayRunner(
         config,
