@@ -1,18 +1,15 @@
 """The door of a gateway: who comes in, and what those hear who do not."""
 
 import logging
+from collections.abc import Callable
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PairingChanged
-from hermes_desktop.gateway.authorization import (
-    is_authorized,
-    known_sender,
-    stranger_treatment,
-)
-from hermes_desktop.gateway.config import GatewayConfig
-from hermes_desktop.gateway.pairing import PairingStore
+from hermes_desktop.gateway.authorization import is_authorized, stranger_treatment
+from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.pairing import PairingAnswer, PairingStore
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.settings.config_file import Lookup
 
@@ -26,7 +23,8 @@ class Access:
 
     Args:
         config: Lists and policies.
-        lookup: Values of variables.
+        lookup: Gives the values of variables as they stand now: who is taken off a list is out at
+            once. May block.
         pairing: Requests and approvals.
         worker: Where their files are read, in the order of the calls.
         bus: Hears when somebody asks to be let in.
@@ -35,7 +33,7 @@ class Access:
     def __init__(
         self,
         config: GatewayConfig,
-        lookup: Lookup,
+        lookup: Callable[[], Lookup],
         pairing: PairingStore,
         *,
         worker: WorkerThreads,
@@ -48,38 +46,40 @@ class Access:
         self._bus = bus
 
     def allows(self, source: SessionSource | None) -> bool:
-        """Whether a sender may write. May read a file; any thread."""
-        return is_authorized(source, self._config, self._lookup, self._pairing.is_approved)
+        """Whether a sender may write. Reads files; any thread."""
+        return is_authorized(source, self._config, self._lookup(), self._pairing.is_approved)
 
     async def admits(self, source: SessionSource | None) -> bool:
         """Whether a sender may write."""
-        known = known_sender(source, self._config, self._lookup)
-        return await self._worker.run(self.allows, source) if known is None else known
+        if source is not None and source.platform is Platform.DESKTOP:
+            return True
+        return await self._worker.run(self.allows, source)
 
     async def answer_to_stranger(self, source: SessionSource) -> str:
         """What somebody hears who may not write; "" is silence. Notes that they asked.
 
         Groups and strangers without an id hear nothing. Never raises.
         """
-        user_id = source.user_id
-        if source.chat_type != "dm" or not user_id or source.is_bot:
+        if source.chat_type != "dm" or not source.user_id or source.is_bot:
             return ""
-        if stranger_treatment(source.platform, self._config, self._lookup) == "ignore":
-            return ""
-        platform = source.platform.value
         try:
-            answer = await self._worker.run(
-                self._pairing.request, platform, user_id, source.user_name
-            )
+            answer = await self._worker.run(self._asked, source, source.user_id)
         except HermesError as error:
             log.warning("A stranger's request could not be noted: %s", error)
+            return ""
+        if answer is None:
             return ""
         if answer.why == "asked_lately":
             return ""
         if answer.code is None:
             return TOO_MANY
         self._bus.publish(PairingChanged())
-        return _invitation(platform, answer.code)
+        return _invitation(source.platform.value, answer.code)
+
+    def _asked(self, source: SessionSource, user_id: str) -> PairingAnswer | None:
+        if stranger_treatment(source.platform, self._config, self._lookup()) == "ignore":
+            return None
+        return self._pairing.request(source.platform.value, user_id, source.user_name)
 
 
 def _invitation(platform: str, code: str) -> str:

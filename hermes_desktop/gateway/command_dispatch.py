@@ -9,6 +9,7 @@ from hermes_desktop.commands.context import CommandContext, CommandReply, Progra
 from hermes_desktop.commands.handlers import do_command
 from hermes_desktop.commands.parsing import TypedCommand, parse_command
 from hermes_desktop.commands.registry import COMMANDS, CommandDef, resolve_command
+from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.events import TurnStarted
 from hermes_desktop.gateway.command_access import command_access
 from hermes_desktop.gateway.config import Platform
@@ -53,6 +54,8 @@ class CommandDispatch:
     Args:
         runner: Whose chats these are.
         facts: What is told about the program.
+        workers: Where commands block; not those of turns, which may all be taken just when
+            somebody says ``/stop``.
         platforms: Controls the platforms; None where there are none.
     """
 
@@ -61,10 +64,12 @@ class CommandDispatch:
         runner: "GatewayRunner",
         facts: ProgramFacts,
         *,
+        workers: WorkerThreads,
         platforms: PlatformControl | None = None,
     ) -> None:
         self._runner = runner
         self._facts = facts
+        self._workers = workers
         self._platforms = platforms
         self._questions: dict[str, _Question] = {}
         self._unasked: set[str] = set()
@@ -167,6 +172,7 @@ class CommandDispatch:
             self._runner,
             event,
             session_key,
+            workers=self._workers,
             platforms=self._platforms,
             env_file=home / ".env" if home is not None else None,
         )
@@ -175,7 +181,7 @@ class CommandDispatch:
             sender=host.sender(prefix),
             host=host,
             store=session_db._db,  # noqa: SLF001 - the blocking face, used on workers
-            run=self._runner.turn_workers.run,
+            run=self._workers.run,
             clock=self._runner.clock,
             facts=self._facts,
             listed=self._remembered(session_key),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from hermes_desktop.commands.context import Sender
+from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.gateway import session_rows
@@ -45,6 +46,7 @@ class RunnerHost:
         runner: Whose chat it is.
         event: The message; it has a source.
         session_key: Names the chat.
+        workers: Where it blocks.
         platforms: None where there are none to control.
         env_file: The home's ``.env``; None where nothing is to be written.
     """
@@ -55,6 +57,7 @@ class RunnerHost:
         event: MessageEvent,
         session_key: str,
         *,
+        workers: WorkerThreads,
         platforms: PlatformControl | None = None,
         env_file: Path | None = None,
     ) -> None:
@@ -63,6 +66,7 @@ class RunnerHost:
         self._event = event
         self._source: SessionSource = event.source
         self._key = session_key
+        self._workers = workers
         self._platforms = platforms
         self._env_file = env_file
 
@@ -89,11 +93,11 @@ class RunnerHost:
 
     async def session_id(self, *, begin: bool = False) -> str | None:
         """See the protocol. A chat whose entry was dropped goes on with what state.db knows."""
-        runner, store = self._runner, self._runner.session_store
         if begin:
-            entry = await runner.turn_workers.run(store.get_or_create_session, self._source)
+            store = self._runner.session_store
+            entry = await self._workers.run(store.get_or_create_session, self._source)
             return entry.session_id
-        return await runner.turn_workers.run(self._look)
+        return await self._workers.run(self._look)
 
     def _look(self) -> str | None:
         store = self._runner.session_store
@@ -140,7 +144,7 @@ class RunnerHost:
     async def switch_to(self, session_id: str) -> None:
         """Let the chat go on in another session."""
         runner = self._runner
-        await runner.turn_workers.run(self._switch, session_id)
+        await self._workers.run(self._switch, session_id)
         runner._clear_conversation_scope(self._key)  # noqa: SLF001 - the runner's own part
         runner.evict_agent(self._key)
 
@@ -178,9 +182,7 @@ class RunnerHost:
         else:
             chosen.pop(self._key, None)
         store = self._runner.session_store
-        await self._runner.turn_workers.run(
-            store.set_model_override, self._key, dict(override) or None
-        )
+        await self._workers.run(store.set_model_override, self._key, dict(override) or None)
 
     # The gateway
 
@@ -213,7 +215,7 @@ class RunnerHost:
                 "The gateway was started without them.",
                 "Set the home channel where the gateway runs.",
             )
-        await self._runner.turn_workers.run(write_home, self._env_file, self._source)
+        await self._workers.run(write_home, self._env_file, self._source)
 
 
 def write_home(env_file: Path, source: SessionSource) -> None:

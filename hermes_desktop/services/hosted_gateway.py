@@ -24,6 +24,7 @@ from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.gateway.token_gate import LockedTokens
 from hermes_desktop.gateway.token_locks import TokenLocks
 from hermes_desktop.services.agent_builder import AgentBuilder
+from hermes_desktop.services.hosted_commands import know_people, take_commands
 from hermes_desktop.services.hosting_ending import Ending, EndingWish
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 
@@ -40,6 +41,8 @@ class HostedParts:
         turn_slots: No more turns than workers in the whole program.
         locks: The locks of bot tokens, used on ``worker`` alone.
         worker: Where everything about hosting runs that blocks, one at a time.
+        commands: Where commands and looks at senders block.
+        environ: The process environment.
     """
 
     paths: HermesPaths
@@ -52,6 +55,8 @@ class HostedParts:
     registry: AdapterRegistry
     locks: TokenLocks
     worker: WorkerThreads
+    commands: WorkerThreads
+    environ: Mapping[str, str]
     redactor: SecretRedactor
     bus: EventBus
     clock: Clock
@@ -129,6 +134,8 @@ class HostedGateway:
             home=parts.paths.home,
             clock=parts.clock,
         )
+        know_people(self._runner, parts)
+        take_commands(self._runner, parts, self._platforms)
 
     def serves(self, platform: str) -> Platform | None:
         """The platform of that name, if it sees to it."""

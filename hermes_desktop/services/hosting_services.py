@@ -106,6 +106,8 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
         registry=AdapterRegistry() if registry is None else registry,
         locks=TokenLocks(locks_folder(setup.environ), clock),
         worker=workers.hosting,
+        commands=workers.commands,
+        environ=setup.environ,
         redactor=redactor,
         bus=bus,
         clock=clock,

@@ -8,6 +8,7 @@ from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner_state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
+from hermes_desktop.services.hosted_commands import take_commands
 from hermes_desktop.services.hosted_gateway import HostedParts
 
 
@@ -21,6 +22,7 @@ class Workers:
     bulk: WorkerThreads
     turns: WorkerThreads
     hosting: WorkerThreads
+    commands: WorkerThreads
 
     @classmethod
     def named(cls) -> "Workers":
@@ -32,11 +34,13 @@ class Workers:
             bulk=WorkerThreads("state-bulk"),
             turns=WorkerThreads("agent-turn", size=MAX_TURNS),
             hosting=WorkerThreads("gateway-host"),
+            commands=WorkerThreads("gateway-commands"),
         )
 
     def close(self) -> None:
         """Take no more calls. Never waits."""
         for worker in (
+            self.commands,
             self.hosting,
             self.turns,
             self.bulk,
@@ -78,4 +82,5 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
         clock=parts.clock,
         adapters=[adapter],
     )
+    take_commands(runner, parts)
     return runner, adapter

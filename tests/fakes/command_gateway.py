@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
+from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotConfiguredError, RefusedError
 from hermes_desktop.core.events import PlatformHealth
@@ -102,6 +103,12 @@ async def command_gateway(
         platforms = FakePlatforms()
         whole = CommandGateway(gateway, home, platforms)
         runner = gateway.runner
-        runner.command_dispatch = CommandDispatch(runner, facts, platforms=platforms)
+        workers = WorkerThreads("gateway-commands")
+        runner.command_dispatch = CommandDispatch(
+            runner, facts, workers=workers, platforms=platforms
+        )
         runner.restart_handler = lambda: whole.restarts.append(True)
-        yield whole
+        try:
+            yield whole
+        finally:
+            workers.close()

@@ -34,7 +34,7 @@ class Door:
         platforms = {Platform.TELEGRAM: PlatformConfig(enabled=True, extra=self.extra)}
         return Access(
             GatewayConfig(platforms=platforms),
-            first_set(self.variables),
+            lambda: first_set(self.variables),
             self.store,
             worker=self.worker,
             bus=self.bus,
@@ -97,3 +97,18 @@ async def test_nothing_where_a_list_says_who_may_write(door: Door) -> None:
 async def test_silence_when_it_cannot_be_written_down(door: Door, tmp_path: Path) -> None:
     (tmp_path / "platforms").write_text("")
     assert await door.access().answer_to_stranger(stranger()) == ""
+
+
+@pytest.mark.asyncio
+async def test_who_is_taken_off_a_list_is_out_at_once(door: Door) -> None:
+    door.variables = {"TELEGRAM_ALLOWED_USERS": "9"}
+    access = door.access()
+    assert await access.admits(stranger())
+    door.variables["TELEGRAM_ALLOWED_USERS"] = "1"
+    assert not await access.admits(stranger())
+
+
+@pytest.mark.asyncio
+async def test_the_person_at_this_machine_is_let_in_without_a_look(door: Door) -> None:
+    door.worker.close()
+    assert await door.access().admits(SessionSource(Platform.DESKTOP, "c"))
