@@ -13,7 +13,13 @@ HEALTHY_S = 300.0
 _LONGEST_PAUSE_S = 60.0
 
 
-async def supervised(name: str, work: Callable[[], Awaitable[None]], clock: Clock) -> None:
+async def supervised(
+    name: str,
+    work: Callable[[], Awaitable[None]],
+    clock: Clock,
+    *,
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
     """Do a piece of work; when it raises, do it again after a pause that grows.
 
     A return is an end. After :data:`MAX_RAPID_FAILURES` in a row it is given up; a run of
@@ -23,6 +29,7 @@ async def supervised(name: str, work: Callable[[], Awaitable[None]], clock: Cloc
         name: What it is, for the log.
         work: Does it, anew with each call.
         clock: Measures how long it went well.
+        pause: Waits for so many seconds.
     """
     failures = 0
     while True:
@@ -39,4 +46,4 @@ async def supervised(name: str, work: Callable[[], Awaitable[None]], clock: Cloc
             log.exception("%s failed and is started again", name)
         else:
             return
-        await asyncio.sleep(min(_LONGEST_PAUSE_S, 2.0**failures))
+        await pause(min(_LONGEST_PAUSE_S, 2.0**failures))

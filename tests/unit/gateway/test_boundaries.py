@@ -1,0 +1,81 @@
+"""Telling plugins and event hooks of boundaries: in order, bounded, whatever they do."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hermes_desktop.gateway.boundaries import Boundaries, emit
+from tests.fakes.gateway import until
+from tests.fakes.plugins import EventHooks, listening, registered
+
+
+@pytest.fixture
+def boundaries() -> Iterator[Boundaries]:
+    made = Boundaries(limit_s=0.05)
+    yield made
+    made.close()
+
+
+@pytest.mark.asyncio
+async def test_calls_come_one_after_the_other_off_the_loop(boundaries: Boundaries) -> None:
+    threads: set[str] = set()
+
+    def note(**_: Any) -> None:
+        threads.add(threading.current_thread().name)
+
+    with listening() as heard, registered("on_session_reset", note):
+        await boundaries.finalize("old", "telegram", "idle")
+        await boundaries.reset("new", "telegram", "idle")
+    assert heard.calls == [
+        ("on_session_finalize", {"session_id": "old", "platform": "telegram"}, "idle"),
+        ("on_session_reset", {"session_id": "new", "platform": "telegram"}, "idle"),
+    ]
+    assert threads == {"gateway-hooks-1"}
+
+
+@pytest.mark.asyncio
+async def test_a_hanging_plugin_is_named_and_not_waited_for(
+    boundaries: Boundaries, caplog: pytest.LogCaptureFixture
+) -> None:
+    release = threading.Event()
+
+    def hang(**_: Any) -> None:
+        release.wait(20)
+
+    with registered("on_session_finalize", hang), listening("on_session_reset") as heard:
+        await boundaries.finalize("old", "telegram", "idle")
+        await boundaries.reset("new", "telegram", "idle")
+        release.set()
+    assert heard.brief() == [("on_session_reset", "new")]
+    assert "on_session_finalize is not awaited any longer" in caplog.text
+
+
+@pytest.mark.asyncio
+async def test_answers_come_back_and_closing_is_no_reason_to_fail(boundaries: Boundaries) -> None:
+    with registered("pre_gateway_dispatch", lambda **_: {"action": "skip"}):
+        assert await boundaries.invoke("pre_gateway_dispatch") == [{"action": "skip"}]
+    boundaries.close()
+    assert await boundaries.invoke("pre_gateway_dispatch") == []
+    await until(lambda: not any(t.name.startswith("gateway-hooks") for t in threading.enumerate()))
+
+
+class BrokenHooks:
+    async def emit(self, event_type: str, context: dict[str, Any]) -> None:
+        if event_type == "slow":
+            await asyncio.sleep(30)
+        raise OSError("no such hook")
+
+
+@pytest.mark.asyncio
+async def test_event_hooks_may_fail_or_hang(caplog: pytest.LogCaptureFixture) -> None:
+    hooks = EventHooks()
+    await emit(hooks, "session:end", {"session_key": "k"}, limit_s=1)
+    assert hooks.heard == [("session:end", {"session_key": "k"})]
+    await emit(None, "session:end", {}, limit_s=1)
+    await emit(BrokenHooks(), "session:end", {}, limit_s=1)
+    await emit(BrokenHooks(), "slow", {}, limit_s=0.01)
+    assert "The hooks of session:end failed" in caplog.text
+    assert "The hooks of slow took too long" in caplog.text
