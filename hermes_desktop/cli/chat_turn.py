@@ -2,11 +2,9 @@
 
 import asyncio
 import contextlib
-import faulthandler
 import os
 import shlex
 import signal
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 from hermes_desktop.cli import output
 from hermes_desktop.core.errors import BusyError, CancelledError, HermesError, NotFoundError
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued
+from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agent_builder import read_agent_settings
@@ -25,8 +24,8 @@ from hermes_desktop.state.records import SessionSummary
 SOURCE = "cli"
 DRAIN_S = 5.0
 STOP_S = 10.0
-WATCHDOG_S = DRAIN_S + 30.0
-"""Longer than everything that closing may rightly wait for: a locked database takes 20 s."""
+CLOSING_S = DRAIN_S + 20.0
+"""What closing may rightly wait for: a locked database takes 20 s."""
 
 _ERRORS: dict[str, type[HermesError]] = {"busy": BusyError, "session_gone": NotFoundError}
 
@@ -78,9 +77,7 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
         output.show_error(error)  # now: closing may take a while
         return error.exit_code
     finally:
-        # A hung call must not keep the program: stacks go to standard error, then it ends.
-        if sys.stderr is not None:
-            faulthandler.dump_traceback_later(WATCHDOG_S, exit=True)
+        ExitDeadline(tell=output.say).arm(CLOSING_S + EXIT_SLACK_S)
         await services.close(drain_s=DRAIN_S)
 
 
@@ -173,7 +170,7 @@ def _tell_outcome(finished: TurnFinished, *, is_new: bool) -> None:
             finished.error_detail,
             "\n".join(part for part in (finished.error_hint, kept) if part),
         )
-    if is_new and output.is_error_terminal():
+    if is_new and finished.stored and output.is_error_terminal():
         output.say(f"Session {finished.session_id} · continue with `{again}`")
 
 

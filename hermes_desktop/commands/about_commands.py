@@ -3,7 +3,7 @@
 from hermes_desktop.commands import registry
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.present_session import number, session_row
-from hermes_desktop.commands.words import ago, count, lines
+from hermes_desktop.commands.words import ago, count, items, lines
 from hermes_desktop.core.errors import HermesError, UsageError
 
 COMMANDS_PER_PAGE = 12
@@ -26,7 +26,7 @@ async def help_(context: CommandContext) -> CommandReply:
     groups: dict[str, list[str]] = {}
     for command in _usable(context):
         groups.setdefault(command.category, []).append(command.help_line(context.sender.prefix))
-    parts = ["\n".join([f"{name}:", *group]) for name, group in groups.items()]
+    parts = ["\n".join([f"**{name}**", *group]) for name, group in groups.items()]
     return CommandReply("\n\n".join(parts))
 
 
@@ -47,9 +47,9 @@ async def commands(context: CommandContext) -> CommandReply:
     more = f"{context.name('commands')} {page + 1} shows more." if page < pages else ""
     return CommandReply(
         lines(
-            f"Commands, page {page} of {pages}:",
+            f"**Commands, page {page} of {pages}**",
             *(command.help_line(context.sender.prefix) for command in shown),
-            more,
+            f"\n{more}" if more else "",
         )
     )
 
@@ -93,13 +93,13 @@ async def status(context: CommandContext) -> CommandReply:
     else:
         doing = "A message waits." if context.host.is_busy() else "Nothing is being written."
     if row is None:
-        return CommandReply(lines("Nothing has been said here yet.", doing, *_platforms(context)))
+        return CommandReply(items("Nothing has been said here yet.", doing, *_platforms(context)))
     row_id = str(row["id"])
     summary = await context.run(lambda: context.store.summary(row_id))
     active = summary.last_active if summary is not None else float(row["started_at"])
     tokens = number(row, "input_tokens") + number(row, "output_tokens")
     return CommandReply(
-        lines(
+        items(
             f"Session {row_id}" + (f", “{row['title']}”" if row["title"] else ", no name"),
             f"Begun {ago(float(row['started_at']), context.clock)},"
             f" last active {ago(active, context.clock)},"

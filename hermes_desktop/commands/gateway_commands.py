@@ -1,7 +1,7 @@
 """Commands about the gateway and its platforms."""
 
 from hermes_desktop.commands.context import CommandContext, CommandReply
-from hermes_desktop.commands.words import lines
+from hermes_desktop.commands.words import items
 from hermes_desktop.core.errors import RefusedError, UsageError
 
 
@@ -45,7 +45,7 @@ def _listed(context: CommandContext) -> str:
     platforms = context.host.platforms()
     if not platforms:
         return "No platform is served here."
-    return lines(
+    return items(
         *(
             f"{each.name}: {each.state}" + (f" — {each.detail}" if each.detail else "")
             for each in platforms

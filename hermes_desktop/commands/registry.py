@@ -38,9 +38,11 @@ class CommandDef:
         return f"{prefix}{self.name} {self.args_hint}".rstrip()
 
     def help_line(self, prefix: str = "/") -> str:
-        """One line of help."""
-        also = ", ".join(f"{prefix}{alias}" for alias in self.aliases)
-        return f"{self.usage(prefix)} — {self.description}" + (f" (also {also})" if also else "")
+        """One line of help, an item of a Markdown list."""
+        also = ", ".join(f"`{prefix}{alias}`" for alias in self.aliases)
+        return f"- `{self.usage(prefix)}` — {self.description}" + (
+            f" (also {also})" if also else ""
+        )
 
 
 def _later(*names: str) -> Iterable[CommandDef]:

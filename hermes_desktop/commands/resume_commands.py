@@ -149,7 +149,7 @@ async def _list(context: CommandContext, *, titled: bool, everywhere: bool) -> C
         for number, summary in enumerate(shown, 1)
     ]
     how = "" if sender.in_window else f"{context.name('resume')} <number> goes on with one of them."
-    return CommandReply(lines(*entries, how))
+    return CommandReply(lines(*entries, f"\n{how}" if how else ""))
 
 
 def _theirs(

@@ -31,3 +31,8 @@ def first_words(text: str, most: int = 80) -> str:
 def lines(*parts: str) -> str:
     """The parts that are not empty, one below the other."""
     return "\n".join(part for part in parts if part)
+
+
+def items(*parts: str) -> str:
+    """The parts that are not empty as a Markdown list."""
+    return "\n".join(f"- {part}" for part in parts if part)

@@ -35,7 +35,7 @@ async def test_commands_are_answered_and_neither_stored_nor_told_to_the_model(
         await talk(chat, "hello")
         answer = await chat.tell("/help")
         assert isinstance(answer, EphemeralReply)
-        assert "/new [title] — begin a new conversation (also /reset)" in answer
+        assert "- `/new [title]` — begin a new conversation (also `/reset`)" in answer
         assert chat.gateway.telegram.sent[-1] == ("c1", answer)
         await talk(chat, "and now?")
         assert chat.gateway.model.texts() == ["user: hello", "assistant: reply 1", "user: and now?"]
@@ -230,7 +230,7 @@ async def test_while_a_reply_is_written(tmp_path: Path) -> None:
             name = command.split()[0]
             assert f"{name} has to wait" in await chat.tell(command)
         assert "A reply is being written" in await chat.tell("/status")
-        assert "Conversation:" in await chat.tell("/help")
+        assert "**Conversation**" in await chat.tell("/help")
         assert "There is nothing to queue." in await chat.tell("/queue")
         assert await chat.tell("/queue two") == "Queued (1 message waiting)."
         assert await chat.tell("/q three") == "Queued (2 messages waiting)."
@@ -470,12 +470,12 @@ async def test_status(tmp_path: Path) -> None:
         await talk(chat, "one", "/title Trip")
         clock.advance(7200)
         assert await chat.tell("/status") == (
-            f"Session {chat.session_id()}, “Trip”\n"
-            "Begun 2 h ago, last active 2 h ago, 2 messages\n"
-            "Model: scripted\n"
-            "0 tokens used\n"
-            "Nothing is being written.\n"
-            "Platforms: discord connected, telegram connected"
+            f"- Session {chat.session_id()}, “Trip”\n"
+            "- Begun 2 h ago, last active 2 h ago, 2 messages\n"
+            "- Model: scripted\n"
+            "- 0 tokens used\n"
+            "- Nothing is being written.\n"
+            "- Platforms: discord connected, telegram connected"
         )
 
 
@@ -507,7 +507,7 @@ async def test_profile_and_version(tmp_path: Path) -> None:
 @pytest.mark.asyncio
 async def test_platform(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert await chat.tell("/platform") == "discord: connected\ntelegram: connected"
+        assert await chat.tell("/platform") == "- discord: connected\n- telegram: connected"
         assert "discord is paused until" in await chat.tell("/platform pause Discord")
         assert "discord: paused" in await chat.tell("/platform list")
         assert await chat.tell("/platform resume discord") == "discord is connected again."

@@ -92,10 +92,12 @@ class LiveTurns:
                 turn.prompt_widget = None
         return turn
 
-    def drop_failures(self) -> None:
-        """Forget the blocks of earlier failures: something new was begun."""
+    def drop_passing(self) -> None:
+        """Forget earlier failures and answers that are not stored: something new was begun."""
         for turn in self.turns:
             turn.failure = None
+            if turn.finished is not None and _is_passing(turn.finished):
+                turn.prompt_widget = turn.reply = None
         self.turns = [turn for turn in self.turns if not self._settled(turn)]
 
     def clear(self) -> None:
@@ -186,7 +188,7 @@ class LiveTurns:
                 return
 
     def _add(self, turn_id: str, prompt: str, floor_id: int, now: float) -> LiveTurn:
-        self.drop_failures()
+        self.drop_passing()
         widget = MessageWidget(self.look, "user")
         self.made(widget)
         widget.set_plain(prompt, datetime.fromtimestamp(now).astimezone())
@@ -207,6 +209,11 @@ def _is_ours(turn: LiveTurn, entry: MessageEntry) -> bool:
     if turn.floor_id:
         return entry.message.id > turn.floor_id
     return entry.message.timestamp >= turn.started_at - _CLOCK_SLACK_S
+
+
+def _is_passing(event: TurnFinished) -> bool:
+    """Whether a turn was answered, and nothing of it stands in the conversation: a command."""
+    return event.outcome == "done" and not event.stored
 
 
 def _run(steps: Iterator[None]) -> None:

@@ -290,3 +290,18 @@ def test_pieces_of_unknown_turns_are_ignored(view, show, history) -> None:
     view.add_delta("never begun", "text")
     view.finish_turn(replace(done(), turn_id="never begun"))
     assert len(plain(view)) == 2
+
+
+def test_the_answer_to_a_command_stays_until_something_new_is_begun(
+    view, show, history, row, page, settle
+) -> None:
+    show(history)
+    view.begin_turn("t", "/version")
+    view.finish_turn(done(None, reply="Hermes Desktop 1", stored=False))
+    view.apply_refresh(page([*history, row(11, "user", "From elsewhere")]))
+    settle()
+    assert plain(view)[-2:] == ["/version", "Hermes Desktop 1"]
+    view.begin_turn("u", "Which train?")
+    view.add_delta("u", "The late one.")
+    view._flush()
+    assert plain(view)[-3:] == ["From elsewhere", "Which train?", "The late one."]
