@@ -1,0 +1,68 @@
+"""Commands that are typed into the window: answered there, never told to a model, never stored."""
+
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.state import SessionDB
+from tests.fakes import model_server
+from tests.fakes.window_stage import WindowStage
+
+SESSION = "20260101_120000_abcdef"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    db = SessionDB(home / "state.db")
+    db.create_session(SESSION, "cli")
+    db.append_message(SESSION, "user", "First question", timestamp=1.7e9)
+    db.append_message(SESSION, "assistant", "First answer", timestamp=1.7e9 + 1)
+    db.close()
+    return home
+
+
+@pytest.mark.asyncio
+async def test_an_answer_appears_and_goes_when_the_conversation_goes_on(
+    qtbot, theme, home: Path
+) -> None:
+    async with WindowStage(home, theme) as stage:
+        stage.server.script(model_server.text("Second answer"))
+        await stage.open(SESSION)
+        helped = await stage.type_and_send("/help")
+        await stage.until(lambda: "take the last reply back" in stage.shown_text())
+        assert "New chat" not in helped.reply
+        assert stage.window.page.composer.text == ""
+        assert stage.server.requests == []
+
+        await stage.type_and_send("Second question")
+        await stage.until(lambda: "Second answer" in stage.shown_text())
+        assert "/help" not in stage.shown_text()
+        assert stage.told() == [
+            "user: First question",
+            "assistant: First answer",
+            "user: Second question",
+        ]
+
+        await stage.type_and_send("/undo")
+        await stage.until(lambda: "Is that meant?" in stage.shown_text())
+        await stage.type_and_send("once")
+        await stage.until(lambda: "Taken back: 1 message of yours" in stage.shown_text())
+        await stage.until(lambda: "Second answer" not in stage.shown_text())
+        assert "First answer" in stage.shown_text()
+
+
+@pytest.mark.asyncio
+async def test_a_command_in_a_new_chat_begins_nothing(qtbot, theme, home: Path) -> None:
+    async with WindowStage(home, theme) as stage:
+        stage.server.script(model_server.text("An answer"))
+        stage.window.page.new_chat()
+        await stage.type_and_send("/version")
+        await stage.until(lambda: "Hermes Desktop" in stage.shown_text())
+        assert stage.services.db.session_count() == 1
+        finished = await stage.type_and_send("A question")
+        await stage.until(lambda: "An answer" in stage.shown_text())
+        assert finished.outcome == "done"
+        assert stage.told() == ["user: A question"]
+        assert stage.services.db.session_count() == 2
