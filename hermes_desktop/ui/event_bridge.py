@@ -7,6 +7,8 @@ from hermes_desktop.core.events import (
     GatewayStatusChanged,
     Notice,
     NoticeCleared,
+    PairingChanged,
+    SessionReset,
     SessionsChanged,
     StateFileChanged,
     TurnDelta,
@@ -30,6 +32,8 @@ class EventBridge(QObject):
     turn_delta = Signal(object)
     turn_finished = Signal(object)
     gateway_status_changed = Signal(object)
+    pairing_changed = Signal(object)
+    session_reset = Signal(object)
     notice = Signal(object)
     notice_cleared = Signal(object)
 
@@ -43,6 +47,8 @@ class EventBridge(QObject):
             bus.subscribe(TurnDelta, self.turn_delta.emit),
             bus.subscribe(TurnFinished, self.turn_finished.emit),
             bus.subscribe(GatewayStatusChanged, self.gateway_status_changed.emit),
+            bus.subscribe(PairingChanged, self.pairing_changed.emit),
+            bus.subscribe(SessionReset, self.session_reset.emit),
             bus.subscribe(Notice, self.notice.emit),
             bus.subscribe(NoticeCleared, self.notice_cleared.emit),
         ]

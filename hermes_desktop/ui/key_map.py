@@ -23,6 +23,7 @@ KEYS = (
     Key("Ctrl+K", "Search titles and messages", "focus_filter"),
     Key("Ctrl+L", "Go to the message field", "focus_composer"),
     Key("Ctrl+1", "Go to the session list", "focus_list"),
+    Key("Ctrl+4", "Go to the platforms", "show_platforms"),
     Key("Up", "Previous session in the list"),
     Key("Down", "Next session in the list"),
     Key("Shift+Down", "Select several sessions"),

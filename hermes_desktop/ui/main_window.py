@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QKeySequence, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.closing_question import ClosingQuestion
-from hermes_desktop.ui.key_map import KEYS
+from hermes_desktop.ui.closing_question import ClosingRules
+from hermes_desktop.ui.gateway.gateway_view import GatewayView
 from hermes_desktop.ui.keys_dialog import KeysDialog
 from hermes_desktop.ui.notice_presenter import NoticeStrip
 from hermes_desktop.ui.rail import Rail
@@ -21,11 +19,15 @@ from hermes_desktop.ui.sessions.session_commands import SessionCommands
 from hermes_desktop.ui.sessions.session_pane import PANE_WIDTH, SessionPane
 from hermes_desktop.ui.status_strip import StatusStrip
 from hermes_desktop.ui.two_sides import TwoSides
+from hermes_desktop.ui.window_actions import make_actions
 from hermes_desktop.ui.window_memory import WindowMemory
+from hermes_desktop.ui.window_pages import WindowPages
 from hermes_desktop.ui.window_parts import DemoBanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
 
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.events import TurnFinished
@@ -81,9 +83,6 @@ class MainWindow(QMainWindow):
         self._services = services
         self._slots = slots
         self._page = page
-        self._tray_available = tray_available
-        self._may_run_unseen = False
-        self._asking = False
         self._ending = False
         self._memory = WindowMemory(services.paths.window_ini)
         self._pane = SessionPane(services.catalog, services.search, slots, bridge, theme, clock)
@@ -91,9 +90,22 @@ class MainWindow(QMainWindow):
         self._rail = Rail(theme)
         self._notices = NoticeStrip(theme)
         self._status = StatusStrip(theme)
+        self._gateway = GatewayView(
+            control=services.gateway,
+            desk=services.pairing,
+            slots=slots,
+            bus=services.bus,
+            bridge=bridge,
+            theme=theme,
+            clock=clock,
+            strip=self._status,
+            window=self,
+        )
+        self._pages = WindowPages(self._rail, self._sides, self._gateway.page)
         self._banner = DemoBanner(theme) if demo else None
         self._commands = SessionCommands(services.actions, slots, services.bus, theme, self)
         self._routes = SessionRoutes(self._pane, page, self._commands, slots, self._show)
+        self._closing = ClosingRules(self, tray_available, slots, lambda: services.gateway.status)
         self._actions = self._make_actions()
         self._arrange()
         self._connect(bridge)
@@ -108,6 +120,11 @@ class MainWindow(QMainWindow):
     def page(self) -> ChatPage:
         """The conversation."""
         return self._page
+
+    @property
+    def gateway(self) -> GatewayView:
+        """The gateway: its page, its strips, what can be done about it."""
+        return self._gateway
 
     @property
     def notices(self) -> NoticeStrip:
@@ -125,7 +142,7 @@ class MainWindow(QMainWindow):
 
     def begin(self) -> None:
         """Read the list and the model's name. Call once the loop runs."""
-        self._status.show_status(self._services.gateway.status)
+        self._gateway.begin()
         self._pane.reload()
         self.setFocus()
         self._slots.start(self._greet(), doing=self.tr("Reading the settings"))
@@ -165,6 +182,7 @@ class MainWindow(QMainWindow):
     async def _show(self, session_id: str, message_id: int | None) -> None:
         summary = await self._services.catalog.summary(session_id)
         self._pane.show_as_open(summary.root_id)
+        self._pages.show_sessions()
         self._sides.show_right()
         self.setWindowTitle(summary.label[:80])
         await self._page.show_session(summary, at=message_id)
@@ -172,29 +190,31 @@ class MainWindow(QMainWindow):
     def new_chat(self) -> None:
         """Begin a conversation; nothing is stored before the first message."""
         self._pane.show_as_open("")
+        self._pages.show_sessions()
         self._sides.show_right()
         self._page.new_chat()
         self._page.focus_composer()
+
+    def show_platforms(self) -> None:
+        """Show the gateway and what it serves."""
+        self._pages.show_platforms()
+        self._gateway.page_shown()
+        self._gateway.page.focus_first()
 
     def prepare_to_end(self) -> None:
         """Remember the window's place and hide it; the next close is final."""
         self._ending = True
         self._memory.save(self, None if self._sides.narrow else self._sides)
+        self._gateway.close()
         self._pane.close_feeds()
         self._page.close_workers()
         self.hide()
 
     @override
     def closeEvent(self, event: QCloseEvent) -> None:
-        if self._ending:
-            event.accept()
-            return
-        event.ignore()
-        if self._tray_available() or self._may_run_unseen:
-            self._leave_screen()
-        elif not self._asking:
-            self._asking = True
-            self._slots.start(self._ask_before_closing(), doing=self.tr("Closing the window"))
+        event.setAccepted(self._ending)
+        if not self._ending:
+            self._closing.close_wanted()
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -224,6 +244,7 @@ class MainWindow(QMainWindow):
             "focus_filter": self._focus_filter,
             "focus_composer": self._focus_composer,
             "focus_list": self._show_list,
+            "show_platforms": self.show_platforms,
             "rename": self._rename,
             "archive": self._routes.archive,
             "delete": self._routes.delete,
@@ -234,15 +255,7 @@ class MainWindow(QMainWindow):
             "quit": self.quit_wanted.emit,
             "show_keys": self._show_keys,
         }
-        actions: dict[str, QAction] = {}
-        for key in KEYS:
-            if key.action:
-                action = QAction(self.tr(key.words), self)
-                action.setShortcut(QKeySequence(key.sequence))
-                action.triggered.connect(partial(_call, slots[key.action]))
-                self.addAction(action)
-                actions[key.action] = action
-        return actions
+        return make_actions(self, slots, lambda: self._pages.on_sessions)
 
     def _arrange(self) -> None:
         self.setMinimumSize(LEAST_SIZE)
@@ -250,13 +263,14 @@ class MainWindow(QMainWindow):
         middle = QHBoxLayout()
         middle.setSpacing(0)
         middle.addWidget(self._rail)
-        middle.addWidget(self._sides, 1)
+        middle.addWidget(self._pages, 1)
         whole = QWidget()
         column = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         if self._banner is not None:
             column.addWidget(self._banner)
+        column.addWidget(self._gateway.banner)
         column.addWidget(self._notices)
         column.addLayout(middle, 1)
         column.addWidget(self._status)
@@ -274,12 +288,16 @@ class MainWindow(QMainWindow):
         page.readiness_changed.connect(self._status.show_readiness)
         page.back_requested.connect(self._show_list)
         self._rail.sessions_wanted.connect(self._show_list)
+        self._rail.platforms_wanted.connect(self.show_platforms)
+        self._gateway.page_wanted.connect(self.show_platforms)
+        self._gateway.window_wanted.connect(self.come_forward)
+        self._closing.quit_wanted.connect(self.quit_wanted)
         self._rail.help_wanted.connect(self._show_keys)
         self._notices.closed.connect(self.notice_closed)
         self._notices.acted.connect(self._commands.act_on)
+        self._notices.acted.connect(self._gateway.act_on)
         bridge.notice.connect(self._notices.show_notice)
         bridge.notice_cleared.connect(self._notices.clear)
-        bridge.gateway_status_changed.connect(self._status.show_status)
         bridge.turn_finished.connect(self._turn_finished)
 
     def _place(self) -> None:
@@ -315,14 +333,17 @@ class MainWindow(QMainWindow):
             self._page.show_back_button(shown=self._sides.narrow)
 
     def _show_list(self) -> None:
+        self._pages.show_sessions()
         self._sides.show_left()
         self._pane.view.focus_first()
 
     def _focus_filter(self) -> None:
+        self._pages.show_sessions()
         self._sides.show_left()
         self._pane.focus_filter()
 
     def _focus_composer(self) -> None:
+        self._pages.show_sessions()
         self._sides.show_right()
         self._page.focus_composer()
 
@@ -335,12 +356,16 @@ class MainWindow(QMainWindow):
 
     def _refresh(self) -> None:
         self._services.watch.look_now()
+        self._gateway.page_shown()
         self._pane.reload()
         self._slots.start(self._tell_model(), doing=self.tr("Reading the settings"))
 
     def _escape(self) -> None:
         """The nearest thing that Esc can end: a filter, a reply, the page over the list."""
         session_id = self._page.current_session_id
+        if not self._pages.on_sessions:
+            self._show_list()
+            return
         if self._pane.step_back():
             return
         if session_id is not None and self._services.chat.is_running(session_id):
@@ -357,30 +382,7 @@ class MainWindow(QMainWindow):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 
-    async def _ask_before_closing(self) -> None:
-        question = ClosingQuestion(self)
-        try:
-            await self._slots.ask(question)
-            answer = question.answer
-        finally:
-            self._asking = False
-            question.deleteLater()
-        if answer == "keep":
-            self._may_run_unseen = True
-            self._leave_screen()
-        elif answer == "quit":
-            self.quit_wanted.emit()
-
-    def _leave_screen(self) -> None:
-        """Hide where a tray icon leads back, else minimise: never out of reach."""
-        if self._tray_available():
-            self.hide()
-        else:
-            self.showMinimized()
-
     def _tell_visibility(self) -> None:
-        self._services.watch.set_visible(self.isVisible() and not self.isMinimized())
-
-
-def _call(slot: Callable[[], object], _checked: object = None) -> None:
-    slot()
+        visible = self.isVisible() and not self.isMinimized()
+        self._services.watch.set_visible(visible)
+        self._gateway.set_visible(visible)

@@ -64,10 +64,12 @@ class Rail(QWidget):
 
     Signals:
         sessions_wanted: The page of sessions.
+        platforms_wanted: The page of platforms.
         help_wanted: The list of keys.
     """
 
     sessions_wanted = Signal()
+    platforms_wanted = Signal()
     help_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -81,17 +83,22 @@ class Rail(QWidget):
         self.sessions_button = RailButton("sessions", self.tr("Sessions (Ctrl+1)"), theme)
         self.sessions_button.setCheckable(True)
         self.sessions_button.setChecked(True)
+        self.platforms_button = RailButton("platforms", self.tr("Platforms (Ctrl+4)"), theme)
+        self.platforms_button.setCheckable(True)
         self.help_button = RailButton("help", self.tr("Keys and help (F1)"), theme)
         pages = QButtonGroup(self)
         pages.addButton(self.sessions_button)
+        pages.addButton(self.platforms_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_12)
         column.setSpacing(SPACE_4)
         column.addWidget(self._mark)
         column.addWidget(self.sessions_button)
+        column.addWidget(self.platforms_button)
         column.addStretch(1)
         column.addWidget(self.help_button)
         self.sessions_button.clicked.connect(self.sessions_wanted)
+        self.platforms_button.clicked.connect(self.platforms_wanted)
         self.help_button.clicked.connect(self.help_wanted)
         theme.changed.connect(self._colour)
         self._colour()
@@ -100,7 +107,8 @@ class Rail(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setPen(QColor(self._theme.palette.separator))
-        painter.drawLine(self.rect().topRight(), self.rect().bottomRight())
+        x = self.rect().left() if self.isRightToLeft() else self.rect().right()
+        painter.drawLine(x, self.rect().top(), x, self.rect().bottom())
 
     def _colour(self) -> None:
         self._mark.setPixmap(

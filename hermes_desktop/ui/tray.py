@@ -3,30 +3,43 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, NoticeCleared
 from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.ui.gateway.gateway_words import allowed
 from hermes_desktop.ui.resource_files import plain_icon
-from hermes_desktop.ui.tray_state import RECENT_SESSIONS, TrayFace, menu_label, tray_face
+from hermes_desktop.ui.tray_host_watch import TrayHostWatch
+from hermes_desktop.ui.tray_state import (
+    RECENT_SESSIONS,
+    TrayFace,
+    menu_label,
+    requests_text,
+    tray_face,
+)
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY_MS = 2000
 _DOUBLE_TRIGGER_MS = 400
+_MESSAGE_MS = 10_000
 
 
 class Tray(QObject):
     """Shows the state of the gateway and leads back to the window.
 
     ``QSystemTrayIcon.isVisible`` is true without any tray, and an icon made before its host never
-    appears: whether there is a host is asked again and again, and the icon is made anew when one
-    turns up.
+    appears: whether there is a host is asked whenever that may have changed, and the icon is made
+    anew when one turns up.
 
     Args:
         tray_available: Whether something shows tray icons now.
+
+    Signals:
+        gateway_wanted: What is to be done with the gateway: ``start``, ``stop``, ``restart`` or
+            ``take_over``.
+        platforms_wanted: The page of platforms, where requests are answered.
     """
 
     show_requested = Signal()
@@ -35,6 +48,8 @@ class Tray(QObject):
     session_requested = Signal(str)
     quit_requested = Signal()
     available_changed = Signal(bool)
+    gateway_wanted = Signal(str)
+    platforms_wanted = Signal()
 
     def __init__(
         self,
@@ -49,11 +64,21 @@ class Tray(QObject):
         self._icon: QSystemTrayIcon | None = None
         self._status = GatewayStatusChanged("stopped")
         self._problems: dict[str, Notice] = {}
+        self._requests = 0
         self._face = tray_face(self._status)
         self._since_trigger = QElapsedTimer()
         self._menu = QMenu()
+        self._fill_menu()
+        self._watch = TrayHostWatch(parent=self)
+        self._watch.may_have_changed.connect(self.look)
+        self.look()
+
+    def _fill_menu(self) -> None:
+        """Once; later only words and states of its entries change."""
         self._status_action = self._menu.addAction(self._face.status_line)
         self._status_action.setEnabled(False)
+        self._requests_action = self._menu.addAction("", self.platforms_wanted.emit)
+        self._requests_action.setVisible(False)
         self._menu.addSeparator()
         self._menu.addAction(self.tr("Show Hermes"), self.show_requested.emit)
         self._menu.addAction(self.tr("New chat"), self.new_chat_requested.emit)
@@ -61,12 +86,15 @@ class Tray(QObject):
         self._recent_actions = [self._add_recent() for _ in range(RECENT_SESSIONS)]
         self._recent_menu.setEnabled(False)
         self._menu.addSeparator()
+        self._gateway_actions = {
+            "start": self._add_for_gateway(self.tr("Start gateway"), "start"),
+            "stop": self._add_for_gateway(self.tr("Stop gateway…"), "stop"),
+            "restart": self._add_for_gateway(self.tr("Restart gateway…"), "restart"),
+            "take_over": self._add_for_gateway(self.tr("Take over the gateway…"), "take_over"),
+        }
+        self._show_allowed()
+        self._menu.addSeparator()
         self._menu.addAction(self.tr("Quit"), self.quit_requested.emit)
-        self._timer = QTimer(self)
-        self._timer.setInterval(LOOK_EVERY_MS)
-        self._timer.timeout.connect(self.look)
-        self._timer.start()
-        self.look()
 
     @property
     def available(self) -> bool:
@@ -99,6 +127,25 @@ class Tray(QObject):
         """Follow the gateway."""
         self._status = status
         self._refresh()
+        self._show_allowed()
+
+    def show_requests(self, count: int) -> None:
+        """Say how many people ask to be let in."""
+        self._requests = count
+        if not self._closed:
+            self._requests_action.setText(f"{requests_text(count)}…")
+            self._requests_action.setVisible(count > 0)
+            self._refresh()
+
+    def tell(self, title: str, words: str) -> None:
+        """Show a notification of the desktop, where there is an icon to send it from.
+
+        Args:
+            title: A few words.
+            words: Plain text; nothing in it is taken for markup.
+        """
+        if self._icon is not None:
+            self._icon.showMessage(title, _without_markup(words), self._icon.icon(), _MESSAGE_MS)
 
     def note_problem(self, notice: Notice) -> None:
         """Ask for attention when an error is told; other notices are not for the tray."""
@@ -127,12 +174,13 @@ class Tray(QObject):
     def close(self) -> None:
         """Take the icon away, at once, so that nobody clicks it while the program ends."""
         self._closed = True
-        self._timer.stop()
+        self._watch.close()
         self._drop_icon()
         self._menu.deleteLater()
 
     def _refresh(self) -> None:
-        face = tray_face(self._status, next(iter(self._problems.values()), None))
+        problem = next(iter(self._problems.values()), None)
+        face = tray_face(self._status, problem, self._requests)
         if face == self._face or self._closed:
             return
         self._face = face
@@ -146,6 +194,7 @@ class Tray(QObject):
         icon.setToolTip(self._face.tooltip)
         icon.setContextMenu(self._menu)
         icon.activated.connect(self._activated)
+        icon.messageClicked.connect(self.platforms_wanted)
         icon.show()
         self._icon = icon
 
@@ -164,6 +213,18 @@ class Tray(QObject):
         self._since_trigger.start()
         self.toggle_requested.emit()
 
+    def _show_allowed(self) -> None:
+        """Entries that make no sense now are off; taking over is offered only where it does."""
+        if self._closed:
+            return
+        may = allowed(self._status)
+        for name, action in self._gateway_actions.items():
+            action.setEnabled(getattr(may, name))
+        self._gateway_actions["take_over"].setVisible(may.take_over)
+
+    def _add_for_gateway(self, words: str, name: str) -> QAction:
+        return self._menu.addAction(words, lambda: self.gateway_wanted.emit(name))
+
     def _add_recent(self) -> QAction:
         action = self._recent_menu.addAction("")
         action.setVisible(False)
@@ -173,3 +234,8 @@ class Tray(QObject):
 
 def _tray_icon(name: str) -> QIcon:
     return plain_icon(name)
+
+
+def _without_markup(words: str) -> str:
+    """Servers of notifications read markup or show it, and Qt does not tell which."""
+    return words.translate({ord("<"): "‹", ord(">"): "›", ord("&"): "＆"})

@@ -3,28 +3,12 @@
 from dataclasses import dataclass
 
 from hermes_desktop.core.events import GatewayStatusChanged, Notice
+from hermes_desktop.ui.gateway.gateway_words import listed, shape_of, status_words
+from hermes_desktop.ui.gateway.platform_words import state_shape
+from hermes_desktop.ui.sessions.source_names import source_name
 
 RECENT_SESSIONS = 5
 _LONGEST_LABEL = 48
-
-_WORDS = {
-    "stopped": "Gateway stopped",
-    "starting": "Gateway starting",
-    "running": "Gateway running",
-    "working": "Working",
-    "degraded": "Gateway running, with a problem",
-    "stopping": "Gateway stopping",
-    "attached": "Another gateway runs",
-}
-_ICONS = {
-    "stopped": "tray-stopped",
-    "starting": "tray-connecting",
-    "running": "tray-running",
-    "working": "tray-working",
-    "degraded": "tray-attention",
-    "stopping": "tray-connecting",
-    "attached": "tray-running",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +17,7 @@ class TrayFace:
 
     Attributes:
         icon: Name of the drawing; each state has its own shape.
-        tooltip: Plain text, one or two short lines.
+        tooltip: Plain text, one or a few short lines.
         status_line: First line of the menu, which cannot be clicked.
     """
 
@@ -42,27 +26,29 @@ class TrayFace:
     status_line: str
 
 
-def status_words(status: GatewayStatusChanged) -> str:
-    """Name a state of the gateway in a few words, with the number of turns that run."""
-    words = _WORDS[status.state]
-    if status.state == "working" and status.running_turns:
-        noun = "reply" if status.running_turns == 1 else "replies"
-        return f"{words} on {status.running_turns} {noun}"
-    return words
-
-
-def tray_face(status: GatewayStatusChanged, problem: Notice | None = None) -> TrayFace:
+def tray_face(
+    status: GatewayStatusChanged, problem: Notice | None = None, requests: int = 0
+) -> TrayFace:
     """Decide icon, tooltip and status line.
 
     Args:
         status: What the gateway said last.
         problem: The oldest error that is still shown in the window, if any; it needs a person.
+        requests: How many people ask to be let in; they need a person, too.
     """
     words = status_words(status)
-    tooltip = f"Hermes: {words[0].lower()}{words[1:]}"
+    lines = [f"Hermes: {words[0].lower()}{words[1:]}", *_troubles(status)]
+    if requests:
+        lines.append(requests_text(requests))
+    icon = f"tray-{shape_of(status)}"
     if problem is not None:
-        return TrayFace("tray-attention", f"{tooltip}\n{problem.title}", problem.title)
-    return TrayFace(_ICONS[status.state], tooltip, words)
+        return TrayFace("tray-attention", "\n".join([*lines, problem.title]), problem.title)
+    return TrayFace("tray-attention" if requests else icon, "\n".join(lines), words)
+
+
+def requests_text(count: int) -> str:
+    """How many people ask, as a sentence without its end."""
+    return "1 person asks to be let in" if count == 1 else f"{count} people ask to be let in"
 
 
 def menu_label(text: str) -> str:
@@ -71,3 +57,9 @@ def menu_label(text: str) -> str:
     if len(line) > _LONGEST_LABEL:
         line = line[: _LONGEST_LABEL - 1].rstrip() + "…"
     return line.replace("&", "&&")
+
+
+def _troubles(status: GatewayStatusChanged) -> list[str]:
+    """The platforms that do not work, in one line."""
+    names = [source_name(p.name) for p in status.platforms if state_shape(p) == "attention"]
+    return [f"{listed(names)} {'does' if len(names) == 1 else 'do'} not work"] if names else []

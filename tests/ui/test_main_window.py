@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox, QSplitter, QWidget
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.events import GatewayStatusChanged, Notice
+from hermes_desktop.core.events import GatewayStatusChanged, Notice, PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.demo_home import create_demo_home
@@ -104,7 +104,7 @@ def stage(qapp, theme, tmp_path) -> Stage:
 async def test_shows_the_history_and_what_is_true_at_the_foot(stage) -> None:
     async with stage:
         window = stage.window
-        await stage.until(lambda: "Gateway running" in window.status_strip.text)
+        await stage.until(lambda: "Gateway stopped" in window.status_strip.text)
         await stage.until(lambda: "·" in window.status_strip.text)
         total = (await stage.services.catalog.page(window.pane.query)).total
         assert stage.model.session_count == total
@@ -129,6 +129,48 @@ async def test_selecting_shows_and_a_foreign_change_moves_nothing(qtbot, stage) 
         await stage.until(lambda: stage.session(0).root_id == other.root_id)
         assert view.selected_session.root_id == session.root_id
         assert window.page.current_session_id == session.id
+
+
+@pytest.mark.asyncio
+async def test_the_rail_and_its_keys_lead_to_the_platforms_and_back(qtbot, stage) -> None:
+    async with stage:
+        window, page = stage.window, stage.window.gateway.page
+        stage.press("show_platforms")
+        assert page.isVisible()
+        assert not window.page.isVisible()
+        stage.press("escape")
+        assert window.page.isVisible()
+        qtbot.mouseClick(window.status_strip.line, Qt.MouseButton.LeftButton)
+        assert page.isVisible()
+        stage.press("new_chat")
+        assert window.page.isVisible()
+        stage.press("show_platforms")
+        await window.show_session(stage.session(3).id)
+        assert not page.isVisible()
+
+
+@pytest.mark.asyncio
+async def test_keys_that_mean_a_session_do_nothing_on_another_page(stage) -> None:
+    async with stage:
+        session = stage.session(2)
+        await stage.window.show_session(session.id)
+        stage.press("show_platforms")
+        for name in ("delete", "archive", "rename"):
+            stage.press(name)
+        await asyncio.sleep(0.05)
+        assert stage.open_dialogs() == []
+        assert stage.session(2).root_id == session.root_id
+
+
+@pytest.mark.asyncio
+async def test_nothing_of_the_gateway_beats_in_a_hidden_window(stage) -> None:
+    async with stage:
+        window = stage.window
+        health = PlatformHealth("telegram", "connected", time.time())
+        stage.bus.publish(GatewayStatusChanged("running", platforms=(health,)))
+        assert window.gateway.timer.running
+        window.hide()
+        assert not window.gateway.timer.running
 
 
 @pytest.mark.asyncio

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QSystemTrayIcon
 
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, NoticeCleared
 from hermes_desktop.ui.tray import Tray
+from tests.fakes.scripted_gateway import OTHER
 from tests.fakes.session_pages import summary
 
 
@@ -36,7 +37,10 @@ def texts(tray: Tray) -> list[str]:
 
 
 def test_menu_stands_in_a_fixed_order(tray) -> None:
-    assert texts(tray) == ["Gateway stopped", "Show Hermes", "New chat", "Recent", "Quit"]
+    assert texts(tray) == [
+        "Gateway stopped", "Show Hermes", "New chat", "Recent", "Start gateway", "Stop gateway…",
+        "Restart gateway…", "Take over the gateway…", "Quit",
+    ]  # fmt: skip
     assert not tray.menu.actions()[0].isEnabled()
 
 
@@ -106,3 +110,57 @@ def test_a_doubled_click_counts_once_and_the_menu_click_not_at_all(tray) -> None
     for reason in (reasons.Context, reasons.Trigger, reasons.Trigger, reasons.DoubleClick):
         icon.activated.emit(reason)
     assert toggled == [True]
+
+
+def entries(tray: Tray) -> dict[str, tuple[bool, bool]]:
+    """What can be done to the gateway: shown and enabled, by the words."""
+    return {
+        action.text(): (action.isVisible(), action.isEnabled())
+        for action in tray.menu.actions()
+        if "gateway" in action.text().lower() and action is not tray.menu.actions()[0]
+    }
+
+
+def test_the_gateway_can_be_asked_for_what_makes_sense_now(qtbot, tray) -> None:
+    on, off, away = (True, True), (True, False), (False, False)
+    assert list(entries(tray).values()) == [on, off, off, away]
+    tray.show_status(GatewayStatusChanged("running"))
+    assert list(entries(tray).values()) == [off, on, on, away]
+    tray.show_status(GatewayStatusChanged("stopping"))
+    assert list(entries(tray).values()) == [off, off, off, away]
+    tray.show_status(GatewayStatusChanged("attached", other=OTHER))
+    assert list(entries(tray).values()) == [off, off, off, (True, True)]
+    assert tray.face.icon == "tray-attached"
+    asked: list[str] = []
+    tray.gateway_wanted.connect(asked.append)
+    for action in tray.menu.actions():
+        if action.text() in entries(tray):
+            action.trigger()
+    assert asked == ["take_over"]
+
+
+def test_who_asks_to_be_let_in_needs_a_person(qtbot, tray) -> None:
+    tray.show_status(GatewayStatusChanged("running"))
+    tray.show_requests(2)
+    assert tray.face.icon == "tray-attention"
+    assert tray.face.tooltip == "Hermes: gateway running\n2 people ask to be let in"
+    entry = next(a for a in tray.menu.actions() if "let in" in a.text())
+    with qtbot.waitSignal(tray.platforms_wanted):
+        entry.trigger()
+    tray.show_requests(0)
+    assert tray.face.icon == "tray-running"
+    assert not entry.isVisible()
+
+
+def test_a_notification_carries_no_markup_and_leads_to_the_platforms(qtbot, tray) -> None:
+    tray.tell("Bob asks", "<b>Bob</b> & others")
+    icon = tray.findChildren(QSystemTrayIcon)[0]
+    with qtbot.waitSignal(tray.platforms_wanted):
+        icon.messageClicked.emit()
+
+
+def test_nothing_is_told_without_an_icon(qapp) -> None:
+    tray = Tray(tray_available=Host(there=False))
+    tray.tell("Bob asks", "in vain")
+    tray.close()
+    tray.deleteLater()

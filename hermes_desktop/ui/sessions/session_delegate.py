@@ -1,6 +1,5 @@
 """Draws one line of the session list: icon, title and time above, preview and dot below."""
 
-import unicodedata
 from dataclasses import dataclass, fields
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
@@ -25,6 +24,7 @@ from hermes_desktop.ui.sessions.session_list_model import (
     line_of,
 )
 from hermes_desktop.ui.sessions.source_names import source_icon, source_name
+from hermes_desktop.ui.text_direction import is_right_to_left
 from hermes_desktop.ui.theme import RADIUS_BUTTON, SPACE_4, SPACE_8, SPACE_12, Palette, Theme
 
 Index = QModelIndex | QPersistentModelIndex
@@ -144,6 +144,7 @@ def paint_ground(painter: QPainter, option: QStyleOptionViewItem, palette: Palet
     if selected and state & QStyle.StateFlag.State_HasFocus:
         painter.setBrush(QColor(palette.accent))
         bar = QRect(rect.left(), rect.top() + SPACE_12, 3, rect.height() - 2 * SPACE_12)
+        bar = QStyle.visualRect(option.direction, rect, bar)
         painter.drawRoundedRect(bar, 1.5, 1.5)
 
 
@@ -222,7 +223,7 @@ def _draw_line(painter: QPainter, rect: QRect, text: str, colour: str, edge: int
     """One elided line at the leading edge; its direction is that of its first strong letter."""
     painter.setPen(QColor(colour))
     before = painter.layoutDirection()
-    rtl = not text.isascii() and _is_right_to_left(text)
+    rtl = is_right_to_left(text)
     painter.setLayoutDirection(
         Qt.LayoutDirection.RightToLeft if rtl else Qt.LayoutDirection.LeftToRight
     )
@@ -230,17 +231,6 @@ def _draw_line(painter: QPainter, rect: QRect, text: str, colour: str, edge: int
     elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
     painter.drawText(rect, edge | int(Qt.TextFlag.TextSingleLine), elided)
     painter.setLayoutDirection(before)
-
-
-def _is_right_to_left(text: str) -> bool:
-
-    for letter in text:
-        kind = unicodedata.bidirectional(letter)
-        if kind == "L":
-            return False
-        if kind in {"R", "AL"}:
-            return True
-    return False
 
 
 def _paint_dot(painter: QPainter, rect: QRect, palette: Palette) -> None:

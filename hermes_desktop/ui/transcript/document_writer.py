@@ -21,6 +21,7 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
+from hermes_desktop.ui.text_direction import is_right_to_left
 from hermes_desktop.ui.transcript.blocks import RuleBlock, Span, TableBlock, TextBlock
 from hermes_desktop.ui.transcript.look import Look
 
@@ -179,7 +180,11 @@ class DocumentWriter:
             layout.setProperty(RULE_PROPERTY, 1)
         if block.quote:
             layout.setProperty(QUOTE_PROPERTY, block.quote)
-            layout.setLeftMargin(QUOTE_STEP * block.quote)
+            # Qt mirrors indents by itself, margins not.
+            if isinstance(block, TextBlock) and is_right_to_left(_text_of(block)):
+                layout.setRightMargin(QUOTE_STEP * block.quote)
+            else:
+                layout.setLeftMargin(QUOTE_STEP * block.quote)
         layout.setTopMargin(0 if first else gap)
         return layout
 
@@ -221,3 +226,7 @@ def shrink_line(cursor: QTextCursor) -> None:
     tiny = QTextCharFormat()
     tiny.setFontPointSize(1)
     cursor.setBlockCharFormat(tiny)
+
+
+def _text_of(block: TextBlock) -> str:
+    return "".join(span.text for span in block.spans)

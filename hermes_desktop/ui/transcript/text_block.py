@@ -41,6 +41,8 @@ _SCROLL_KEYS = frozenset(
 )
 
 
+_BAR = 3.0
+"""Width of the line beside a quote."""
 _KEYPAD = Qt.KeyboardModifier.KeypadModifier
 
 
@@ -128,7 +130,10 @@ class SelectableText(QTextBrowser):
         depth = layout.property(QUOTE_PROPERTY)
         for step in range(depth if isinstance(depth, int) else 0):
             top = place.top() - (layout.topMargin() if _quoted(block.previous()) > step else 0)
-            bar = QRectF(2.0 + QUOTE_STEP * step, top, 3.0, place.bottom() - top)
+            left = 2.0 + QUOTE_STEP * step
+            if block.textDirection() == Qt.LayoutDirection.RightToLeft:
+                left = self.viewport().width() - left - _BAR
+            bar = QRectF(left, top, _BAR, place.bottom() - top)
             painter.fillRect(bar, self.line_colour)
         if layout.property(RULE_PROPERTY):
             painter.fillRect(

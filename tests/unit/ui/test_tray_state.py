@@ -2,7 +2,12 @@
 
 import pytest
 
-from hermes_desktop.core.events import GatewayStatusChanged, Notice
+from hermes_desktop.core.events import (
+    GatewayStatusChanged,
+    HostingRefusal,
+    Notice,
+    PlatformHealth,
+)
 from hermes_desktop.core.shipped_files import shipped_path
 from hermes_desktop.ui.tray_state import menu_label, tray_face
 
@@ -18,6 +23,9 @@ PROBLEM = Notice("error", "The database cannot be read.", key="db")
         ("working", 1, "tray-working", "Working on 1 reply"),
         ("working", 3, "tray-working", "Working on 3 replies"),
         ("stopping", 0, "tray-connecting", "Gateway stopping"),
+        ("attached", 0, "tray-attached", "Another gateway runs"),
+        ("degraded", 0, "tray-attention", "Gateway running, with a problem"),
+        ("stopped", 1, "tray-working", "Working on 1 reply, gateway stopped"),
     ],
 )
 def test_each_state_has_its_face(state, turns, icon, line) -> None:
@@ -35,8 +43,29 @@ def test_an_error_needs_a_person_whatever_the_gateway_does(state) -> None:
     assert PROBLEM.title in face.tooltip
 
 
+def test_the_tooltip_names_platforms_in_trouble_and_people_who_ask() -> None:
+    platforms = (
+        PlatformHealth("telegram", "silent"),
+        PlatformHealth("slack", "fatal"),
+        PlatformHealth("matrix", "connected"),
+    )
+    face = tray_face(GatewayStatusChanged("degraded", platforms=platforms), requests=1)
+    assert face.tooltip.splitlines() == [
+        "Hermes: gateway running, with a problem",
+        "Telegram and Slack do not work",
+        "1 person asks to be let in",
+    ]
+    assert face.icon == "tray-attention"
+
+
+def test_a_refusal_needs_a_person() -> None:
+    refused = GatewayStatusChanged("stopped", refusal=HostingRefusal("Not everything would run."))
+    face = tray_face(refused)
+    assert (face.icon, face.status_line) == ("tray-attention", "Gateway not started")
+
+
 def test_shapes_differ_not_only_colours() -> None:
-    names = ("running", "working", "attention", "stopped", "connecting")
+    names = ("running", "working", "attention", "stopped", "connecting", "attached")
     drawings = {shipped_path("icons", f"tray-{name}.svg").read_text() for name in names}
     assert len(drawings) == len(names)
 

@@ -1,0 +1,145 @@
+"""The strip that stays: another gateway has the home, or ours was not started and why."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal
+from hermes_desktop.ui.gateway.gateway_words import attached_text, plain
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel
+from hermes_desktop.ui.notice_presenter import level_colour, strip_colour
+from hermes_desktop.ui.resource_files import icon, icon_size, pixmap
+from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Theme
+
+
+class GatewayBanner(QWidget):
+    """One strip above the page; a person may close it until something else is to be said.
+
+    Signals:
+        wanted: What its button asks for: ``take_over``, ``give_up`` or ``insist``.
+        page_wanted: The page that tells more.
+    """
+
+    wanted = Signal(str)
+    page_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._level = "info"
+        self._name = ""
+        self._matter: object = None
+        self._closed_matter: object = None
+        self._icon = QLabel()
+        self.words = LeadingLabel()
+        self.words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.action = QPushButton()
+        self.more = QPushButton(self.tr("Details…"))
+        for button in (self.action, self.more):
+            button.setAutoDefault(False)
+        self.close_button = QToolButton()
+        self.close_button.setAutoRaise(True)
+        self.close_button.setIconSize(icon_size())
+        self.close_button.setAccessibleName(self.tr("Close this strip"))
+        self.close_button.setToolTip(self.tr("Close"))
+        self._arrange()
+        self.action.clicked.connect(lambda: self.wanted.emit(self._name))
+        self.more.clicked.connect(self.page_wanted)
+        self.close_button.clicked.connect(self._close)
+        theme.changed.connect(self._colour)
+        self.hide()
+
+    def show_status(
+        self, status: GatewayStatusChanged, *, now: float, busy: str = "", told: bool = False
+    ) -> None:
+        """Follow the gateway.
+
+        Args:
+            status: How it is.
+            now: Seconds since the epoch.
+            busy: What is being done to it, "" for nothing.
+            told: The page that is in sight says it already.
+        """
+        self._name = ""
+        if status.state == "attached":
+            self._say_attached(status, now, busy)
+        elif status.state == "stopped" and status.refusal is not None and not busy:
+            self._say_refusal(status.refusal)
+        else:
+            self._matter = None
+            self._closed_matter = None
+        wanted = self._matter is not None and self._matter != self._closed_matter
+        self.setVisible(wanted and not told)
+        self._colour()
+
+    def _say_attached(self, status: GatewayStatusChanged, now: float, busy: str) -> None:
+        other = status.other
+        self._matter = ("attached", other.pid if other else 0, busy)
+        self._level = "info"
+        if busy == "take_over":
+            self._name = "give_up"
+            words = plain(status.detail) or self.tr("The other gateway is asked to stop…")
+            self._say(words, self.tr("Stop waiting"))
+        else:
+            self._name = "take_over"
+            self._say(attached_text(other, now), self.tr("Take over…"))
+
+    def _say_refusal(self, refusal: HostingRefusal) -> None:
+        self._matter = refusal
+        self._level = "warning"
+        self._name = "insist" if refusal.may_insist else ""
+        words = " ".join(filter(None, (refusal.title, refusal.detail)))
+        self._say(plain(words), self.tr("Start anyway…"))
+
+    def _say(self, words: str, action: str) -> None:
+        self.words.setText(words)
+        self.setAccessibleName(words)
+        self.action.setText(action)
+        self.action.setVisible(bool(self._name))
+
+    def _close(self) -> None:
+        self._closed_matter = self._matter
+        self.hide()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette = self._theme.palette
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), strip_colour(palette, self._level))
+        painter.setPen(QPen(palette.separator))
+        painter.drawLine(self.rect().bottomLeft(), self.rect().bottomRight())
+
+    def _arrange(self) -> None:
+        buttons = QHBoxLayout()
+        buttons.setSpacing(SPACE_8)
+        buttons.addWidget(self.action)
+        buttons.addWidget(self.more)
+        line = QHBoxLayout()
+        line.setSpacing(SPACE_8)
+        line.addWidget(self._icon)
+        line.addWidget(self.words, 1)
+        line.addLayout(buttons)
+        line.addWidget(self.close_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_12, SPACE_8, SPACE_8, SPACE_8)
+        column.addLayout(line)
+
+    def _colour(self) -> None:
+        if self.isHidden():
+            return
+        palette = self._theme.palette
+        name = "link" if self._level == "info" else self._level
+        edge, ratio = icon_size().width(), self.devicePixelRatioF()
+        self._icon.setPixmap(pixmap(name, level_colour(palette, self._level), edge, ratio))
+        self.close_button.setIcon(icon("close", palette))
+        self.update()

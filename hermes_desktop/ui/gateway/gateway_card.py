@@ -1,0 +1,149 @@
+"""The gateway as a block: what it does, since when, why, and what can be done about it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+
+from hermes_desktop.core.events import GatewayStatusChanged
+from hermes_desktop.ui.gateway.ages import span_words
+from hermes_desktop.ui.gateway.gateway_words import (
+    allowed,
+    attached_text,
+    explained,
+    plain,
+    shape_of,
+    state_words,
+)
+from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.gateway.state_shapes import StateShape
+from hermes_desktop.ui.sessions.day_words import words_for
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, Theme
+
+_SHAPE = 16
+_SERVING = frozenset({"running", "working", "degraded"})
+
+
+class GatewayCard(Block):
+    """State in words and shape, and its buttons.
+
+    Signals:
+        wanted: What :meth:`GatewayCommands.run` understands.
+    """
+
+    wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self.setAccessibleName(self.tr("Gateway"))
+        self.shape = StateShape(theme, _SHAPE)
+        self.state = words_label(share=1.1)
+        self.since = QuietLabel(theme)
+        self.since.setWordWrap(False)
+        self.why = QuietLabel(theme)
+        self.would_not_run = QuietLabel(theme)
+        self.hint = QuietLabel(theme)
+        self.buttons = {
+            "start": self._button(self.tr("Start the gateway"), "start"),
+            "stop": self._button(self.tr("Stop the gateway"), "stop"),
+            "restart": self._button(self.tr("Restart the gateway"), "restart"),
+            "take_over": self._button(self.tr("Take over…"), "take_over"),
+            "insist": self._button(self.tr("Start anyway…"), "insist"),
+            "give_up": self._button(self.tr("Stop waiting"), "give_up"),
+            "hurry": self._button(self.tr("Interrupt them now"), "hurry"),
+        }
+        self._state_name = ""
+        self._serving_since: float | None = None
+        self._arrange()
+
+    def show_status(self, status: GatewayStatusChanged, *, now: float, busy: str = "") -> None:
+        """Follow the gateway.
+
+        Args:
+            status: How it is.
+            now: Seconds since the epoch.
+            busy: What is being done to it, "" for nothing.
+        """
+        self._note_state(status, now)
+        self.shape.show_shape(shape_of(status))
+        taking = busy == "take_over"
+        self.state.setText(self.tr("Taking over the gateway") if taking else state_words(status))
+        self.since.setText(self._since_words(status, now))
+        refusal = status.refusal if status.state in {"stopped", "attached"} else None
+        words = explained(status)
+        if status.state == "attached" and not taking:
+            words = attached_text(status.other, now)
+            if refusal is not None:
+                words = f"{words}\n{plain(refusal.title)} {plain(refusal.detail)}".rstrip()
+        self.why.setText(words)
+        lines = [f"• {each}" for each in refusal.would_not_run] if refusal else []
+        self.would_not_run.setText("\n".join(lines))
+        self.would_not_run.setVisible(bool(lines))
+        self.hint.setText(plain(refusal.hint) if refusal else "")
+        self.hint.setVisible(bool(self.hint.text()))
+        self._show_buttons(status, busy)
+        self.setAccessibleDescription(f"{self.state.text()}. {self.since.text()} {words}")
+
+    def _show_buttons(self, status: GatewayStatusChanged, busy: str) -> None:
+        """What makes no sense at all is not shown, what cannot be done just now is off."""
+        may = allowed(status)
+        insist = may.start and status.refusal is not None and status.refusal.may_insist
+        usual = not may.take_over and not insist
+        taking = busy == "take_over"
+        shown = {
+            "start": usual,
+            "stop": usual,
+            "restart": usual,
+            "take_over": may.take_over and not taking,
+            "insist": insist,
+            "give_up": may.take_over and taking,
+            "hurry": status.state == "stopping" and "Waiting" in status.detail,
+        }
+        able = {
+            "start": may.start and not busy,
+            "stop": may.stop and busy not in {"stop", "restart"},
+            "restart": may.restart and not busy,
+            "take_over": may.take_over and not busy,
+            "insist": insist and not busy,
+            "give_up": taking,
+            "hurry": True,
+        }
+        for name, button in self.buttons.items():
+            button.setVisible(shown[name])
+            button.setEnabled(able[name])
+
+    def _note_state(self, status: GatewayStatusChanged, now: float) -> None:
+        serving = status.state in _SERVING
+        if serving and self._state_name not in _SERVING:
+            self._serving_since = now
+        elif not serving:
+            self._serving_since = None
+        self._state_name = status.state
+
+    def _since_words(self, status: GatewayStatusChanged, now: float) -> str:
+        if status.other is not None and status.other.started_at is not None:
+            return self.tr("for {span}").format(span=span_words(now - status.other.started_at))
+        if self._serving_since is None:
+            return ""
+        return self.tr("since {time}").format(time=words_for(now).brief(self._serving_since))
+
+    def _arrange(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_8)
+        head.addWidget(self.shape)
+        head.addWidget(self.state, 1)
+        head.addWidget(self.since)
+        self.column.addLayout(head)
+        for label in (self.why, self.would_not_run, self.hint):
+            self.column.addWidget(label)
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_8)
+        for button in self.buttons.values():
+            row.addWidget(button)
+        row.addStretch(1)
+        self.column.addSpacing(SPACE_4)
+        self.column.addLayout(row)
+
+    def _button(self, words: str, name: str) -> QPushButton:
+        button = QPushButton(words, self)
+        button.setAutoDefault(False)
+        button.clicked.connect(lambda: self.wanted.emit(name))
+        return button

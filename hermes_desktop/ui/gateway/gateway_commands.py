@@ -1,0 +1,222 @@
+"""What buttons, tray and notices do to the gateway: ask, do it, say what came of it."""
+
+from collections.abc import Awaitable, Callable
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QDialog, QWidget
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.gateway.gateway_questions import (
+    insist_question,
+    stop_question,
+    take_over_question,
+)
+from hermes_desktop.ui.gateway.gateway_words import plain, serves
+from hermes_desktop.ui.gateway.running_replies import RunningReplies
+from hermes_desktop.ui.gateway.wanted import GatewayControl
+from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.theme import Theme
+
+RESULT, START_AGAIN = "gateway-result", "gateway-start"
+_STARTING = frozenset({"start", "insist", "restart"})
+
+
+class GatewayCommands(QObject):
+    """Runs one thing at a time; a second click on the same does nothing. Main thread only.
+
+    Args:
+        control: Does it.
+        replies: What runs, for questions.
+        slots: Runs it; a refusal becomes a notice.
+        bus: Gets the notices.
+        theme: Colours of questions.
+        clock: For ages in questions.
+        window: Parent of the questions.
+
+    Signals:
+        busy_changed: What is being done now changed: its name, "" for nothing.
+        window_wanted: A question is going to be asked; a hidden window should show.
+    """
+
+    busy_changed = Signal(str)
+    window_wanted = Signal()
+
+    def __init__(  # noqa: PLR0913 - what it works with
+        self,
+        control: GatewayControl,
+        replies: RunningReplies,
+        *,
+        slots: AsyncSlots,
+        bus: EventBus,
+        theme: Theme,
+        clock: Clock,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._control = control
+        self._replies = replies
+        self._slots = slots
+        self._bus = bus
+        self._theme = theme
+        self._clock = clock
+        self._window = window
+        self._busy = ""
+        self._verbs: dict[str, tuple[Callable[[], Awaitable[None]], str]] = {
+            "start": (self._start, self.tr("Starting the gateway")),
+            "insist": (self._insist, self.tr("Starting the gateway")),
+            "stop": (self._stop, self.tr("Stopping the gateway")),
+            "restart": (self._restart, self.tr("Restarting the gateway")),
+            "take_over": (self._take_over, self.tr("Taking over the gateway")),
+        }
+
+    @property
+    def busy(self) -> str:
+        """What is being done now, "" for nothing."""
+        return self._busy
+
+    def run(self, name: str) -> None:
+        """Do one of ``start``, ``insist``, ``stop``, ``restart`` and ``take_over``.
+
+        ``give_up`` ends the waiting for the other gateway, ``hurry`` that for running replies;
+        both while something else is being done.
+        """
+        if name == "hurry":
+            self._control.hurry()
+        elif name == "give_up":
+            self._slots.start(self._control.stop(), doing=self.tr("Leaving the other gateway"))
+        elif not self._busy or (name == "stop" and self._busy in _STARTING):
+            verb, doing = self._verbs[name]
+            self._busy = name
+            self._slots.start(self._guarded(verb, name), doing=doing)
+
+    def reconnect(self, platform: str) -> None:
+        """Connect a platform anew, now."""
+        self._for_platform(self._control.reconnect, platform, self.tr("Reconnecting {name}"))
+
+    def pause(self, platform: str) -> None:
+        """Fetch no messages of a platform."""
+        self._for_platform(self._control.pause, platform, self.tr("Pausing {name}"))
+
+    def resume(self, platform: str) -> None:
+        """Fetch them again."""
+        self._for_platform(self._control.resume, platform, self.tr("Resuming {name}"))
+
+    def act_on(self, key: str) -> None:
+        """The button of a notice was pressed; other notices than ours are left alone."""
+        if key == START_AGAIN:
+            self.run("start")
+
+    # ---------------------------------------------------------------------------- the verbs
+
+    async def _guarded(self, verb: Callable[[], Awaitable[None]], name: str) -> None:
+        try:
+            await verb()
+        finally:
+            if self._busy == name:  # a start that was stopped leaves it to the stop
+                self._busy = ""
+                self.busy_changed.emit("")
+
+    async def _start(self) -> None:
+        self._began()
+        await self._control.start()
+        self._tell_start(self.tr("The gateway runs."))
+
+    async def _insist(self) -> None:
+        refusal = self._control.status.refusal
+        if refusal is None:
+            await self._start()
+        elif refusal.may_insist and await self._agreed(
+            insist_question(refusal, self._theme, self._window)
+        ):
+            self._began()
+            await self._control.start(insist=True)
+            self._tell_start(self.tr("The gateway runs."))
+
+    async def _stop(self) -> None:
+        if not await self._may_interrupt(restart=False):
+            return
+        self._began()
+        await self._control.stop()
+        if self._control.status.state == "stopped":
+            words = self.tr("The gateway is stopped. Your own chats go on.")
+            self._tell(Notice("ok", words, key=START_AGAIN, action=self.tr("Start again")))
+
+    async def _restart(self) -> None:
+        if await self._may_interrupt(restart=True):
+            self._began()
+            await self._control.restart()
+            self._tell_start(self.tr("The gateway runs again, with its settings read anew."))
+
+    async def _take_over(self) -> None:
+        other = self._control.status.other
+        question = take_over_question(other, self._clock.time(), self._theme, self._window)
+        if not await self._agreed(question):
+            return
+        self._began()
+        await self._control.take_over()
+        refusal = self._control.status.refusal
+        if not serves(self._control.status) and refusal is not None and refusal.would_not_run:
+            question = insist_question(refusal, self._theme, self._window, take_over=True)
+            if not refusal.may_insist or not await self._agreed(question):
+                return
+            await self._control.take_over(insist=True)
+        self._tell_taken_over()
+
+    def _tell_taken_over(self) -> None:
+        status = self._control.status
+        if serves(status):
+            self._tell_start(self.tr("Hermes Desktop answers the messages of your platforms now."))
+        elif status.refusal is not None:
+            title, detail = plain(status.refusal.title), plain(status.refusal.detail)
+            self._tell(Notice("warning", title, detail, plain(status.refusal.hint), key=RESULT))
+        else:
+            words = self.tr("The gateway was not taken over.")
+            self._tell(Notice("warning", words, plain(status.detail), key=RESULT))
+
+    # ------------------------------------------------------------------------------- helpers
+
+    async def _may_interrupt(self, *, restart: bool) -> bool:
+        lines = self._replies.lines()
+        if not lines:
+            return True
+        question = stop_question(lines, self._theme, self._window, restart=restart)
+        return await self._agreed(question)
+
+    async def _agreed(self, question: QDialog) -> bool:
+        self.window_wanted.emit()
+        try:
+            answer = await self._slots.ask(question)
+        finally:
+            question.deleteLater()
+        return answer == QDialog.DialogCode.Accepted
+
+    def _began(self) -> None:
+        for key in (RESULT, START_AGAIN):
+            self._bus.publish(NoticeCleared(key))
+        self.busy_changed.emit(self._busy)
+
+    def _tell_start(self, words: str) -> None:
+        """A refusal, or another gateway, stands in the banner already."""
+        status = self._control.status
+        if serves(status):
+            self._tell(Notice("ok", words, key=RESULT))
+        elif status.state == "stopped" and status.refusal is None:
+            words = self.tr("The gateway was not started.")
+            why = plain(status.detail) or self.tr("None is hosted by this window.")
+            self._tell(Notice("warning", words, why, key=RESULT))
+
+    def _tell(self, notice: Notice) -> None:
+        self._bus.publish(notice)
+
+    def _for_platform(
+        self, do: Callable[[str], Awaitable[None]], platform: str, doing: str
+    ) -> None:
+        words = doing.format(name=source_name(platform))
+        self._slots.start(_await(do(platform)), doing=words)
+
+
+async def _await(something: Awaitable[None]) -> None:
+    await something

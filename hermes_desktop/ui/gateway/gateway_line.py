@@ -1,0 +1,135 @@
+"""The gateway at the foot of the window: shape, words, platforms with their age; leads to more."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QStyle, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.gateway.leading_text import draw_text
+from hermes_desktop.ui.gateway.state_shapes import DOT, paint_shape
+from hermes_desktop.ui.theme import RADIUS_BUTTON, SPACE_4, SPACE_8, Theme
+
+_GAP = " · "
+_INSET = SPACE_8
+
+
+@dataclass(frozen=True, slots=True)
+class LineWords:
+    """What the line says.
+
+    Attributes:
+        shape: Of the state.
+        state: The state in words.
+        platforms: One of them each, the most important first.
+        more: What hovering tells besides.
+    """
+
+    shape: str = "stopped"
+    state: str = ""
+    platforms: tuple[str, ...] = ()
+    more: str = ""
+
+    @property
+    def whole(self) -> str:
+        """All of it, nothing folded."""
+        return _GAP.join((self.state, *self.platforms))
+
+
+class GatewayLine(QAbstractButton):
+    """One target for mouse and keyboard. What does not fit folds to a number: ``+2``."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._words = LineWords()
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.setAccessibleDescription(self.tr("Opens the page of platforms"))
+        theme.changed.connect(self.update)
+
+    @property
+    def words(self) -> LineWords:
+        """What it says."""
+        return self._words
+
+    def show_words(self, words: LineWords) -> None:
+        """Say this; nothing is drawn anew when it is said already."""
+        if words == self._words:
+            return
+        self._words = words
+        self.setAccessibleName(words.whole)
+        self.setToolTip("\n".join(filter(None, (words.more, *words.platforms))))
+        self.updateGeometry()
+        self.update()
+
+    @override
+    def sizeHint(self) -> QSize:
+        metrics = QFontMetrics(self.font())
+        return QSize(
+            metrics.horizontalAdvance(self._words.whole) + DOT + 4 * SPACE_8, metrics.height() + 8
+        )
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return QSize(2 * _INSET + DOT, self.sizeHint().height())
+
+    def shown_text(self) -> str:
+        """What fits into the width there is now."""
+        metrics = QFontMetrics(self.font())
+        return fold(self._words, metrics, self.width() - _text_left() - _INSET)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette = self._theme.palette
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        text = self.shown_text()
+        width = _text_left() + QFontMetrics(self.font()).horizontalAdvance(text) + _INSET
+        ground = self._at(QRect(0, 1, min(width, self.width()), self.height() - 2))
+        if self.underMouse() or self.hasFocus():
+            painter.setPen(QColor(palette.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(palette.separator if self.underMouse() else palette.window))
+            painter.drawRoundedRect(ground.adjusted(0, 0, -1, -1), RADIUS_BUTTON, RADIUS_BUTTON)
+        top = (self.height() - DOT) / 2
+        dot = self._at(QRect(_INSET, 0, DOT, DOT))
+        paint_shape(painter, QRectF(dot.left(), top, DOT, DOT), self._words.shape, palette)
+        painter.setPen(QColor(palette.text if self.underMouse() else palette.secondary_text))
+        place = self._at(QRect(_text_left(), 0, width - _text_left(), self.height()))
+        draw_text(painter, place, text, self.layoutDirection())
+
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in {QEvent.Type.FontChange, QEvent.Type.LayoutDirectionChange}:
+            self.updateGeometry()
+            self.update()
+
+    def _at(self, place: QRect) -> QRect:
+        return QStyle.visualRect(self.layoutDirection(), self.rect(), place)
+
+
+def fold(words: LineWords, metrics: QFontMetrics, width: int) -> str:
+    """As many platforms as fit, the others as a number; the state alone is cut if it must."""
+    for shown in range(len(words.platforms), -1, -1):
+        text = _with(words, words.platforms[:shown])
+        if metrics.horizontalAdvance(text) <= width:
+            return text
+    return metrics.elidedText(words.state, Qt.TextElideMode.ElideRight, max(width, 0))
+
+
+def _with(words: LineWords, shown: Sequence[str]) -> str:
+    hidden = len(words.platforms) - len(shown)
+    parts = [words.state, *shown]
+    if hidden and shown:
+        return f"{_GAP.join(parts)} +{hidden}"
+    noun = "platform" if hidden == 1 else "platforms"
+    return _GAP.join([*parts, f"{hidden} {noun}"] if hidden else parts)
+
+
+def _text_left() -> int:
+    return _INSET + DOT + SPACE_4 + 2

@@ -1,0 +1,189 @@
+"""What is asked before the gateway stops, is taken over, or before somebody loses access."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+
+from hermes_desktop.core.events import HostingRefusal, OtherGateway
+from hermes_desktop.ui.gateway.ages import span_words
+from hermes_desktop.ui.gateway.gateway_words import plain, running_text
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel, words_label
+from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
+
+_WIDTH = 440
+_INNER = _WIDTH - 2 * SPACE_24
+_NAMED = 5
+_NOT_DONE = (
+    "While it runs here, this is not done by anybody: other programs take it for granted that a"
+    " running gateway does it."
+)
+DRAIN_WORDS = (
+    "They get 15 seconds to end. Then they are interrupted; what was written so far is kept."
+)
+
+
+class GatewayQuestion(QDialog):
+    """A title, what it is about, what will happen, and a button that names the result.
+
+    Opened with ``open()``; accepted means yes. Cancel is what Enter presses.
+
+    Args:
+        title: The question.
+        about: What it concerns, as a list.
+        facts: What will happen.
+        action: Words of the button.
+        theme: Colours.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        facts: Sequence[str],
+        action: str,
+        theme: Theme,
+        about: Sequence[str] = (),
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Gateway"))
+        self.setMinimumWidth(_WIDTH)
+        self.setAccessibleDescription(" ".join((*about, *facts)))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
+        column.setSpacing(SPACE_12)
+        heading = words_label(title, share=1.1)
+        heading.setMinimumWidth(_INNER)
+        column.addWidget(heading)
+        if about:
+            column.addLayout(self._about(about, theme))
+        for fact in facts:
+            line = LeadingLabel(fact)
+            line.setMinimumWidth(_INNER)
+            column.addWidget(line)
+        column.addSpacing(SPACE_8)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.agree = buttons.addButton(action, QDialogButtonBox.ButtonRole.AcceptRole)
+        self.agree.setAutoDefault(False)
+        cancel = buttons.button(QDialogButtonBox.StandardButton.Cancel)
+        cancel.setDefault(True)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        column.addWidget(buttons)
+        cancel.setFocus()
+
+    def _about(self, about: Sequence[str], theme: Theme) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setContentsMargins(SPACE_12, 0, 0, 0)
+        column.setSpacing(SPACE_4)
+        shown = list(about[:_NAMED])
+        if len(about) > _NAMED:
+            shown.append(self.tr("and {count} more").format(count=len(about) - _NAMED))
+        for each in shown:
+            line = QuietLabel(theme, f"• {each}")
+            line.setMinimumWidth(_INNER - SPACE_12)
+            column.addWidget(line)
+        return column
+
+
+def stop_question(
+    lines: Sequence[str], theme: Theme, parent: QWidget, *, restart: bool = False
+) -> GatewayQuestion:
+    """Asks before replies that run are stopped with the gateway.
+
+    Args:
+        lines: The replies.
+        theme: Colours.
+        parent: The window.
+        restart: It starts again afterwards.
+    """
+    verb = "Restart" if restart else "Stop"
+    return GatewayQuestion(
+        f"{verb} the gateway? {running_text(len(lines))}.",
+        about=lines,
+        facts=(DRAIN_WORDS,),
+        action=f"{verb} the gateway",
+        theme=theme,
+        parent=parent,
+    )
+
+
+def take_over_question(
+    other: OtherGateway | None, now: float, theme: Theme, parent: QWidget
+) -> GatewayQuestion:
+    """Asks before another gateway is made to stop."""
+    name = other.name if other is not None else "other gateway"
+    asked = (
+        f"{_first_up(_the(name))} is asked to stop, as “hermes gateway stop” does. It may let its"
+        " running replies end first, so this can take up to two minutes."
+    )
+    then = (
+        "Then Hermes Desktop answers the messages of your platforms. It is never forced: a gateway"
+        " that does not go, or that something starts again, keeps the home."
+    )
+    about: list[str] = []
+    if other is not None:
+        age = (
+            ""
+            if other.started_at is None
+            else f", running for {span_words(now - other.started_at)}"
+        )
+        about.append(f"{_first_up(_the(name))}, process {other.pid}{age}")
+        served = [source_name(each.name) for each in other.platforms]
+        if served:
+            about.append(f"It serves {', '.join(served)}")
+    return GatewayQuestion(
+        f"Take over from {_the(name)}?",
+        about=about,
+        facts=(asked, then),
+        action="Take over the gateway",
+        theme=theme,
+        parent=parent,
+    )
+
+
+def insist_question(
+    refusal: HostingRefusal, theme: Theme, parent: QWidget, *, take_over: bool = False
+) -> GatewayQuestion:
+    """Asks whether the gateway shall start although something stands against it.
+
+    Args:
+        refusal: What stands against it.
+        theme: Colours.
+        parent: The window.
+        take_over: It is to be taken over from another one.
+    """
+    verb = "Take over" if take_over else "Start"
+    why = plain(" ".join(filter(None, (refusal.title, refusal.detail))))
+    return GatewayQuestion(
+        f"{verb} the gateway anyway?",
+        about=refusal.would_not_run,
+        facts=(_NOT_DONE,) if refusal.would_not_run else (why,),
+        action=f"{verb} the gateway anyway",
+        theme=theme,
+        parent=parent,
+    )
+
+
+def revoke_question(name: str, platform: str, theme: Theme, parent: QWidget) -> GatewayQuestion:
+    """Asks before somebody loses access."""
+    what_follows = (
+        f"Messages of {name} are not answered any more. To be let in again, they ask once more"
+        " and you approve it."
+    )
+    return GatewayQuestion(
+        f"Revoke {name}’s access on {source_name(platform)}?",
+        facts=(what_follows,),
+        action="Revoke access",
+        theme=theme,
+        parent=parent,
+    )
+
+
+def _the(name: str) -> str:
+    return name if name.lower().startswith(("the ", "another ")) else f"the {name}"
+
+
+def _first_up(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,180 @@
+"""The gateway in the window, joined: page, banner and strip follow one state and one clock."""
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import GatewayStatusChanged, Notice
+from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.ui.gateway.age_timer import AgeTimer
+from hermes_desktop.ui.gateway.ages import next_look_ms
+from hermes_desktop.ui.gateway.gateway_banner import GatewayBanner
+from hermes_desktop.ui.gateway.gateway_commands import GatewayCommands
+from hermes_desktop.ui.gateway.pairing_commands import ASKED, PairingCommands, People
+from hermes_desktop.ui.gateway.platform_words import distances
+from hermes_desktop.ui.gateway.platforms_page import PlatformsPage
+from hermes_desktop.ui.gateway.running_replies import RunningReplies
+from hermes_desktop.ui.gateway.wanted import GatewayControl, PairingDesk, Person
+from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.status_strip import StatusStrip
+from hermes_desktop.ui.theme import Theme
+
+
+class GatewayView(QObject):
+    """Everything about the gateway that the window shows. Main thread only.
+
+    Args:
+        control: The gateway.
+        desk: Who may write to it.
+        slots: Runs what clicks start.
+        bus: Gets notices.
+        bridge: News.
+        theme: Colours.
+        clock: For how long ago things were.
+        strip: At the foot of the window.
+        window: Parent of everything.
+
+    Signals:
+        page_wanted: The page of platforms is to be shown.
+        window_wanted: A question is going to be asked; a hidden window should show.
+        requests_changed: How many people ask to be let in.
+        told: Title and words of a notification, for when the window is hidden.
+    """
+
+    page_wanted = Signal()
+    window_wanted = Signal()
+    requests_changed = Signal(int)
+    told = Signal(str, str)
+
+    def __init__(  # noqa: PLR0913 - the parts it joins
+        self,
+        *,
+        control: GatewayControl,
+        desk: PairingDesk,
+        slots: AsyncSlots,
+        bus: EventBus,
+        bridge: EventBridge,
+        theme: Theme,
+        clock: Clock,
+        strip: StatusStrip,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._control = control
+        self._bus = bus
+        self._clock = clock
+        self._strip = strip
+        self._window_visible = False
+        self._status = control.status
+        self.replies = RunningReplies()
+        self.page = PlatformsPage(theme)
+        self.banner = GatewayBanner(theme)
+        self.commands = GatewayCommands(
+            control,
+            self.replies,
+            slots=slots,
+            bus=bus,
+            theme=theme,
+            clock=clock,
+            window=window,
+        )
+        self.pairing = PairingCommands(
+            desk, slots=slots, bus=bus, theme=theme, clock=clock, window=window
+        )
+        self.timer = AgeTimer(self._next_look, self)
+        self._connect(bridge)
+
+    def begin(self) -> None:
+        """Show how it is, and read who may write. Call once the loop runs."""
+        self.refresh()
+        self.pairing.refresh()
+
+    def refresh(self) -> None:
+        """Ask the gateway how it is now and show it."""
+        self._show(self._control.status)
+
+    def _show(self, status: GatewayStatusChanged) -> None:
+        self._status, now = status, self._clock.time()
+        busy = self.commands.busy
+        self._strip.show_status(status, now=now)
+        on_page = self.page.isVisible()
+        self.banner.show_status(status, now=now, busy=busy, told=on_page)
+        if on_page:
+            self.page.show_status(status, now=now, busy=busy)
+            self.page.tell_ages(now)
+        self.timer.settle()
+
+    def page_shown(self) -> None:
+        """The page came into sight: what it did not follow meanwhile is shown, people are read."""
+        self.refresh()
+        self.pairing.refresh()
+
+    def set_visible(self, visible: bool) -> None:  # noqa: FBT001 - a state of one meaning
+        """The window shows, or does not; nothing beats while it does not."""
+        self._window_visible = visible
+        self.timer.set_visible(visible)
+
+    def close(self) -> None:
+        """Wake no more."""
+        self.timer.set_visible(False)
+
+    def act_on(self, key: str) -> None:
+        """The button of a notice was pressed."""
+        self.commands.act_on(key)
+        self.pairing.act_on(key)
+        if key == ASKED:
+            self.page_wanted.emit()
+
+    def _connect(self, bridge: EventBridge) -> None:
+        page, commands, pairing = self.page, self.commands, self.pairing
+        bridge.gateway_status_changed.connect(self._show)
+        bridge.pairing_changed.connect(lambda _: pairing.refresh())
+        bridge.turn_queued.connect(self.replies.begun)
+        bridge.turn_started.connect(self.replies.begun)
+        bridge.turn_finished.connect(self.replies.finished)
+        for wanted in (page.gateway_wanted, self.banner.wanted):
+            wanted.connect(commands.run)
+        page.list.reconnect_wanted.connect(commands.reconnect)
+        page.list.pause_wanted.connect(commands.pause)
+        page.list.resume_wanted.connect(commands.resume)
+        page.approve_wanted.connect(pairing.approve)
+        page.deny_wanted.connect(pairing.deny)
+        page.revoke_wanted.connect(pairing.revoke)
+        page.copy_wanted.connect(lambda text: QGuiApplication.clipboard().setText(text))
+        self.banner.page_wanted.connect(self.page_wanted)
+        self._strip.gateway_wanted.connect(self.page_wanted)
+        commands.busy_changed.connect(lambda _: self.refresh())
+        commands.window_wanted.connect(self.window_wanted)
+        pairing.people_read.connect(self._people_read)
+        pairing.asked.connect(self._asked)
+        self.timer.beat.connect(self.refresh)
+
+    def _people_read(self, people: People) -> None:
+        self.page.show_people(people, self._clock.time())
+        self.requests_changed.emit(len(people.pending))
+        self.timer.settle()
+
+    def _asked(self, entry: Person) -> None:
+        """Say it where the person looks: in the window, or in a notification of the desktop."""
+        title = self.tr("{name} asks to be let in").format(name=entry.name)
+        place = source_name(entry.platform)
+        words = self.tr("They wrote to Hermes on {place} for the first time.").format(place=place)
+        if not self.page.isVisible():
+            self._bus.publish(
+                Notice("info", f"{title} ({place}).", words, key=ASKED, action=self.tr("Answer…"))
+            )
+        if not self._window_visible:
+            self.told.emit(title, words)
+
+    def _next_look(self) -> int:
+        status, now = self._status, self._clock.time()
+        if self.page.isVisible():
+            return next_look_ms(self.page.moments(status, now))
+        platforms = status.other.platforms if status.other is not None else status.platforms
+        ages = distances(platforms, now)
+        if status.state == "attached" and status.other is not None:
+            ages += [status.other.started_at - now] if status.other.started_at else []
+        return next_look_ms(ages)

@@ -1,0 +1,164 @@
+"""Who may write: reads it, lets people in, refuses them, and takes it back."""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QDialog, QWidget
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.gateway.gateway_questions import revoke_question
+from hermes_desktop.ui.gateway.wanted import PairingDesk, Person
+from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.theme import Theme
+
+UNDO_PREFIX = "pairing-undo-"
+ASKED = "pairing-asked"
+_REMEMBERED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Who asks and who was let in, as read together."""
+
+    pending: tuple[Person, ...] = ()
+    approved: tuple[Person, ...] = ()
+
+
+class PairingCommands(QObject):
+    """Main thread only.
+
+    Args:
+        desk: Reads and writes it.
+        slots: Runs it; a refusal becomes a notice.
+        bus: Gets the notices.
+        theme: Colours of the question.
+        clock: For when somebody asked.
+        window: Parent of the question.
+
+    Signals:
+        people_read: A :class:`People`.
+        asked: Somebody new asks: the latest such :class:`Person`.
+    """
+
+    people_read = Signal(object)
+    asked = Signal(object)
+
+    def __init__(
+        self,
+        desk: PairingDesk,
+        *,
+        slots: AsyncSlots,
+        bus: EventBus,
+        theme: Theme,
+        clock: Clock,
+        window: QWidget,
+    ) -> None:
+        super().__init__(window)
+        self._desk = desk
+        self._clock = clock
+        self._slots = slots
+        self._bus = bus
+        self._theme = theme
+        self._window = window
+        self._known: frozenset[tuple[str, str]] = frozenset()
+        self._reading = False
+        self._again = False
+        self._count = 0
+        self._undo: dict[str, Person] = {}
+
+    def refresh(self) -> None:
+        """Read it again; calls while it is read come to one more reading."""
+        if self._reading:
+            self._again = True
+        else:
+            self._reading = True
+            self._slots.start(self._read(), doing=self.tr("Reading who may write"))
+
+    def approve(self, entry: Person) -> None:
+        """Let somebody in; the notice takes it back."""
+        self._slots.start(self._approve(entry), doing=self.tr("Letting somebody in"))
+
+    def deny(self, entry: Person) -> None:
+        """Do not let somebody in."""
+        self._slots.start(self._deny(entry), doing=self.tr("Denying a request"))
+
+    def revoke(self, person: Person) -> None:
+        """Ask, then let somebody in no more."""
+        self._slots.start(self._ask_and_revoke(person), doing=self.tr("Revoking access"))
+
+    def act_on(self, key: str) -> None:
+        """The button of a notice was pressed; other notices than ours are left alone."""
+        entry = self._undo.pop(key, None)
+        if entry is not None:
+            self._slots.start(self._revoke(entry), doing=self.tr("Revoking access"))
+
+    # --------------------------------------------------------------------------------- inside
+
+    async def _read(self) -> None:
+        try:
+            waiting, now = await self._desk.pending(), self._clock.time()
+            paired = await self._desk.approved()
+        finally:
+            self._reading = False
+        self._take(
+            People(
+                tuple(Person.waiting(each, now) for each in waiting),
+                tuple(Person.paired(each) for each in paired),
+            )
+        )
+        if self._again:
+            self._again = False
+            self.refresh()
+
+    def _take(self, people: People) -> None:
+        new = [each for each in people.pending if each.key not in self._known]
+        self._known = frozenset(each.key for each in people.pending)
+        self.people_read.emit(people)
+        if not people.pending:
+            self._bus.publish(NoticeCleared(ASKED))
+        elif new:
+            self.asked.emit(new[-1])
+
+    async def _approve(self, entry: Person) -> None:
+        await self._done(self._desk.approve(entry.platform, entry.entry_id))
+        place = source_name(entry.platform)
+        self._count += 1
+        key = f"{UNDO_PREFIX}{self._count}"
+        self._undo[key] = entry
+        for old in list(self._undo)[:-_REMEMBERED]:
+            del self._undo[old]
+        words = self.tr("{name} may write to Hermes on {place} now.")
+        words = words.format(name=entry.name, place=place)
+        self._bus.publish(Notice("ok", words, key=key, action=self.tr("Undo")))
+
+    async def _deny(self, entry: Person) -> None:
+        await self._done(self._desk.deny(entry.platform, entry.entry_id))
+        words = self.tr("{name} was not let in. They may ask again.").format(name=entry.name)
+        self._bus.publish(Notice("ok", words, key="pairing"))
+
+    async def _ask_and_revoke(self, person: Person) -> None:
+        question = revoke_question(person.name, person.platform, self._theme, self._window)
+        try:
+            answer = await self._slots.ask(question)
+        finally:
+            question.deleteLater()
+        if answer == QDialog.DialogCode.Accepted:
+            await self._revoke(person)
+
+    async def _revoke(self, person: Person) -> None:
+        await self._done(self._desk.revoke(person.platform, person.user_id))
+        words = self.tr("{name} may not write on {place} any more.")
+        words = words.format(name=person.name, place=source_name(person.platform))
+        self._bus.publish(Notice("ok", words, key="pairing"))
+
+    async def _done(self, change: Awaitable[object]) -> None:
+        """What worked is told by an event; after what did not, what is shown may be old."""
+        try:
+            await change
+        except BaseException:
+            self.refresh()
+            raise

@@ -1,0 +1,170 @@
+"""Who asks to be let in, and who was: a line each, with what can be done about it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from hermes_desktop.ui.gateway.ages import ago_words
+from hermes_desktop.ui.gateway.section_parts import Block, LeadingLabel, QuietLabel
+from hermes_desktop.ui.gateway.wanted import Person
+from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.ui.sessions.source_names import source_icon, source_name
+from hermes_desktop.ui.theme import SPACE_8, Theme
+
+_ICON = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A button of a line.
+
+    Attributes:
+        words: What stands on it.
+        spoken: The same with the name: "Approve {name}".
+        do: What it does.
+    """
+
+    words: str
+    spoken: str
+    do: Callable[[Person], object]
+
+
+class PersonLine(QWidget):
+    """Name, platform and age of one person, and buttons."""
+
+    def __init__(
+        self, person: Person, offers: Sequence[Offer], theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.person = person
+        name = person.name
+        self._icon = QLabel()
+        self._name = LeadingLabel(name)
+        self._name.setWordWrap(False)
+        self._name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._name.setToolTip(f"{name}\n{person.user_id}" if name != person.user_id else name)
+        self._facts = QuietLabel(theme)
+        self._facts.setWordWrap(False)
+        self.buttons = [self._button(offer, name) for offer in offers]
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_8)
+        row.addWidget(self._icon)
+        row.addWidget(self._name, 1)
+        row.addWidget(self._facts)
+        for button in self.buttons:
+            row.addWidget(button)
+        theme.changed.connect(self._colour)
+        self._colour()
+
+    def show_facts(self, words: str) -> None:
+        """Say where and when."""
+        if words != self._facts.text():
+            self._facts.setText(words)
+            self.setAccessibleName(f"{self._name.text()}, {words}")
+
+    def _button(self, offer: Offer, name: str) -> QPushButton:
+        button = QPushButton(offer.words, self)
+        button.setAutoDefault(False)
+        button.setAccessibleName(offer.spoken.format(name=name))
+        button.clicked.connect(lambda: self._press(offer))
+        return button
+
+    def _press(self, offer: Offer) -> None:
+        offer.do(self.person)
+
+    def _colour(self) -> None:
+        colour, ratio = self._theme.palette.secondary_text, self.devicePixelRatioF()
+        self._icon.setPixmap(pixmap(source_icon(self.person.platform), colour, _ICON, ratio))
+        self._icon.setAccessibleName(source_name(self.person.platform))
+
+
+class PeopleList(Block):
+    """Lines of people; those that stay keep their widgets, and so the focus.
+
+    Args:
+        offers: The buttons of each line.
+        verb: What stands before the age: "asked".
+        nothing: What is said when there is nobody.
+        theme: Colours.
+    """
+
+    def __init__(
+        self,
+        offers: Sequence[Offer],
+        *,
+        verb: str,
+        nothing: str,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(theme, parent)
+        self._offers = tuple(offers)
+        self._verb = verb
+        self._lines: dict[tuple[str, str], PersonLine] = {}
+        self.nothing = QuietLabel(theme, nothing)
+        self._column = QVBoxLayout()
+        self._column.setSpacing(SPACE_8)
+        self.column.addWidget(self.nothing)
+        self.column.addLayout(self._column)
+
+    @property
+    def lines(self) -> list[PersonLine]:
+        """The lines, from top to bottom."""
+        return list(self._lines.values())
+
+    def show_people(self, people: Sequence[Person], now: float) -> None:
+        """Show these, in this order."""
+        wanted = {each.key: each for each in people}
+        had_focus = self._focused_place()
+        for key in [key for key in self._lines if key not in wanted]:
+            line = self._lines.pop(key)
+            self._column.removeWidget(line)
+            line.hide()
+            line.deleteLater()
+        kept, self._lines = self._lines, {}
+        for place, (key, person) in enumerate(wanted.items()):
+            line = kept.get(key) or PersonLine(person, self._offers, self._theme, self)
+            line.person = person
+            self._lines[key] = line
+            self._column.insertWidget(place, line)
+        self.nothing.setVisible(not wanted)
+        self.tell_ages(now)
+        if had_focus is not None:
+            self._restore_focus(*had_focus)
+
+    def tell_ages(self, now: float) -> None:
+        """Say anew how long ago it was."""
+        for line in self._lines.values():
+            person = line.person
+            when = f"{self._verb} {ago_words(now - person.when)}" if person.when else ""
+            line.show_facts(" · ".join(filter(None, (source_name(person.platform), when))))
+
+    def ages(self, now: float) -> list[float]:
+        """Seconds from now to each moment that is told."""
+        return [line.person.when - now for line in self._lines.values() if line.person.when]
+
+    def _focused_place(self) -> tuple[int, int] | None:
+        focused = self.window().focusWidget()
+        for place, line in enumerate(self._lines.values()):
+            for number, button in enumerate(line.buttons):
+                if button is focused:
+                    return place, number
+        return None
+
+    def _restore_focus(self, place: int, number: int) -> None:
+        """Who answered one goes on with the next, by the same button."""
+        lines = self.lines
+        if lines and self._focused_place() is None:
+            buttons = lines[min(place, len(lines) - 1)].buttons
+            buttons[min(number, len(buttons) - 1)].setFocus(Qt.FocusReason.OtherFocusReason)

@@ -1,0 +1,159 @@
+"""The list of platforms: sorted, searched, driven by keys; below it what the chosen one says."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
+
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.ui.gateway.platform_model import (
+    HEALTH_ROLE,
+    NAME,
+    PlatformModel,
+    PlatformOrder,
+)
+from hermes_desktop.ui.gateway.platform_table import PlatformTable
+from hermes_desktop.ui.gateway.platform_words import explained
+from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel
+from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.theme import SPACE_8, Theme
+
+_MOST_ROWS = 8
+_SEARCH_FROM = 6
+_CAN_RECONNECT = frozenset({"connected", "silent", "retrying", "fatal", "connecting"})
+_CAN_PAUSE = _CAN_RECONNECT
+
+
+class PlatformList(Block):
+    """What each platform does, and what can be done about the chosen one.
+
+    Signals:
+        reconnect_wanted: Name of a platform. The next two likewise.
+    """
+
+    reconnect_wanted = Signal(str)
+    pause_wanted = Signal(str)
+    resume_wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._ours = True
+        self._model = PlatformModel(self)
+        self._order = PlatformOrder(self._model, self)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText(self.tr("Search platforms…"))
+        self.search.setAccessibleName(self.tr("Search platforms"))
+        self.search.setClearButtonEnabled(True)
+        self.table = PlatformTable(theme)
+        self.table.setModel(self._order)
+        self.table.set_up_columns()
+        self.detail = QuietLabel(theme)
+        self.reconnect = self._button(self.tr("Reconnect now"), self.reconnect_wanted.emit)
+        self.pause = self._button(self.tr("Pause"), self.pause_wanted.emit)
+        self.resume = self._button(self.tr("Resume"), self.resume_wanted.emit)
+        self._arrange()
+        self.search.textChanged.connect(self._filter)
+        self.table.selectionModel().currentRowChanged.connect(lambda *_: self._tell())
+        self._order.dataChanged.connect(lambda *_: self._tell())
+        self.table.menu_wanted.connect(self._open_menu)
+        self.table.confirmed.connect(self._confirm)
+
+    @property
+    def selected(self) -> PlatformHealth | None:
+        """The chosen platform."""
+        index = self.table.currentIndex()
+        return index.data(HEALTH_ROLE) if index.isValid() else None
+
+    def show_platforms(
+        self, platforms: Sequence[PlatformHealth], now: float, *, ours: bool
+    ) -> None:
+        """Follow the platforms.
+
+        Args:
+            platforms: Of this gateway, or of the other one.
+            now: Seconds since the epoch.
+            ours: Whether something can be done about them here.
+        """
+        self._ours = ours
+        chosen = self.selected
+        self._model.show_platforms(platforms, now)
+        if chosen is None and platforms:
+            self.table.setCurrentIndex(self._order.index(0, NAME))
+        self.search.setVisible(len(platforms) >= _SEARCH_FROM or bool(self.search.text()))
+        self.table.fit_columns()
+        self.table.fit_rows(min(max(len(platforms), 1), _MOST_ROWS))
+        self._tell()
+
+    def open_search(self) -> None:
+        """Show the search field and go there."""
+        self.search.show()
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
+
+    def _filter(self, text: str) -> None:
+        self._order.setFilterFixedString(text.strip())
+        if not self.table.currentIndex().isValid() and self._order.rowCount():
+            self.table.setCurrentIndex(self._order.index(0, NAME))
+        self._tell()
+
+    def _tell(self) -> None:
+        """Bring the words and buttons below the table up to date."""
+        chosen = self.selected
+        if chosen is None:
+            empty = self.search.text() and not self._order.rowCount()
+            self.detail.setText(self.tr("No platform matches.") if empty else "")
+        else:
+            words = explained(chosen)
+            self.detail.setText(f"{source_name(chosen.name)}: {words}" if words else "")
+        self.detail.setVisible(bool(self.detail.text()))
+        state = chosen.state if chosen is not None else ""
+        paused = state == "paused"
+        served = self._ours and state not in {"", "unavailable", "disabled"}
+        for button in (self.reconnect, self.pause, self.resume):
+            button.setVisible(self._ours)
+        self.pause.setVisible(self._ours and not paused)
+        self.resume.setVisible(self._ours and paused)
+        self.reconnect.setEnabled(served and state in _CAN_RECONNECT)
+        self.pause.setEnabled(served and state in _CAN_PAUSE)
+        self.resume.setEnabled(served and paused)
+
+    def _confirm(self) -> None:
+        """Enter on a platform: what helps it most."""
+        for button in (self.resume, self.reconnect):
+            if button.isEnabled() and not button.isHidden():
+                button.click()
+                return
+
+    def _open_menu(self, place: QPoint) -> None:
+        menu = QMenu(self)
+        for button in (self.reconnect, self.pause, self.resume):
+            if not button.isHidden():
+                menu.addAction(button.text(), button.click).setEnabled(button.isEnabled())
+        menu.aboutToHide.connect(menu.deleteLater)
+        if menu.isEmpty():
+            menu.deleteLater()
+        else:
+            menu.popup(place)
+
+    def _arrange(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(SPACE_8)
+        for button in (self.reconnect, self.pause, self.resume):
+            row.addWidget(button)
+        row.addStretch(1)
+        self.column.addWidget(self.search)
+        self.column.addWidget(self.table)
+        self.column.addWidget(self.detail)
+        self.column.addLayout(row)
+
+    def _button(self, words: str, wanted: Callable[[str], object]) -> QPushButton:
+        button = QPushButton(words, self)
+        button.setAutoDefault(False)
+
+        def ask() -> None:
+            chosen = self.selected
+            if chosen is not None:
+                wanted(chosen.name)
+
+        button.clicked.connect(ask)
+        return button

@@ -1,0 +1,183 @@
+"""The platforms as a Qt model: a row each, changed in place, so that the selection stays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+)
+from typing_extensions import override
+
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.ui.gateway.platform_words import (
+    explained,
+    heard_words,
+    next_try_words,
+    state_words,
+)
+from hermes_desktop.ui.sessions.source_names import source_name
+
+Index = QModelIndex | QPersistentModelIndex
+HEALTH_ROLE = int(Qt.ItemDataRole.UserRole) + 1
+SORT_ROLE = int(Qt.ItemDataRole.UserRole) + 2
+NAME, STATE, HEARD, NEXT, DETAIL = range(5)
+HEADERS = ("Platform", "State", "Last heard", "Next try", "Details")
+_TROUBLE_FIRST = (
+    "fatal", "silent", "retrying", "connecting", "connected", "paused", "disabled", "unavailable",
+)  # fmt: skip
+_NEVER = float("inf")
+_ROOT = QModelIndex()
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformRow:
+    """One platform and the words of its cells, as they are now."""
+
+    health: PlatformHealth
+    cells: tuple[str, ...]
+
+    @classmethod
+    def of(cls, health: PlatformHealth, now: float) -> "PlatformRow":
+        """The row of a platform seen at a moment."""
+        return cls(
+            health,
+            (
+                source_name(health.name),
+                state_words(health),
+                heard_words(health, now),
+                next_try_words(health, now),
+                explained(health),
+            ),
+        )
+
+
+class PlatformModel(QAbstractTableModel):
+    """Shows what it is given; a beat of the clock changes only the cells whose words change."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[PlatformRow] = []
+
+    def show_platforms(self, platforms: Sequence[PlatformHealth], now: float) -> None:
+        """Become these platforms, in this order of names."""
+        rows = [PlatformRow.of(each, now) for each in platforms]
+        if [r.health.name for r in rows] == [r.health.name for r in self._rows]:
+            for number, row in enumerate(rows):
+                self._change(number, row)
+            return
+        self._replace(rows)
+
+    def health_at(self, row: int) -> PlatformHealth | None:
+        """The platform of a row."""
+        return self._rows[row].health if 0 <= row < len(self._rows) else None
+
+    @override
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    @override
+    def columnCount(self, parent: Index = _ROOT) -> int:
+        return 0 if parent.isValid() else len(HEADERS)
+
+    @override
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return self.tr(HEADERS[section])
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return int(Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter)
+        return None
+
+    @override
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        row = self._rows[index.row()]
+        column = index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return row.cells[column]
+        if role == HEALTH_ROLE:
+            return row.health
+        if role == SORT_ROLE:
+            return _sort_key(row, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return row.cells[DETAIL] or None
+        if role == Qt.ItemDataRole.AccessibleTextRole and column == NAME:
+            return spoken(row)
+        return None
+
+    def _change(self, number: int, row: PlatformRow) -> None:
+        before = self._rows[number]
+        if row == before:
+            return
+        self._rows[number] = row
+        changed = [n for n, cell in enumerate(row.cells) if cell != before.cells[n]]
+        if row.health.state != before.health.state:
+            changed = [NAME, DETAIL]
+        if changed:
+            first, last = self.index(number, min(changed)), self.index(number, max(changed))
+            self.dataChanged.emit(first, last)
+
+    def _replace(self, rows: list[PlatformRow]) -> None:
+        """Insert and remove single rows, so that a selected platform stays selected."""
+        wanted = {row.health.name for row in rows}
+        for number in range(len(self._rows) - 1, -1, -1):
+            if self._rows[number].health.name not in wanted:
+                self.beginRemoveRows(_ROOT, number, number)
+                del self._rows[number]
+                self.endRemoveRows()
+        for number, row in enumerate(rows):
+            here = self._rows[number].health.name if number < len(self._rows) else None
+            if here == row.health.name:
+                self._change(number, row)
+            else:
+                self._bring(number, row)
+
+    def _bring(self, number: int, row: PlatformRow) -> None:
+        """Insert a row; one that stood further below moves up."""
+        names = [each.health.name for each in self._rows]
+        if row.health.name in names:
+            old = names.index(row.health.name)
+            self.beginRemoveRows(_ROOT, old, old)
+            del self._rows[old]
+            self.endRemoveRows()
+        self.beginInsertRows(_ROOT, number, number)
+        self._rows.insert(number, row)
+        self.endInsertRows()
+
+
+class PlatformOrder(QSortFilterProxyModel):
+    """Sorted by any column, those in trouble first when by state; filtered by any words."""
+
+    def __init__(self, model: PlatformModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.setSourceModel(model)
+        self.setSortRole(SORT_ROLE)
+        self.setFilterKeyColumn(-1)
+        self.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+
+
+def spoken(row: PlatformRow) -> str:
+    """A row for those who hear it."""
+    name, state, heard, tried, detail = row.cells
+    parts = [name, state]
+    if heard:
+        parts.append(f"last heard {heard}")
+    if tried:
+        parts.append(f"tries again {tried}")
+    return ", ".join([*parts, detail] if detail else parts)
+
+
+def _sort_key(row: PlatformRow, column: int) -> object:
+    health = row.health
+    if column == STATE:
+        return _TROUBLE_FIRST.index(health.state)
+    if column == HEARD:
+        return -health.last_heard_at if health.last_heard_at is not None else _NEVER
+    if column == NEXT:
+        return health.next_try_at if health.next_try_at is not None else _NEVER
+    return row.cells[column].casefold()

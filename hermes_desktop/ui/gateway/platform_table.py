@@ -1,0 +1,229 @@
+"""The table of platforms: how its rows, its columns and its header look."""
+
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+from typing_extensions import override
+
+from hermes_desktop.ui.gateway.leading_text import draw_text
+from hermes_desktop.ui.gateway.platform_model import DETAIL, HEALTH_ROLE, HEARD, NAME, NEXT, STATE
+from hermes_desktop.ui.gateway.platform_words import state_shape
+from hermes_desktop.ui.gateway.state_shapes import DOT, paint_shape
+from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.ui.scroll_bars import make_slim
+from hermes_desktop.ui.sessions.source_names import source_icon
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
+
+Index = QModelIndex | QPersistentModelIndex
+_ROW = 32
+_ICON = 18
+_ARROW = 14
+_LEAST_DETAIL = 120
+_LONGEST_AGE = "59 min ago"
+"""Its columns keep this width, so that they do not move with every second."""
+
+
+class PlatformTable(QTableView):
+    """Rows of fixed height, one selected.
+
+    Signals:
+        menu_wanted: At this global point, for the chosen row.
+        confirmed: Enter, or a double click.
+    """
+
+    menu_wanted = Signal(object)
+    confirmed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.tr("Platforms"))
+        self.setHorizontalHeader(_Header(theme, self))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setTabKeyNavigation(False)
+        self.setWordWrap(False)
+        self.setMouseTracking(True)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setItemDelegate(_Delegate(theme, self))
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(_ROW)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._ask_for_menu)
+        self.doubleClicked.connect(lambda _: self.confirmed.emit())
+        make_slim(self, theme)
+
+    def set_up_columns(self) -> None:
+        """Once it has its model."""
+        self.setSortingEnabled(True)
+        self.sortByColumn(NAME, Qt.SortOrder.AscendingOrder)
+
+    def fit_rows(self, rows: int) -> None:
+        """Be as high as so many rows."""
+        height = rows * _ROW + self.horizontalHeader().sizeHint().height() + 2
+        if height != self.height():
+            self.setFixedHeight(height)
+
+    def fit_columns(self) -> None:
+        """Give each column what its words need; columns without words go, so do cut details."""
+        left = self.viewport().width()
+        for column in (NAME, STATE, HEARD, NEXT):
+            width = self._wanted_width(column)
+            self.setColumnHidden(column, not width)
+            if width and width != self.columnWidth(column):
+                self.setColumnWidth(column, width)
+            left -= width
+        wordless = not self._wanted_width(DETAIL)
+        self.setColumnHidden(DETAIL, wordless or left < _LEAST_DETAIL)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit_columns()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
+            self.confirmed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _wanted_width(self, column: int) -> int:
+        """What the longest words need with the sign before them; 0 when there are none."""
+        model = self.model()
+        words = [str(model.index(row, column).data() or "") for row in range(model.rowCount())]
+        if column > STATE and not any(words):
+            return 0
+        if column in {HEARD, NEXT}:
+            words.append(_LONGEST_AGE)
+        metrics = self.fontMetrics()
+        header = str(model.headerData(column, Qt.Orientation.Horizontal) or "")
+        widest = max((metrics.horizontalAdvance(each) for each in words), default=0)
+        return max(
+            widest + _sign_width(column) + SPACE_8 + SPACE_12,
+            metrics.horizontalAdvance(header) + _ARROW + SPACE_8 + SPACE_12,
+        )
+
+    def _ask_for_menu(self, place: QPoint) -> None:
+        index = self.indexAt(place)
+        if index.isValid():
+            self.setCurrentIndex(index)
+        self.menu_wanted.emit(self.viewport().mapToGlobal(place))
+
+
+class _Header(QHeaderView):
+    """Quiet words above a hairline; the sorted column has an arrow."""
+
+    def __init__(self, theme: Theme, parent: QTableView) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._theme = theme
+        self.setSectionsClickable(True)
+        self.setHighlightSections(False)
+        self.setMinimumSectionSize(48)
+        self.setStretchLastSection(True)
+        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        theme.changed.connect(self.viewport().update)
+
+    @override
+    def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
+        palette = self._theme.palette
+        painter.save()
+        painter.fillRect(rect, QColor(palette.base))
+        painter.setPen(QColor(palette.separator))
+        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
+        painter.setPen(QColor(palette.secondary_text))
+        words = str(self.model().headerData(logicalIndex, Qt.Orientation.Horizontal) or "")
+        room = QRect(SPACE_8, 0, rect.width() - SPACE_8 - SPACE_4, rect.height())
+        place = QStyle.visualRect(self.layoutDirection(), rect, room.translated(rect.topLeft()))
+        draw_text(painter, place, words, self.layoutDirection())
+        if logicalIndex == self.sortIndicatorSection() and self.isSortIndicatorShown():
+            self._paint_arrow(painter, rect, painter.fontMetrics().horizontalAdvance(words))
+        painter.restore()
+
+    def _paint_arrow(self, painter: QPainter, rect: QRect, words_width: int) -> None:
+        up = self.sortIndicatorOrder() == Qt.SortOrder.AscendingOrder
+        name = "chevron-up" if up else "chevron-down"
+        ratio = float(painter.device().devicePixelRatioF())
+        drawing = pixmap(name, self._theme.palette.secondary_text, _ARROW, ratio)
+        top = (rect.height() - _ARROW) // 2
+        place = QRect(SPACE_8 + words_width + 2, top, _ARROW, _ARROW)
+        painter.drawPixmap(
+            QStyle.visualRect(self.layoutDirection(), rect, place.translated(rect.topLeft())),
+            drawing,
+        )
+
+
+class _Delegate(QStyledItemDelegate):
+    """A drawing before the name, the shape of the state before its words; quiet selection."""
+
+    def __init__(self, theme: Theme, parent: QTableView) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    @override
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(100, _ROW)
+
+    @override
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        palette = self._theme.palette
+        state: QStyle.StateFlag = option.state
+        selected = bool(state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if selected:
+            painter.fillRect(option.rect, QColor(palette.selection))
+        elif state & QStyle.StateFlag.State_MouseOver:
+            painter.fillRect(option.rect, QColor(palette.hover))
+        if index.column() == NAME and selected and option.widget.hasFocus():
+            bar = _at(option, QRect(0, 6, 3, option.rect.height() - 12))
+            painter.fillRect(bar, QColor(palette.accent))
+        self._paint_sign(painter, option, index)
+        left = SPACE_8 + _sign_width(index.column())
+        place = _at(option, QRect(left, 0, option.rect.width() - left - SPACE_4, _ROW))
+        quiet = index.column() > STATE
+        painter.setPen(QColor(palette.secondary_text if quiet else palette.text))
+        painter.setFont(option.font)
+        draw_text(painter, place, str(index.data() or ""), option.direction)
+        painter.restore()
+
+    def _paint_sign(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        health = index.data(HEALTH_ROLE)
+        palette = self._theme.palette
+        if index.column() == NAME:
+            top = (_ROW - _ICON) // 2
+            ratio = float(painter.device().devicePixelRatioF())
+            drawing = pixmap(source_icon(health.name), palette.secondary_text, _ICON, ratio)
+            painter.drawPixmap(_at(option, QRect(SPACE_8, top, _ICON, _ICON)), drawing)
+        elif index.column() == STATE:
+            dot = _at(option, QRect(SPACE_8, (_ROW - DOT) // 2, DOT, DOT))
+            paint_shape(painter, QRectF(dot), state_shape(health), palette)
+
+
+def _sign_width(column: int) -> int:
+    """What stands before the words takes so much."""
+    return {NAME: _ICON + SPACE_8, STATE: DOT + SPACE_8}.get(column, 0)
+
+
+def _at(option: QStyleOptionViewItem, place: QRect) -> QRect:
+    """A part of a cell, counted from the leading edge."""
+    return QStyle.visualRect(option.direction, option.rect, place.translated(option.rect.topLeft()))

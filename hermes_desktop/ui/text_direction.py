@@ -1,0 +1,16 @@
+"""The direction of a text by its own letters, whatever the direction of the window. No Qt."""
+
+import unicodedata
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether the first letter with a direction is written from right to left."""
+    if text.isascii():
+        return False
+    for letter in text:
+        kind = unicodedata.bidirectional(letter)
+        if kind == "L":
+            return False
+        if kind in {"R", "AL"}:
+            return True
+    return False

@@ -1,0 +1,78 @@
+"""Tells when something that shows tray icons may have come or gone, without asking all the time."""
+
+import sys
+
+from PySide6.QtCore import SLOT, QObject, QTimer, Signal, Slot
+from PySide6.QtDBus import QDBusConnection, QDBusServiceWatcher
+
+WATCHER = "org.kde.StatusNotifierWatcher"
+_PATH = "/StatusNotifierWatcher"
+_OFTEN_MS, _SELDOM_MS = 2_000, 60_000
+_EARLY_LOOKS = 15
+"""Looks in quick succession after the start, for hosts that the bus knows nothing of."""
+
+
+class TrayHostWatch(QObject):
+    """Follows the owner of the tray's name on the session bus, and what it says of its hosts.
+
+    A desktop without that bus, or whose tray does not speak it (XEmbed), is asked: often for
+    half a minute after the start, once a minute later.
+
+    Args:
+        bus: The session bus; a disconnected one is not used.
+
+    Signals:
+        may_have_changed: It is time to look.
+    """
+
+    may_have_changed = Signal()
+
+    def __init__(self, bus: QDBusConnection | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._bus = bus or _session_bus()
+        self._looks = 0
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self.look)
+        self._timer.start(_OFTEN_MS)
+        if self._bus is not None and self._bus.isConnected():
+            self._listen(self._bus)
+
+    @property
+    def interval_ms(self) -> int:
+        """How often it is asked besides."""
+        return self._timer.interval()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._timer.stop()
+        self.may_have_changed.disconnect()
+
+    def _listen(self, bus: QDBusConnection) -> None:
+        watcher = QDBusServiceWatcher(
+            WATCHER, bus, QDBusServiceWatcher.WatchModeFlag.WatchForOwnerChange, self
+        )
+        watcher.serviceOwnerChanged.connect(self._owner_changed)
+        for name in ("StatusNotifierHostRegistered", "StatusNotifierHostUnregistered"):
+            # PySide takes a slot as text, its stubs say bytes.
+            slot = SLOT("host_changed()")
+            bus.connect(WATCHER, _PATH, WATCHER, name, self, slot)  # type: ignore[call-overload]
+
+    @Slot()
+    def host_changed(self) -> None:
+        """Called by the bus: a host said that it is there, or left."""
+        self.may_have_changed.emit()
+
+    def _owner_changed(self, _name: str, _before: str, _after: str) -> None:
+        self.may_have_changed.emit()
+
+    def look(self) -> None:
+        """Say that it is time to look; later it is said more seldom."""
+        self._looks += 1
+        if self._looks == _EARLY_LOOKS:
+            self._timer.start(_SELDOM_MS)
+        self.may_have_changed.emit()
+
+
+def _session_bus() -> QDBusConnection | None:
+    """The bus of the desktop, where there can be one."""
+    return QDBusConnection.sessionBus() if sys.platform.startswith("linux") else None

@@ -1,0 +1,95 @@
+"""A gateway that says what a test wants, and remembers what was asked of it.
+
+For what the window shows of states that a real one reaches only with platforms, other programs
+and minutes of waiting. What the window asks of a real one is tested with a real one.
+"""
+
+import asyncio
+from dataclasses import replace
+
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import GatewayStatusChanged, OtherGateway, PlatformHealth
+
+NOW = 1_772_366_400.0
+
+
+def health(name: str, state: str = "connected", *, ago: float | None = None, **more):
+    """One platform, last heard of so many seconds before :data:`NOW`."""
+    heard = None if ago is None else NOW - ago
+    return PlatformHealth(name, state, heard, **more)
+
+
+SEVERAL = (
+    health("discord", "retrying", ago=400, detail="The connection was reset.",
+           next_try_at=NOW + 25),
+    health("email", "unavailable"),
+    health("matrix", ago=3),
+    health("signal", "paused", ago=7_300),
+    health("slack", "fatal", detail="Slack refused the token. It answered: invalid_auth."),
+    health("telegram", ago=12),
+)  # fmt: skip
+OTHER = OtherGateway(
+    "hermes gateway", 4711, NOW - 3 * 3600 - 60, "running",
+    (PlatformHealth("telegram", "connected"), PlatformHealth("matrix", "connected")),
+)  # fmt: skip
+
+
+class ScriptedGateway:
+    """Stands where a ``GatewayHost`` stands.
+
+    Attributes:
+        asked: What was asked, in order.
+        then: The status that a call leads to, by its name.
+        may_go: A call waits for this before it leads anywhere; set at first.
+    """
+
+    def __init__(self, bus: EventBus, status: GatewayStatusChanged | None = None) -> None:
+        self._bus = bus
+        self.status = status or GatewayStatusChanged("stopped")
+        self.asked: list[str] = []
+        self.then: dict[str, GatewayStatusChanged] = {
+            "start": GatewayStatusChanged("running"),
+            "stop": GatewayStatusChanged("stopped"),
+            "restart": GatewayStatusChanged("running"),
+            "take_over": GatewayStatusChanged("running"),
+        }
+        self.may_go = asyncio.Event()
+        self.may_go.set()
+
+    def say(self, state: str = "", **fields) -> None:
+        """Become this status and tell everybody."""
+        if state:
+            self.status = GatewayStatusChanged(state, **fields)
+        else:
+            self.status = replace(self.status, **fields)
+        self._bus.publish(self.status)
+
+    async def start(self, *, insist: bool = False) -> None:
+        await self._do("start", "start insisting" if insist else "start")
+
+    async def stop(self) -> None:
+        await self._do("stop")
+
+    async def restart(self) -> None:
+        await self._do("restart")
+
+    async def take_over(self, *, insist: bool = False) -> None:
+        await self._do("take_over", "take_over insisting" if insist else "take_over")
+
+    def hurry(self) -> None:
+        self.asked.append("hurry")
+
+    async def reconnect(self, platform: str) -> None:
+        self.asked.append(f"reconnect {platform}")
+
+    async def pause(self, platform: str) -> None:
+        self.asked.append(f"pause {platform}")
+
+    async def resume(self, platform: str) -> None:
+        self.asked.append(f"resume {platform}")
+
+    async def _do(self, name: str, words: str = "") -> None:
+        self.asked.append(words or name)
+        await self.may_go.wait()
+        self.status = self.then[name]
+        self._bus.publish(self.status)

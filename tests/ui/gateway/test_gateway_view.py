@@ -1,0 +1,161 @@
+"""Strip, banner and page follow one state, and cost nothing while nobody looks."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtTest import QTest
+
+from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal
+from hermes_desktop.ui.gateway.gateway_line import LineWords, fold
+from tests.fakes.scripted_gateway import OTHER, SEVERAL, health
+
+REFUSAL = HostingRefusal(
+    "Not everything would run.", "See the list.", "Use `hermes gateway run`.",
+    ("Messages of Signal",), may_insist=True,
+)  # fmt: skip
+
+
+def buttons(stage) -> dict[str, bool]:
+    """What the card offers, and whether it can be pressed."""
+    card = stage.page.card
+    return {n: b.isEnabled() for n, b in card.buttons.items() if b.isVisible()}
+
+
+def test_the_strip_tells_state_and_age_and_leads_to_the_page(qtbot, stage) -> None:
+    stage.show(page=False)
+    stage.gateway.say("running", platforms=(health("matrix", ago=3), health("telegram", ago=12)))
+    assert stage.strip.text == "Gateway running · Matrix 3 s ago · Telegram 12 s ago"
+    assert stage.strip.line.accessibleName() == stage.strip.text
+    with qtbot.waitSignal(stage.view.page_wanted):
+        stage.strip.line.setFocus()
+        QTest.keyClick(stage.strip.line, Qt.Key.Key_Space)
+
+
+def test_ages_grow_with_the_clock_only_while_the_window_shows(qtbot, stage) -> None:
+    stage.gateway.say("running", platforms=(health("telegram", ago=12),))
+    assert not stage.view.timer.running
+    stage.show(page=False)
+    assert stage.view.timer.running
+    stage.clock.advance(3)
+    with qtbot.waitSignal(stage.view.timer.beat, timeout=5000):
+        pass
+    assert "Telegram 15 s ago" in stage.strip.text
+    stage.view.set_visible(False)
+    assert not stage.view.timer.running
+    stage.clock.advance(100)
+    stage.view.set_visible(True)
+    assert "Telegram 1 min ago" in stage.strip.text
+
+
+def test_nothing_beats_where_no_moment_is_told(stage) -> None:
+    stage.show(page=False)
+    stage.gateway.say("stopped")
+    assert not stage.view.timer.running
+
+
+def test_what_does_not_fit_folds_to_a_number(qtbot, stage) -> None:
+    words = LineWords("running", "Gateway running", ("Telegram 12 s ago", "Matrix 3 s ago", "IRC"))
+    metrics = QFontMetrics(stage.strip.line.font())
+
+    def folded(text: str) -> str:
+        return fold(words, metrics, metrics.horizontalAdvance(text))
+
+    assert folded(words.whole) == words.whole
+    assert folded("Gateway running · Telegram 12 s ago +2") == (
+        "Gateway running · Telegram 12 s ago +2"
+    )
+    assert folded("Gateway running · 3 platforms") == "Gateway running · 3 platforms"
+    assert folded("Gateway run").endswith("…")
+
+
+def test_platforms_in_trouble_are_never_folded_away_first(stage) -> None:
+    stage.gateway.say("degraded", platforms=SEVERAL)
+    assert stage.strip.line.words.platforms[0] == "Slack needs you"
+
+
+@pytest.mark.parametrize(
+    ("status", "offered"),
+    [
+        (GatewayStatusChanged("stopped"), {"start": True, "stop": False, "restart": False}),
+        (GatewayStatusChanged("starting"), {"start": False, "stop": True, "restart": False}),
+        (GatewayStatusChanged("running"), {"start": False, "stop": True, "restart": True}),
+        (GatewayStatusChanged("attached", other=OTHER), {"take_over": True}),
+        (GatewayStatusChanged("stopped", refusal=REFUSAL), {"insist": True}),
+        (
+            GatewayStatusChanged("stopping", "Waiting for 2 replies, 12 s left."),
+            {"start": False, "stop": False, "restart": False, "hurry": True},
+        ),
+    ],
+)
+def test_the_card_offers_what_makes_sense(stage, status, offered) -> None:
+    stage.show()
+    stage.gateway.status = status
+    stage.view.refresh()
+    assert buttons(stage) == offered
+
+
+def test_the_card_says_since_when_and_why(stage) -> None:
+    stage.show()
+    stage.gateway.say("running")
+    stage.clock.advance(600)
+    stage.gateway.say("degraded", detail="Slack refused the token.")
+    assert stage.page.card.since.text().startswith("since ")
+    assert stage.page.card.why.text() == "Slack refused the token."
+    stage.gateway.say("stopped", refusal=REFUSAL)
+    card = stage.page.card
+    assert card.since.text() == ""
+    assert card.would_not_run.text() == "• Messages of Signal"
+    assert card.hint.text() == "Use “hermes gateway run”."
+    stage.gateway.say("attached", other=OTHER)
+    assert card.since.text() == "for 3 h"
+    assert not card.would_not_run.isVisible()
+
+
+def test_the_banner_tells_of_the_other_gateway_until_it_is_closed(stage) -> None:
+    stage.show(page=False)
+    banner = stage.view.banner
+    stage.gateway.say("attached", other=OTHER)
+    assert banner.isVisible()
+    assert banner.words.text().startswith("The hermes gateway (running for 3 h) has this home.")
+    assert banner.action.text() == "Take over…"
+    banner.close_button.click()
+    stage.gateway.say(running_turns=1)
+    assert not banner.isVisible()
+    stage.gateway.say("stopped")
+    stage.gateway.say("attached", other=OTHER)
+    assert banner.isVisible()
+
+
+def test_the_banner_is_silent_where_the_page_says_the_same(stage) -> None:
+    stage.show(page=True)
+    stage.gateway.say("stopped", refusal=REFUSAL)
+    assert not stage.view.banner.isVisible()
+    stage.page.hide()
+    stage.view.refresh()
+    assert stage.view.banner.isVisible()
+    assert stage.view.banner.action.text() == "Start anyway…"
+    stage.gateway.say("stopped", refusal=HostingRefusal("A home that may only be read."))
+    assert not stage.view.banner.action.isVisible()
+
+
+def test_an_empty_list_says_whether_anybody_has_looked(stage) -> None:
+    stage.show()
+    empty = stage.page.empty
+    stage.gateway.say("stopped")
+    assert empty.title.text() == "The platforms appear here once the gateway runs."
+    stage.gateway.say("running")
+    assert empty.title.text() == "No messaging platform is set up."
+    stage.gateway.say("running", platforms=(health("telegram", ago=1),))
+    assert not empty.isVisible()
+    stage.gateway.say("attached", other=OTHER)
+    assert not empty.isVisible()
+    assert stage.page.list.isVisible()
+
+
+def test_the_focus_stays_in_the_page_when_what_had_it_goes(stage) -> None:
+    stage.show()
+    stage.gateway.say("running", platforms=(health("telegram", ago=1),))
+    stage.page.focus_first()
+    assert stage.window.focusWidget() is stage.page.list.table
+    stage.gateway.say("stopped")
+    assert stage.window.focusWidget() is stage.page.card.buttons["start"]
