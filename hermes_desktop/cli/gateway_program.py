@@ -52,7 +52,7 @@ def run_gateway(
     set_up_logging(redactor, log_file=paths.log_file)
     services = build_gateway(paths, redactor=redactor, registry=registry)
     program = GatewayProgram(
-        services, insist=insist, drain_s=drain_s, deadline=deadline or ExitDeadline()
+        services, insist=insist, drain_s=drain_s, deadline=deadline or ExitDeadline(tell=output.say)
     )
     return asyncio.run(program.run())
 

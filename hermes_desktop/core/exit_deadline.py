@@ -25,10 +25,16 @@ class ExitDeadline:
 
     Args:
         leave: Ends the process at once, with the exit code.
+        tell: Told in a sentence, for a person who looks at a terminal.
     """
 
-    def __init__(self, leave: Callable[[int], object] = os._exit) -> None:
+    def __init__(
+        self,
+        leave: Callable[[int], object] = os._exit,
+        tell: Callable[[str], object] = lambda _: None,
+    ) -> None:
         self._leave = leave
+        self._tell_person = tell
         self._changed = threading.Condition()
         self._until: float | None = None
         self._seconds = 0.0
@@ -72,7 +78,9 @@ class ExitDeadline:
         self._leave(OVERDUE)
 
     def _tell(self) -> None:
-        log.critical("Closing took more than %.0f s; the process ends now.", self._seconds)
+        words = f"Closing took more than {self._seconds:.0f} s; the process ends now."
+        self._tell_person(f"{words} Where it hung stands in the log.")
+        log.critical("%s", words)
         names = {thread.ident: thread.name for thread in threading.enumerate()}
         for ident, frame in sys._current_frames().items():  # noqa: SLF001 - the documented way
             stack = "".join(traceback.format_stack(frame))

@@ -53,6 +53,16 @@ def test_it_leaves_and_tells_where_everything_stood(
     assert "Thread MainThread:" in caplog.text
 
 
+def test_a_person_is_told_in_a_sentence(left: "queue.SimpleQueue[int]") -> None:
+    told: list[str] = []
+    deadline = ExitDeadline(left.put, told.append)
+    deadline.arm(0.01)
+    assert left.get(timeout=20) == OVERDUE
+    deadline.disarm()
+    assert len(told) == 1
+    assert told[0].endswith("the process ends now. Where it hung stands in the log.")
+
+
 def test_disarmed_in_time_nothing_happens(
     deadline: ExitDeadline, left: "queue.SimpleQueue[int]"
 ) -> None:
