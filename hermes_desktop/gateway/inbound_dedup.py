@@ -47,9 +47,9 @@ class LeftOver:
     """What a gateway that ended did not deal with.
 
     Attributes:
-        waiting: Messages that nobody had begun to answer; they are to be answered now.
+        waiting: Messages that are not in their conversation; they are to be answered now.
         cut_off: Messages whose turn was under way and brought no reply; their words are in the
-            conversation.
+            conversation, which is to be gone on with.
         replies: How many finished replies were found that nobody had noted as owed; they are owed
             now, and brought once their platform is connected.
         too_old: Messages that waited for more than a day; nobody answers them any more.
@@ -186,7 +186,8 @@ class Inbox:
                 store.finish(row.id)
             else:
                 store.adopt(row.id)
-                (cut_off if row.state == "begun" else waiting).append(ticket)
+                said = row.state == "begun" and store.prompt_is_stored(row)
+                (cut_off if said else waiting).append(ticket)
         store.prune()
         return LeftOver(tuple(waiting), tuple(cut_off), replies, tuple(too_old))
 

@@ -18,7 +18,6 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.session_context import reset_session_vars
 from hermes_desktop.gateway import (
     agent_cache,
-    delivery,
     expiry_watcher,
     housekeeping,
     turn_outcome,
@@ -233,9 +232,20 @@ class GatewayRunner(RunnerStopping):
         Returns:
             The task that answers it; its result is the text that was delivered.
         """
+        if event.source is not None:
+            self._replay(event.source.platform)
         return self._message_tasks.start(self._handle_message(event), name=f"turn {event.turn_id}")
 
     async def _handle_message(self, event: MessageEvent) -> str | None:
+        try:
+            answer = await self._see_to(event)
+        except Exception:  # a bug; it would be the same one after the next start
+            await self._dealt_with(event)
+            raise
+        await self._dealt_with(event)
+        return answer
+
+    async def _see_to(self, event: MessageEvent) -> str | None:
         reset_session_vars()
         source = event.source
         adapter = self.adapters.get(source.platform) if source is not None else None
@@ -272,6 +282,14 @@ class GatewayRunner(RunnerStopping):
         if not await self._lets_in(source):
             log.warning("A message was refused: its sender may not write")
             return turn_outcome.answered(await self._answer_to_stranger(source))
+        if not await self._take_once(event, session_key):
+            return turn_outcome.answered("")
+        return await self._take_for_command(event, session_key)
+
+    async def _take_for_command(
+        self, event: MessageEvent, session_key: str
+    ) -> MessageEvent | TurnOutcome:
+        """Let commands be dealt with; the message to go on with, or how it ended already."""
         if self.command_dispatch is None:
             return event
         try:
@@ -317,19 +335,10 @@ class GatewayRunner(RunnerStopping):
         outcome: TurnOutcome,
     ) -> None:
         """A message needed no turn: deliver what there is to say, and say that it is over."""
-        await self._deliver(event, adapter, outcome.delivery)
+        await self._deliver(event, adapter, outcome.delivery, is_owed=False)
         record.session_id = self.session_store.peek_session_id(record.session_key) or ""
         if adapter.platform is Platform.DESKTOP or outcome.outcome == "failed":
             self.bus.publish(turn_outcome.finished_event(record, outcome))
-
-    async def _deliver(self, event: MessageEvent, adapter: PlatformAdapter, text: str) -> None:
-        """Put the answer to a message into its chat."""
-        if event.source is not None:
-            await delivery.send(adapter, event.source.chat_id, text)
-
-    async def _send(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
-        """Put something into a chat that answers no message."""
-        await delivery.send(adapter, source.chat_id, text)
 
     # On the turn's worker thread
 

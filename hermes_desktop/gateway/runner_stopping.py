@@ -10,7 +10,7 @@ from hermes_desktop.gateway import status
 from hermes_desktop.gateway.agent_cache import PENDING
 from hermes_desktop.gateway.agent_preparation import close_agents
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
-from hermes_desktop.gateway.runner_restoring import RunnerRestoring
+from hermes_desktop.gateway.runner_mail import RunnerMail
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ AFTER_DRAIN_S = 9.0
 """How long all of what follows the drain may take. The program ends hard a second later."""
 
 
-class RunnerStopping(RunnerRestoring):
+class RunnerStopping(RunnerMail):
     """Leaves in order. Everything on the loop; times are those of the loop."""
 
     _leave_by = float("inf")
@@ -62,6 +62,7 @@ class RunnerStopping(RunnerRestoring):
         await self._give_up_turns()
         await self._within(5.0, self._finalize_agents(running), "Plugins did not end")
         await self._notices.cancel_all(timeout=self._left(1.0))
+        await self._within(1.0, self._close_mail(), "Owed replies were not left")
         await self._disconnect_platforms()
         self._shutdown_event.set()
         await self._write_end(in_order=in_order)

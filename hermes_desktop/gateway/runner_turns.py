@@ -182,6 +182,7 @@ class RunnerTurns(RunnerBoundaries):
             prepared = await self._on_worker(
                 record, partial(self._prepare_agent, record, event, adapter, session_entry)
             )
+            await self._note_begun(record)
             if not self._is_current(record):
                 return turn_outcome.stopped()
             self._running_agents[record.session_key] = prepared.agent
@@ -317,6 +318,9 @@ class RunnerTurns(RunnerBoundaries):
         self, record: TurnRecord, adapter: PlatformAdapter, session_entry: SessionEntry
     ) -> None:
         """Mark the chat of a turn that begins, in case we are killed."""
+
+    async def _note_begun(self, record: TurnRecord) -> None:
+        """Note that a message is being answered; its chat is marked by now."""
 
     async def _settle_marks(self, record: TurnRecord, outcome: TurnOutcome) -> None:
         """After the reply was delivered: the chat needs no taking up any more."""

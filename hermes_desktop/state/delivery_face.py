@@ -43,6 +43,10 @@ class DeliveryReads(StoreFace):
         """The finished reply that a conversation ends with, if it came after a row."""
         return self.read(lambda conn: _reply_after(conn, session_id, after_row))
 
+    def prompt_stored_after(self, session_id: str, after_row: int) -> bool:
+        """Whether somebody said something in a conversation after a row."""
+        return self.read(lambda conn: _prompt_after(conn, session_id, after_row))
+
     def chat_has_message(self, session_key: str, message_id: str) -> bool:
         """Whether a platform's message is stored in one of the latest sessions of a chat."""
         return self.read(lambda conn: _chat_has_message(conn, session_key, message_id))
@@ -97,6 +101,16 @@ def _reply_after(conn: sqlite3.Connection, session_id: str, after_row: int) -> s
         return None
     content = decode_content(row["content"])
     return content if isinstance(content, str) and content.strip() else None
+
+
+def _prompt_after(conn: sqlite3.Connection, session_id: str, after_row: int) -> bool:
+    wanted = clean_text(session_id)
+    last = lineage.compression_tip(conn, wanted) or wanted
+    row = conn.execute(
+        "SELECT 1 FROM messages WHERE session_id IN (?, ?) AND role = 'user' AND id > ? LIMIT 1",
+        (wanted, last, after_row),
+    ).fetchone()
+    return row is not None
 
 
 def _chat_has_message(conn: sqlite3.Connection, session_key: str, message_id: str) -> bool:

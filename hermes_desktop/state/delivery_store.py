@@ -145,6 +145,10 @@ class DeliveryStore:
         """The reply that a turn had finished, though nobody had noted that it is owed."""
         return self._db.reply_after(row.session_id, row.after_row)
 
+    def prompt_is_stored(self, row: InboxRow) -> bool:
+        """Whether a message whose turn had begun got into its conversation."""
+        return self._db.prompt_stored_after(row.session_id, row.after_row)
+
     def prune(self) -> None:
         """Forget what is settled and old."""
         if self._db.keeps_deliveries:

@@ -1,0 +1,170 @@
+"""The ways of messages into the runner and of replies out of it, so that none gets lost."""
+
+import logging
+from functools import cached_property
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.gateway import delivery
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.delivery import Reply
+from hermes_desktop.gateway.inbound_dedup import Inbox, Ticket
+from hermes_desktop.gateway.mail import Mail, MailParts, open_mail
+from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
+from hermes_desktop.gateway.runner_restoring import RunnerRestoring
+from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.gateway.turn import TurnRecord
+
+log = logging.getLogger(__name__)
+
+
+class RunnerMail(RunnerRestoring):
+    """Takes each message once and sees to it that replies arrive. On the loop.
+
+    Attributes:
+        mail: Inbox and outbox; None for a private runner, whose chat is on this machine.
+        _tickets: By turn id: the message of a person that is being dealt with.
+        _left_over: By platform: messages that an earlier run did not answer.
+    """
+
+    mail: Mail | None = None
+
+    @cached_property
+    def _own_inbox(self) -> Inbox:
+        return Inbox()
+
+    @cached_property
+    def _tickets(self) -> dict[str, Ticket]:
+        return {}
+
+    @cached_property
+    def _left_over(self) -> dict[Platform, list[Ticket]]:
+        return {}
+
+    def use_mail(self, parts: MailParts) -> None:
+        """Keep messages and replies on the disk of a home. To be called before the start."""
+        self.mail = open_mail(parts, self.adapters.get, self._redelivered)
+        self.inbox_kept = True
+
+    def _redelivered(self, session_key: str) -> None:
+        """A reply of an earlier run arrived: its chat needs no taking up for it."""
+
+        async def clear() -> None:
+            await self.turn_workers.run(self.session_store.clear_resume_pending, session_key)
+
+        self._notices.start(clear(), name="redelivered")
+
+    # When we begin
+
+    async def _look_back(self) -> None:
+        """Find out how the last run ended, and what it did not deal with."""
+        await super()._look_back()
+        if self.mail is None:
+            return
+        found = await self.mail.inbox.left_over()
+        for ticket in found.cut_off:  # their chats are marked: they are gone on with
+            await self.mail.inbox.finished(ticket)
+        for ticket in found.too_old:
+            log.warning("A message of %s waited for a day; it is not answered", ticket.session_key)
+        for ticket in found.waiting:
+            source = ticket.event.source
+            if source is not None:
+                self._left_over.setdefault(source.platform, []).append(ticket)
+
+    async def _take_up(self) -> None:
+        await super()._take_up()
+        if self.mail is not None:
+            for platform in list(self.adapters):
+                name = f"after connecting {platform.value}"
+                self._notices.start(self.platform_connected(platform), name=name)
+
+    async def platform_connected(self, platform: Platform) -> None:
+        """Do what waited for a platform: owed replies, chats that were cut off, old messages."""
+        if self.mail is not None:
+            await self.mail.deliverer.redeliver(platform)
+        try:
+            await self.resume_chats(platform)
+        except HermesError as error:
+            log.warning("Chats of %s cannot be taken up: %s", platform.value, error)
+        finally:
+            self._replay(platform)
+
+    def _replay(self, platform: Platform) -> None:
+        """Answer what an earlier run did not, before anything that comes now."""
+        for ticket in self._left_over.pop(platform, []):
+            event = ticket.event
+            self._tickets[event.turn_id] = ticket
+            self._message_tasks.start(self._handle_message(event), name=f"turn {event.turn_id}")
+
+    # One message
+
+    async def _take_once(self, event: MessageEvent, session_key: str) -> bool:
+        """Take a message of somebody who may write; False when it came before."""
+        if event.turn_id in self._tickets:
+            return True
+        inbox = self.mail.inbox if self.mail is not None else self._own_inbox
+        ticket = await inbox.admit(event, session_key)
+        if ticket is None:
+            return False
+        self._tickets[event.turn_id] = ticket
+        if self.mail is not None and event.source is not None and not event.internal:
+            source = event.source
+            await self.mail.deliverer.chat_wrote(source.platform, source.chat_id)
+        return True
+
+    async def _note_begun(self, record: TurnRecord) -> None:
+        """A turn answers a message from now on; its chat is marked."""
+        ticket = self._tickets.get(record.turn_id)
+        if ticket is not None and self.mail is not None:
+            await self.mail.inbox.begun(ticket, record.session_id)
+
+    async def _dealt_with(self, event: MessageEvent) -> None:
+        """The reply to a message is there, or owed, or there is none."""
+        ticket = self._tickets.pop(event.turn_id, None)
+        if ticket is not None and self.mail is not None:
+            await self.mail.inbox.finished(ticket)
+
+    async def _deliver(
+        self, event: MessageEvent, adapter: PlatformAdapter, text: str, *, is_owed: bool = True
+    ) -> None:
+        """Put the answer to a message into its chat.
+
+        Args:
+            event: The message.
+            adapter: Its platform.
+            text: The answer.
+            is_owed: It must arrive, now or later; not so answers to commands.
+        """
+        source = event.source
+        if source is None:
+            return
+        if self.mail is None or adapter.platform is Platform.DESKTOP:
+            await delivery.send(adapter, source.chat_id, text)
+            return
+        settings = self.config.platforms.get(source.platform)
+        quotes = settings is None or settings.reply_to_mode != "off"
+        await self.mail.deliverer.deliver(
+            Reply(
+                platform=source.platform,
+                session_key=self.session_store._generate_session_key(source),  # noqa: SLF001
+                chat_id=source.chat_id,
+                text=text,
+                thread_id=source.thread_id,
+                message_ref=event.message_id or event.turn_id,
+                reply_to=event.message_id if quotes else None,
+                is_owed=is_owed,
+            )
+        )
+
+    async def _send(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
+        """Put something into a chat that answers no message."""
+        await self._deliver(MessageEvent(text, source=source), adapter, text, is_owed=False)
+
+    async def _handle_message(self, event: MessageEvent) -> str | None:
+        raise NotImplementedError
+
+    # When we leave
+
+    async def _close_mail(self) -> None:
+        if self.mail is not None:
+            await self.mail.deliverer.close()
+        self._tickets.clear()
