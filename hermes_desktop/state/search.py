@@ -146,7 +146,14 @@ class Search:
                 yield from self._newest(expressions, sifting.below)
 
     def _sifting(self, node: Node) -> Sifting:
-        return Sifting(self._ask, node, self._filters, self._is_settled, way=self._way)
+        return Sifting(
+            self._ask,
+            node,
+            self._filters,
+            self._is_settled,
+            way=self._way,
+            stop=self._stop_if_cancelled,
+        )
 
     def _newest(
         self, expressions: search_index.Expressions, below: int | None

@@ -231,12 +231,15 @@ def row_condition(node: Node, alias: str = "m") -> tuple[str, list[str]]:
 
 def _term_condition(term: Term, alias: str) -> tuple[str, list[str]]:
     like = "LIKE ? ESCAPE '\\'"
+    text, escaped = _pattern(term.text), _pattern(term.escaped)
+    # Comparing bytes is quicker, and the same where there are no capitals that LIKE would fold.
+    folds = any(character.isascii() and character.isalpha() for character in term.text)
+    content = f"{alias}.content {like}" if folds else f"instr({alias}.content, ?)"
     condition = (
-        f"({alias}.content {like} OR ({alias}.content < char(1) AND instr({alias}.content, ?)) "
+        f"({content} OR ({alias}.content < char(1) AND instr({alias}.content, ?)) "
         f"OR {alias}.tool_name {like} OR {alias}.tool_calls {like})"
     )
-    text, escaped = _pattern(term.text), _pattern(term.escaped)
-    return condition, [text, term.escaped, text, escaped]
+    return condition, [text if folds else term.text, term.escaped, text, escaped]
 
 
 def _pattern(text: str) -> str:

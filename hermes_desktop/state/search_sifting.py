@@ -53,6 +53,7 @@ class Sifting:
         passing: The condition on a message ``m`` of a session ``s``, with its values.
         uninteresting: Whether a session's messages are not wanted any more.
         way: Which index will be asked; only that of words has to gather.
+        stop: Called between two messages; raises when nobody wants the answer.
 
     Attributes:
         below: Down to this message, itself included, everything was looked at; None for nothing.
@@ -69,8 +70,10 @@ class Sifting:
         uninteresting: Callable[[str], bool],
         *,
         way: Way,
+        stop: Callable[[], None],
     ) -> None:
         self._ask = ask
+        self._stop = stop
         self._node = without_silent_terms(node) or node
         self._passing = passing
         self._uninteresting = uninteresting
@@ -163,8 +166,13 @@ class Sifting:
         if self._sieve is None or not rows:
             return []
         self._bytes += sum(map(_size, rows))
-        with self._sieve.holding(rows):
+        with self._sieve.holding(self._one_by_one(rows)):
             return self._sieve.find(self._expression, order)
+
+    def _one_by_one(self, rows: list[Row]) -> Iterator[Row]:
+        for row in rows:
+            self._stop()
+            yield row
 
     def _texts(
         self, found: list[Found], at: int, room: int, conn: sqlite3.Connection

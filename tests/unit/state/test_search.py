@@ -62,6 +62,13 @@ def test_what_is_found(talk: SessionDB, text: str, count: int, order: str) -> No
     assert len(found(talk, text, order=order)) == count
 
 
+def test_signs_that_are_read_and_capitals(db: SessionDB) -> None:
+    db.create_session("a", "cli")
+    db.append_message("a", "user", "AI旅 100%")
+    for text, count in (("ai旅", 1), ("旅", 1), ("旅 100%", 1), ("旅 100_", 0), ("i旅 OR 無", 1)):
+        assert len(found(db, text)) == count
+
+
 def test_newest_rows_first_and_best_match_first(talk: SessionDB) -> None:
     assert [hit.session_id for hit in search(talk, "please")[1]] == ["b", "a"]
     best = search(talk, "kernel OR trip", order="best")[1]

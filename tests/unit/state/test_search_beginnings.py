@@ -54,7 +54,14 @@ class Store:
         return [row[0] for row in rows]
 
     def sifting(self, node: Node) -> Sifting:
-        return Sifting(self.read, node, filters(SearchQuery("")), lambda _: False, way=way_of(node))
+        return Sifting(
+            self.read,
+            node,
+            filters(SearchQuery("")),
+            lambda _: False,
+            way=way_of(node),
+            stop=lambda: None,
+        )
 
 
 @pytest.fixture(scope="module")
