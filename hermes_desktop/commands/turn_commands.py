@@ -19,13 +19,16 @@ async def stop(context: CommandContext) -> CommandReply:
 
 
 async def queue(context: CommandContext) -> CommandReply:
-    """``/queue <message>``; when nothing runs, it is answered at once."""
+    """``/queue <message>``; when nothing runs, it is answered at once.
+
+    In the window every message waits for the one before, so there it is simply the next one.
+    """
     if not context.args:
         usage = context.name("queue")
         raise UsageError(
             "There is nothing to queue.", f"{usage} is followed by a message.", f"{usage} <message>"
         )
-    if not context.host.is_busy():
+    if context.sender.in_window or not context.host.is_busy():
         return CommandReply(ask=context.args)
     waiting = await context.host.queue(context.args)
     return CommandReply(f"Queued ({count(waiting, 'message')} waiting)." if waiting else "")

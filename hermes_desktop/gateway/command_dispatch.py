@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hermes_desktop.commands.context import CommandContext, CommandReply, ProgramFacts
 from hermes_desktop.commands.handlers import do_command
 from hermes_desktop.commands.parsing import TypedCommand, parse_command
-from hermes_desktop.commands.registry import COMMANDS, CommandDef, resolve_command
+from hermes_desktop.commands.registry import CommandDef, resolve_command
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.events import TurnStarted
 from hermes_desktop.gateway.command_access import command_access
@@ -29,11 +29,6 @@ _MOST_REMEMBERED = 500
 _YES = frozenset({"once", "yes", "y", "ok", "okay"})
 _ALWAYS = frozenset({"always"})
 _NO = frozenset({"cancel", "no", "n"})
-
-WHILE_BUSY = frozenset(
-    name for command in COMMANDS if command.while_busy for name in (command.name, *command.aliases)
-)
-"""Names of the commands that are done at once while a reply is being written."""
 
 
 @dataclass(frozen=True, slots=True)

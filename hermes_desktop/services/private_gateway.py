@@ -34,7 +34,7 @@ class Workers:
             bulk=WorkerThreads("state-bulk"),
             turns=WorkerThreads("agent-turn", size=MAX_TURNS),
             hosting=WorkerThreads("gateway-host"),
-            commands=WorkerThreads("gateway-commands"),
+            commands=WorkerThreads("gateway-commands", size=2),
         )
 
     def close(self) -> None:

@@ -1,12 +1,11 @@
 """Commands in a chat: a real runner, a real agent, a real state.db."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hermes_desktop.core.events import TurnStarted
+from hermes_desktop.core.events import TurnQueued, TurnStarted
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
 from tests.fakes.clock import MovableClock
@@ -604,8 +603,10 @@ async def test_queueing_in_the_window(tmp_path: Path) -> None:
         first = await gateway.submit("one")
         await until(gateway.model.asked.is_set)
         session_id = gateway.of(TurnStarted)[0].session_id
-        assert "Queued" in (await gateway.say("/queue two", session_id)).reply
+        second = await gateway.submit("/queue two", session_id)
+        await until(lambda: bool(gateway.of(TurnQueued)))
+        assert gateway.of(TurnQueued)[0].prompt == "two"
         gateway.model.hold.set()
-        await gateway.desktop.wait(first)
-        await until(lambda: len(gateway.rows(session_id)) == 4)
-        await asyncio.sleep(0)
+        assert (await gateway.desktop.wait(first)).reply == "reply 1"
+        assert (await gateway.desktop.wait(second)).reply == "reply 2"
+        assert gateway.rows(session_id)[2] == ("user", "two")

@@ -317,3 +317,9 @@ def test_settings_of_a_platform_survive_a_round_trip() -> None:
     assert (
         PlatformConfig.from_dict({"extra": {"typing_status_text": "x"}}).typing_status_text == "x"
     )
+
+
+def test_whether_commands_that_take_something_away_are_asked_about() -> None:
+    assert load({}).config.running.confirm_destructive_commands
+    data = {"approvals": {"destructive_slash_confirm": "no"}}
+    assert not load(data).config.running.confirm_destructive_commands
