@@ -29,7 +29,8 @@ class SearchFace(SessionReads):
         Args:
             query: What to look for.
             on_hits: Called on the calling thread with each page, in order.
-            cancel: Set from another thread to stop; what runs in SQLite ends within milliseconds.
+            cancel: Set from another thread to stop; what runs in SQLite ends within milliseconds,
+                soonest by an :class:`~hermes_desktop.state.search_stopping.Interruption`.
 
         Raises:
             BusyError: Another program keeps the file locked.

@@ -2,7 +2,8 @@
 
 Each page is a few short queries; between pages no read transaction stays open and the caller may
 stop. Newest first means the greatest row ids first, which the index gives without looking at more
-than it returns; the words around a hit are made for those alone that are shown.
+than it returns, but for beginnings of many words (see :mod:`search_sifting`); the words around a
+hit are made for those alone that are shown.
 """
 
 import contextlib

@@ -8,7 +8,7 @@ that finds too little it ends, and the index is asked for what is left.
 import functools
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from hermes_desktop.state import search_index
 from hermes_desktop.state.search_beginnings import (
@@ -27,12 +27,13 @@ _FIRST_BYTES, _MOST_BYTES = 24_000, 96_000
 """Of texts looked at in one go, some 3 and 12 ms."""
 _FIRST_SPAN, _MOST_SPAN = 500, 16_000
 _FIRST_PAGE, _MOST_PAGE = 500, 4_000
-_SPARSE, _SPARSE_BYTES, _MUCH_BYTES = 0.04, 600_000, 8_000_000
-_GATHERED_AT_ONCE = 200_000
 _COMPARED_BYTES = 250_000
 _HEAD_BYTES = 1_000
+_SPARSE, _SPARSE_BYTES, _MUCH_BYTES = 0.04, 600_000, 8_000_000
+"""Below which share of fitting messages the index is asked, and after how much; see below."""
+_GATHERED_AT_ONCE = 200_000
 
-Found = tuple[int, str]
+Found: TypeAlias = tuple[int, str]
 """A message that passes the filters, and its session."""
 
 
