@@ -24,6 +24,7 @@ class RunningSettings:
         busy_input_mode: What a message does that comes while a reply is being written.
         busy_ack_enabled: Whether such a message is acknowledged.
         platform_connect_timeout_s: How long connecting a platform may take.
+        delivery_ledger: Whether replies are noted before they are sent, to be brought later.
         confirm_destructive_commands: Whether a person is asked before a command takes something
             out of a conversation.
     """
@@ -37,6 +38,7 @@ class RunningSettings:
     busy_input_mode: BusyInputMode = "interrupt"
     busy_ack_enabled: bool = True
     platform_connect_timeout_s: float = 30.0
+    delivery_ledger: bool = True
     confirm_destructive_commands: bool = True
 
 
@@ -63,6 +65,7 @@ _PLACES: Mapping[str, tuple[str, str, str]] = {
         "platform_connect_timeout",
         "HERMES_GATEWAY_PLATFORM_CONNECT_TIMEOUT",
     ),
+    "delivery_ledger": ("gateway", "delivery_ledger", ""),
     "confirm_destructive_commands": ("approvals", "destructive_slash_confirm", ""),
 }
 

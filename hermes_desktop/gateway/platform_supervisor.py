@@ -33,7 +33,7 @@ from hermes_desktop.gateway.token_locks import TokenOwner
 log = logging.getLogger(__name__)
 
 _FIRST_ROUND_SPARE_S = 3.0
-_STOP_SPARE_S = 3.0
+_STOP_S = 2.0
 
 # What the status file says, where its words are others than ours.
 _FILE_STATES = {"silent": "retrying", "unavailable": "disabled"}
@@ -82,7 +82,7 @@ class PlatformSupervisor:
         wiring: Whom it works for.
         home: The home, for the caches of adapters.
         clock: Where times come from.
-        timing: How patient it is.
+        timing: How patient it is; None: as the registry says, else as the settings do.
         sleep_watch: Notices that the machine slept; one on the machine's clocks when None.
     """
 
@@ -104,7 +104,11 @@ class PlatformSupervisor:
         self._wiring = wiring
         self._home = home or Path()
         self._clock: Clock = clock or SystemClock()
-        self._timing = timing or LinkTiming(connect_s=config.running.platform_connect_timeout_s)
+        self._timing = (
+            timing
+            or registry.timing
+            or LinkTiming(connect_s=config.running.platform_connect_timeout_s)
+        )
         self._sleep_watch = sleep_watch or SleepWatch(self._clock, boot_time=boot_clock())
         self._links: dict[Platform, PlatformLink] = {}
         self._unserved = tuple(_unserved(config, registry))
@@ -134,10 +138,14 @@ class PlatformSupervisor:
             for each in late:
                 each.cancel()
 
-    async def stop(self) -> None:
-        """Leave all platforms, within a bounded time. Harmless when called twice."""
-        await self._tasks.cancel_all(timeout=self._timing.disconnect_s + _STOP_SPARE_S)
-        await self._after.cancel_all()
+    async def stop(self, *, within_s: float = _STOP_S) -> None:
+        """Leave all platforms. Harmless when called twice.
+
+        Args:
+            within_s: How long that may take; what hangs is left to end by itself.
+        """
+        await self._tasks.cancel_all(timeout=within_s)
+        await self._after.cancel_all(timeout=within_s)
         self._links.clear()
 
     # What others want to know

@@ -15,6 +15,7 @@ from hermes_desktop.gateway.config import GatewayConfig, Platform, platform_or_n
 from hermes_desktop.gateway.identity_files import GatewayRecord
 from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
+from hermes_desktop.gateway.mail import MailParts
 from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor, SupervisorWiring
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
@@ -27,6 +28,8 @@ from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.hosted_commands import know_people, take_commands
 from hermes_desktop.services.hosting_ending import Ending, EndingWish
 from hermes_desktop.state import AsyncSessionDB, SessionDB
+from hermes_desktop.state.delivery_store import Owner
+from hermes_desktop.state.own_store import OwnStore
 
 log = logging.getLogger(__name__)
 
@@ -120,6 +123,9 @@ class HostedGateway:
             identity=hold,
             restart_handler=restart,
         )
+        self._own = OwnStore(parts.paths.own_store)
+        self._mail_worker = WorkerThreads("gateway-mail")
+        self._runner.use_mail(self._mail_parts(config))
         self._platforms = PlatformSupervisor(
             config,
             parts.registry,
@@ -127,6 +133,7 @@ class HostedGateway:
             SupervisorWiring(
                 wire=self._wire,
                 changed=self._tell,
+                connected=self._runner.platform_connected,
                 notify=parts.bus.publish,
                 identity=hold,
                 tokens=LockedTokens(parts.locks, parts.worker, lambda: self._record),
@@ -180,6 +187,8 @@ class HostedGateway:
             for each in stopping:
                 each.cancel()
             await self._platforms.stop()
+            self._mail_worker.submit(self._own.close)
+            self._mail_worker.close()
 
     async def free_tokens(self) -> None:
         """Give back every token's lock that is still held."""
@@ -202,6 +211,20 @@ class HostedGateway:
             drain_until=ending.drain_until,
             deadline=ending.deadline,
             restart=ending.comes_back,
+        )
+
+    def _mail_parts(self, config: GatewayConfig) -> MailParts:
+        parts = self._parts
+        return MailParts(
+            home=parts.paths.home,
+            db=parts.db,
+            own=self._own,
+            owner=lambda: Owner(self._record.pid, self._record.start_time),
+            workers=self._mail_worker,
+            redactor=parts.redactor,
+            notify=parts.bus.publish,
+            clock=parts.clock,
+            keeps_outbox=config.running.delivery_ledger,
         )
 
     # News

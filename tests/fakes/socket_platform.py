@@ -27,10 +27,12 @@ from hermes_desktop.gateway.platforms.base import (
     TokenIdentity,
 )
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
+from hermes_desktop.gateway.reconnect import LinkTiming
 from hermes_desktop.gateway.session import SessionSource
 from tests.fakes.socket_chat import ChatProcess, ChatServer, chat_process, chat_server
 
 __all__ = [
+    "QUICK",
     "ChatProcess",
     "ChatServer",
     "SocketPlatform",
@@ -39,6 +41,17 @@ __all__ = [
     "socket_config",
     "socket_registry",
 ]
+
+
+QUICK = LinkTiming(
+    connect_s=1.0,
+    disconnect_s=1.0,
+    probe_s=0.5,
+    first_pause_s=0.05,
+    longest_pause_s=0.2,
+    quick_again_s=0.0,
+)
+"""Patience that suits a test."""
 
 
 def socket_config(
@@ -58,10 +71,10 @@ def socket_config(
     )
 
 
-def socket_registry(*platforms: Platform) -> AdapterRegistry:
+def socket_registry(*platforms: Platform, timing: LinkTiming = QUICK) -> AdapterRegistry:
     """A registry that serves these platforms (Telegram when none is named) over the socket."""
     served = platforms or (Platform.TELEGRAM,)
-    return AdapterRegistry(dict.fromkeys(served, make_socket_platform))
+    return AdapterRegistry(dict.fromkeys(served, make_socket_platform), timing=timing)
 
 
 def make_socket_platform(config: PlatformConfig, context: AdapterContext) -> "SocketPlatform":

@@ -7,6 +7,7 @@ from pathlib import Path
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.gateway.config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
+from hermes_desktop.gateway.reconnect import LinkTiming
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,20 @@ class AdapterRegistry:
 
     A factory only builds: nothing is imported that is missing, nothing connected, nothing raised
     for a wrong token. It runs on the loop.
+
+    Args:
+        factories: How adapters are made.
+        timing: How patient whoever connects them is; None: as the settings say.
     """
 
-    def __init__(self, factories: Mapping[Platform, AdapterFactory] | None = None) -> None:
+    def __init__(
+        self,
+        factories: Mapping[Platform, AdapterFactory] | None = None,
+        *,
+        timing: LinkTiming | None = None,
+    ) -> None:
         self._factories = dict(factories or {})
+        self.timing = timing
 
     def register(self, platform: Platform, factory: AdapterFactory) -> None:
         """Say how adapters of a platform are made; the last word counts."""
