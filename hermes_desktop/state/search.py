@@ -11,7 +11,7 @@ import functools
 import itertools
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.state import lineage, search_index
@@ -93,24 +93,28 @@ class Search:
             BusyError: Another program keeps the file locked.
             StateError: The messages cannot be read.
         """
-        found, more, cancelled = 0, False, False
-        try:
-            for ids in () if self._node is None else self._candidates(self._node):
-                for hits in self._pages(ids, self._query.limit - found):
-                    found += len(hits)
-                    on_hits(hits)
-                    self._stop_if_cancelled()
-                if found >= self._query.limit:
-                    more = True
-                    break
-        except StoppedError:
-            cancelled = True
+        found, cancelled = 0, False
+        with contextlib.closing(self._candidates()) as candidates:
+            try:
+                for ids in candidates:
+                    for hits in self._pages(ids, self._query.limit - found):
+                        found += len(hits)
+                        on_hits(hits)
+                        self._stop_if_cancelled()
+                    if found >= self._query.limit:
+                        break
+            except StoppedError:
+                cancelled = True
+        more = found >= self._query.limit and not cancelled
         return SearchOutcome(found, more, cancelled, self._way, self._notice)
 
     # ------------------------------------------------------------------------------ candidates
 
-    def _candidates(self, node: Node) -> Iterator[list[int]]:
+    def _candidates(self) -> Generator[list[int], None, None]:
         """Row ids that fit the words, in the order wanted, in growing portions."""
+        node = self._node
+        if node is None:
+            return
         self._notice = self._ask(
             lambda conn: search_index.notice_about(conn, self._db.layout, self._way)
         )

@@ -105,7 +105,11 @@ class Sifting:
             self.gathered = round(sum(shares.values()) * top)
             self._rest = without(self._node, shares)
 
-        self._ask(look)
+        try:
+            self._ask(look)
+        except BaseException:
+            self.close()
+            raise
 
     # -------------------------------------------------------------------------------- looking
 
