@@ -7,12 +7,13 @@ import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ class Holder:
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self.process = process
+        self.noise: list[str] = []
         self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -35,7 +37,10 @@ class Holder:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self._said.put(json.loads(line))
+            try:
+                self._said.put(json.loads(line))
+            except ValueError:  # a log, a traceback
+                self.noise.append(line)
 
     def tell(self, order: str) -> None:
         assert self.process.stdin is not None
@@ -45,7 +50,10 @@ class Holder:
     def expect(self, *names: str, seconds: float = 40) -> dict[str, Any]:
         until = time.monotonic() + seconds
         while True:
-            said = self._said.get(timeout=max(0.01, until - time.monotonic()))
+            try:
+                said = self._said.get(timeout=max(0.01, until - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"nothing of {names} came: {''.join(self.noise)}") from None
             if said["name"] in names:
                 return said
 
@@ -145,17 +153,34 @@ class Island:
     def holder(self, drain: str = "0.2") -> Holder:
         return self._obeying(Holder, "hold_home.py", str(self.home), drain)
 
-    def hosted(self, *options: str) -> "Hosted":
-        """Our services on the home, in a process of their own."""
-        made = self._obeying(Hosted, "host_home.py", str(self.home), *options)
+    def hosted(self, *options: str, under: Sequence[str] = ()) -> "Hosted":
+        """Our services on the home, in a process of their own.
+
+        Args:
+            options: See ``host_home.py``.
+            under: A program that runs it, with its arguments.
+        """
+        made = self._obeying(Hosted, "host_home.py", str(self.home), *options, under=under)
         made.expect("ready")
         return made
 
-    def _obeying(self, kind: type[H], script: str, *words: str) -> H:
-        process = self.start(sys.executable, str(SCRIPTS / script), *words, PYTHONPATH=str(_ROOT))
+    def _obeying(self, kind: type[H], script: str, *words: str, under: Sequence[str] = ()) -> H:
+        process = self.start(
+            *under, sys.executable, str(SCRIPTS / script), *words, PYTHONPATH=str(_ROOT)
+        )
         made = kind(process)
         self._stack.callback(made.close)
         return made
+
+    @contextlib.contextmanager
+    def without_platforms(self) -> Iterator[None]:
+        """Nothing in the settings that the real program would have to go to the network for."""
+        settings, aside = self.home / "config.yaml", self.home / "config.aside"
+        settings.rename(aside)
+        try:
+            yield
+        finally:
+            aside.rename(settings)
 
     @contextlib.contextmanager
     def real_gateway(self, *words: str) -> Iterator["subprocess.Popen[str]"]:
@@ -175,6 +200,30 @@ class Island:
             reader.join(10)
             process.stdout.close()  # type: ignore[union-attr]
             process.stdin.close()  # type: ignore[union-attr]
+
+    @contextlib.contextmanager
+    def served(self) -> Iterator[str]:
+        """``hermes serve`` until the block ends; its address."""
+        name = str(self.python.parent / "hermes")
+        process = self.start(name, "serve", "--port", "0", "--skip-build")
+        assert process.stdout is not None
+        assert process.stdin is not None
+        for line in process.stdout:
+            if (found := re.search(r"READY port=(\d+)", line)) is not None:
+                break
+        else:
+            raise AssertionError("it did not begin to serve")
+        reader = threading.Thread(target=process.stdout.read, daemon=True)
+        reader.start()
+        try:
+            yield f"http://127.0.0.1:{found[1]}"
+        finally:
+            for pid in self.pids_of("serve"):
+                os.kill(pid, signal.SIGKILL)
+            process.wait(10)
+            reader.join(10)
+            process.stdout.close()
+            process.stdin.close()
 
     def pids_of(self, word: str) -> list[int]:
         """Pids, as seen from outside, of what runs the real program with this word."""
