@@ -249,11 +249,11 @@ class PairingStore:
         records = self._files.read(platform, PENDING)
         for request in self._valid(platform):
             record = records.get(request.entry_id)
-            try:
-                salt = bytes.fromhex(str(_field(record, "salt")))
-            except ValueError:
-                continue
-            if hmac.compare_digest(_hash(salt, code), str(_field(record, "hash"))):
+            if _field(record, "hash") is None:  # hermes kept codes themselves until 0.13
+                found = hmac.compare_digest(request.entry_id.encode(), code.encode())
+            else:
+                found = _is_code_of(record, code)
+            if found:
                 return request
         return None
 
@@ -289,6 +289,14 @@ class PairingStore:
 
 def _hash(salt: bytes, code: str) -> str:
     return hashlib.sha256(salt + code.encode()).hexdigest()
+
+
+def _is_code_of(record: Any, code: str) -> bool:
+    try:
+        salt = bytes.fromhex(str(_field(record, "salt")))
+    except ValueError:
+        return False
+    return hmac.compare_digest(_hash(salt, code), str(_field(record, "hash")))
 
 
 def _note_question(records: Records, key: str, now: float) -> None:

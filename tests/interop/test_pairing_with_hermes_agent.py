@@ -83,3 +83,16 @@ def test_an_older_home_is_the_same_place_for_both(hermes: RealHermes, store: Pai
     hermes.command("pairing", "approve", "telegram", str(code))
     assert {user.user_id for user in store.approved()} == {"7", "42"}
     assert sorted(words[1] for words in listed(hermes)) == ["42", "7"]
+
+
+def test_requests_of_older_releases_are_answered_here(old_hermes: RealHermes) -> None:
+    store = PairingStore(old_hermes.home, SystemClock())
+    first = old_hermes.script("ask_to_pair.py", "telegram", "42", "Ann")
+    old_hermes.script("ask_to_pair.py", "telegram", "43", "Bo")
+    assert [request.user_name for request in store.pending()] == ["Ann", "Bo"]
+
+    store.approve_code("telegram", first)
+    store.deny("telegram", store.pending()[0].entry_id)
+
+    assert [words[1] for words in listed(old_hermes)] == ["42"]
+    assert old_hermes.script("ask_to_pair.py", "approved", "telegram", "42") is True

@@ -224,6 +224,19 @@ def test_records_that_make_no_sense_do_no_harm(tmp_path: Path, store: PairingSto
     assert store.is_approved("telegram", "9")
 
 
+def test_a_request_of_an_old_hermes_is_answered_by_its_code(
+    tmp_path: Path, store: PairingStore, clock: MovableClock
+) -> None:
+    folder = tmp_path / "platforms" / "pairing"
+    folder.mkdir(parents=True)
+    record = {"user_id": "43", "user_name": "Bo", "created_at": clock.time()}
+    (folder / "telegram-pending.json").write_text(json.dumps({"FUAZ3FUB": record}))
+    with pytest.raises(NotFoundError):
+        store.approve_code("telegram", "ÄAZ3FUB")
+    assert store.approve_code("telegram", "fuaz3fub").user_id == "43"
+    assert store.pending() == []
+
+
 def test_a_file_that_is_no_json_is_put_aside(tmp_path: Path, store: PairingStore) -> None:
     folder = tmp_path / "platforms" / "pairing"
     folder.mkdir(parents=True)
