@@ -1,12 +1,15 @@
 """Ends the process when closing takes too long, and leaves behind where it hung."""
 
+import contextlib
 import logging
 import os
+import signal
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 log = logging.getLogger(__name__)
 
@@ -16,12 +19,31 @@ OVERDUE = 1
 _LOGGING_S = 3.0
 
 
+def leave_at_once(code: int) -> None:
+    """End the process without cleaning up; its child processes are asked to end, too."""
+    try:
+        for file in Path("/proc/self/task").glob("*/children"):  # Linux tells them
+            for pid in map(int, file.read_text(encoding="ascii").split()):
+                _ask_to_end(pid)
+    finally:
+        os._exit(code)
+
+
+def _ask_to_end(pid: int) -> None:
+    """SIGTERM, to the whole group of a process that leads one."""
+    with contextlib.suppress(OSError):
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, signal.SIGTERM)
+        else:
+            os.kill(pid, signal.SIGTERM)
+
+
 class ExitDeadline:
     """A thread that waits until it is disarmed, and else logs every stack and leaves hard.
 
     Threads that hang cannot be ended, and a loop that hangs ends nothing any more; this needs
-    neither. Nothing is cleaned up then: children that live by our pipes see them close. A program
-    leaves it armed for good, because the end of the interpreter waits for threads, too.
+    neither. Nothing is cleaned up then, but our child processes are asked to end. A program leaves
+    it armed for good, because the end of the interpreter waits for threads, too.
 
     Args:
         leave: Ends the process at once, with the exit code.
@@ -30,7 +52,7 @@ class ExitDeadline:
 
     def __init__(
         self,
-        leave: Callable[[int], object] = os._exit,
+        leave: Callable[[int], object] = leave_at_once,
         tell: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._leave = leave

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -14,6 +15,7 @@ import pytest
 from hermes_desktop.gateway.identity_files import PID_FILE, STATE_FILE, read_json, read_record
 from tests.fakes.identity import gateway_lookalike, is_gone, wait_until, write_record
 from tests.fakes.program import PROGRAM, Program, files_of
+from tests.fakes.terminal import at_terminal
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
 TOKEN = "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -170,6 +172,74 @@ def test_what_would_not_run_is_named_before_somebody_insists(program: Program, h
     assert not home.joinpath(PID_FILE).exists()
     assert code == 0
     assert "telegram: unavailable" in started.said
+
+
+def test_of_two_that_start_together_one_serves(program: Program, home: Path) -> None:
+    started = [program.start("gateway", "run") for _ in range(2)]
+    try:
+        wait_until(lambda: any(each.poll() is not None for each in started))
+        (loser,) = [each for each in started if each.poll() is not None]
+        (winner,) = [each for each in started if each is not loser]
+        _, err = loser.communicate(timeout=20)
+        assert loser.returncode == 1
+        assert b"has this home already" in err or b"The gateway was not started" in err, err
+        wait_until(lambda: read_json(home / STATE_FILE)["gateway_state"] == "running")
+        winner.send_signal(signal.SIGTERM)
+        winner.communicate(timeout=40)
+        assert winner.returncode == 0
+    finally:
+        for each in started:
+            each.kill()
+            each.communicate()
+
+
+def test_a_signal_while_it_starts_is_heard(program: Program) -> None:
+    process = program.start("gateway", "run")
+    assert process.stderr is not None
+    assert process.stderr.readline() == b"Looking at the settings.\n"
+
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=40)
+
+    assert process.returncode == 0
+    assert not program.home.joinpath(PID_FILE).exists()
+
+
+def test_a_restart_from_outside_happens_inside(gateway: Running) -> None:
+    before = gateway.identity_pid
+
+    os.kill(before, signal.SIGUSR1)
+
+    def comes_back() -> bool:
+        record = read_record(gateway.home / PID_FILE)
+        return record is not None and record.pid != before
+
+    wait_until(comes_back)
+    wait_until(lambda: read_json(gateway.home / STATE_FILE)["gateway_state"] == "running")
+    assert gateway.process.poll() is None
+    assert gateway.end() == 0
+    assert "The gateway was asked to restart." in gateway.said
+
+
+def test_at_a_terminal_ctrl_c_ends_it(program: Program) -> None:
+    done = at_terminal(program, "gateway", "run", interrupt_at="Ctrl-C ends it.", columns=300)
+
+    assert done.code == 0
+    assert done.out.rstrip().endswith("Ending …")
+
+
+def test_a_history_that_cannot_be_opened_is_explained(program: Program, home: Path) -> None:
+    store = home / "state.db"
+    store.write_bytes(b"this is no database, and somebody may still want it" * 50)
+    before = store.read_bytes()
+
+    done = program.run("gateway", "run")
+
+    assert done.code == 1
+    assert "Traceback" not in done.err
+    assert str(store) in done.err
+    assert store.read_bytes() == before
+    assert not home.joinpath(PID_FILE).exists()
 
 
 def test_nohup_leaves_it_running(program: Program) -> None:

@@ -5,11 +5,14 @@
 
 HOW says what hangs: ``nothing`` of ours; ``workers``, reading the settings once there is a file
 ``hang`` in the home; the ``loop``, when a platform is left or the window closes; a ``thread`` that
-the end of the interpreter waits for (for these two the desktop gives replies only one second). The
-gateway serves the chat service of the tests; the desktop sends the message into its own chat as
-soon as it stands.
+the end of the interpreter waits for. With the last two a child process sleeps beside it, and the
+desktop gives replies only one second.
+
+The gateway serves the chat service of the tests; the desktop sends the message into its own chat
+as soon as it stands.
 """
 
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -39,6 +42,8 @@ def start_hanging(home: Path, how: str) -> None:
 
     if how == "workers":
         agent_builder.read_agent_settings = read_or_hang
+    if how in {"loop", "thread"}:
+        subprocess.Popen(["sleep", "600"], start_new_session=how == "loop")
     if how == "thread":
         threading.Thread(target=hang_here, name="a-thread-that-hangs").start()
 

@@ -186,6 +186,7 @@ def test_what_nothing_can_end_is_told_and_left(
     home: Path, short_folder: Path, model: ModelServer, chat: ChatProcess, how: str
 ) -> None:
     with gateway(home, short_folder, model, chat, how, "1") as program:
+        assert len(program.children) == 2
         program.process.send_signal(signal.SIGTERM)
         assert program.ended(1) == OVERDUE
     assert "Closing took more than 11 s" in program.log
@@ -222,6 +223,7 @@ def test_the_window_tells_what_nothing_can_end(
     home: Path, short_folder: Path, model: ModelServer, how: str
 ) -> None:
     with desktop(home, short_folder, model, how, "") as program:
+        assert len(program.children) == 2
         program.process.send_signal(signal.SIGTERM)
         assert program.ended(1) == OVERDUE
     assert "Closing took more than 11 s" in program.log
