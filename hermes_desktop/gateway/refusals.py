@@ -37,6 +37,15 @@ def too_many_conversations(limit: int) -> BusyError:
     )
 
 
+def timed_out(silence_s: float) -> RefusedError:
+    """A turn was silent for too long and was ended."""
+    return RefusedError(
+        "I stopped, because nothing happened any more.",
+        f"The turn was silent for {max(1, round(silence_s / 60))} min (agent.gateway_timeout).",
+        "Send the message again, or ask for less at once.",
+    )
+
+
 def gone(session_id: str) -> NotFoundError:
     """The conversation was deleted while it was in use here."""
     return NotFoundError(

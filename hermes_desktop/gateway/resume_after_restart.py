@@ -109,6 +109,9 @@ def wants_answer(last: Message | None, *, certain: bool, settled: bool) -> bool:
     return last.role in {"user", "tool"}
 
 
-def count_attempts(counts: Mapping[str, int], taken_up: set[str]) -> dict[str, int]:
-    """The counts after another attempt at these chats; the others were not cut off again."""
-    return {key: counts.get(key, 0) + 1 for key in taken_up}
+def count_attempts(
+    counts: Mapping[str, int], continued: set[str], pending: set[str]
+) -> dict[str, int]:
+    """The counts after another attempt at some chats; those that are well are not counted."""
+    kept = {key: count for key, count in counts.items() if key in pending}
+    return kept | {key: counts.get(key, 0) + 1 for key in continued}

@@ -8,10 +8,9 @@ thread → rotation and new baseline → words for an empty reply → delivery �
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from hermes_desktop import plugins
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.event_bus import EventBus
@@ -24,11 +23,11 @@ from hermes_desktop.gateway import (
 )
 from hermes_desktop.gateway.access import Access
 from hermes_desktop.gateway.agents import AgentFactory
-from hermes_desktop.gateway.authorization import is_authorized
 from hermes_desktop.gateway.config import GatewayConfig, Platform
 from hermes_desktop.gateway.empty_replies import (
     normalize_empty_agent_response as _normalize_empty_agent_response,
 )
+from hermes_desktop.gateway.inbound_text import inbound_text
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner_report import RunnerReport
@@ -152,6 +151,7 @@ class GatewayRunner(RunnerStopping):
         for adapter in self.adapters.values():
             adapter.set_message_handler(self.accept)
             adapter.set_interrupt_handler(self.interrupt)
+            adapter.set_closing_handler(partial(self._closed, adapter.platform))
             try:
                 connected = await adapter.connect()
             except Exception:  # one platform's failure is not the others'
@@ -261,71 +261,12 @@ class GatewayRunner(RunnerStopping):
             ended = None if isinstance(admitted, MessageEvent) else admitted
             if isinstance(admitted, MessageEvent):
                 event, source = admitted, admitted.source or source
-                record.prompt = event.text
+                record.prompt = inbound_text(event, source, self.config)
                 ended = await self._meet_busy_chat(event, source, adapter, record)
         if ended is None:  # nothing was awaited since the entrance: the order is kept
             return await self._answer(event, source, adapter, record)
         await self._close_without_turn(event, adapter, record, ended)
         return ended.delivery or None
-
-    async def _admit(
-        self, event: MessageEvent, source: SessionSource, session_key: str
-    ) -> MessageEvent | TurnOutcome:
-        """Look at a message before its turn; it, another in its place, or how it ended already."""
-        if event.internal:
-            return event
-        if plugins.has_callbacks("pre_gateway_dispatch"):
-            seen = await self._before_dispatch(event)
-            if seen is None:
-                return turn_outcome.answered("")
-            event = seen
-        if not await self._lets_in(source):
-            log.warning("A message was refused: its sender may not write")
-            return turn_outcome.answered(await self._answer_to_stranger(source))
-        if not await self._take_once(event, session_key):
-            return turn_outcome.answered("")
-        return await self._take_for_command(event, session_key)
-
-    async def _take_for_command(
-        self, event: MessageEvent, session_key: str
-    ) -> MessageEvent | TurnOutcome:
-        """Let commands be dealt with; the message to go on with, or how it ended already."""
-        if self.command_dispatch is None:
-            return event
-        try:
-            taken = await self.command_dispatch(event, session_key)
-        except Exception as error:  # a bug of a command; the person still gets an answer
-            log.exception("A command failed")
-            return turn_outcome.from_error(error)
-        return taken if isinstance(taken, MessageEvent) else turn_outcome.answered(taken)
-
-    async def _before_dispatch(self, event: MessageEvent) -> MessageEvent | None:
-        """Let plugins look at a message: the same, one with another text, or None to drop it."""
-        answers = await self.boundaries.invoke(
-            "pre_gateway_dispatch", event=event, gateway=self, session_store=self.session_store
-        )
-        verdict = next((each for each in answers if isinstance(each, Mapping)), {})
-        if verdict.get("action") == "skip":
-            return None
-        text = verdict.get("text")
-        if verdict.get("action") == "rewrite" and isinstance(text, str):
-            return replace(event, text=text)
-        return event
-
-    def _is_user_authorized(self, source: SessionSource | None) -> bool:
-        """Whether a sender may write. May read a file."""
-        if self.access is not None:
-            return self.access.allows(source)
-        return is_authorized(source, self.config)
-
-    async def _lets_in(self, source: SessionSource) -> bool:
-        """Whether a sender may write, off the loop where files are to be read."""
-        if self.access is not None:
-            return await self.access.admits(source)
-        return self._is_user_authorized(source)
-
-    async def _answer_to_stranger(self, source: SessionSource) -> str:
-        return "" if self.access is None else await self.access.answer_to_stranger(source)
 
     async def _close_without_turn(
         self,

@@ -232,6 +232,15 @@ class RunnerBoundaries(RunnerSurface):
         self._clear_conversation_scope(session_key)
         await self.turn_workers.run(self.session_store.set_expiry_finalized, session_entry)
 
+    async def _closed(self, platform: Platform, session_id: str) -> None:
+        """A conversation that was opened here is closed; it may be opened again."""
+        if session_id in self._told_of:
+            return
+        await self.boundaries.finalize(session_id, platform.value, "close")
+        source = SessionSource(platform, session_id)
+        session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
+        await self._emit("session:end", source, session_key=session_key)
+
     async def _say(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
         """Tell a chat something that is no part of its conversation. Bounded, never raises."""
         with contextlib.suppress(TimeoutError):

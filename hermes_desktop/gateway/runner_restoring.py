@@ -101,19 +101,21 @@ class RunnerRestoring(RunnerBusy):
         if self.home is None:
             return 0
         found = await self.turn_workers.run(self._find_cut_off, platform)
-        continued: set[str] = set()
-        for entry, cut_off in found:
-            fate = cut_off.fate(inbox_kept=self.inbox_kept)
-            if fate is Fate.CONTINUE and not self._may_resume:
-                fate = Fate.LEAVE
-            if await self._deal_with(entry, fate):
-                continued.add(entry.session_key)
+        fates = {entry.session_key: self._fate(cut_off) for entry, cut_off in found}
+        continued = {key for key, fate in fates.items() if fate is Fate.CONTINUE}
+        await self.turn_workers.run(self._count_attempts, continued)
+        for entry, _ in found:
+            await self._deal_with(entry, fates[entry.session_key])
         return len(continued)
+
+    def _fate(self, cut_off: CutOff) -> Fate:
+        fate = cut_off.fate(inbox_kept=self.inbox_kept)
+        return Fate.LEAVE if fate is Fate.CONTINUE and not self._may_resume else fate
 
     def _find_cut_off(self, platform: Platform | None) -> list[tuple[SessionEntry, CutOff]]:
         """The chats in question, with what is known of each. Blocks."""
         counts = self._restart_files.failure_counts() if self._restart_files is not None else {}
-        found = [
+        return [
             (entry, self._describe(entry, counts.get(entry.session_key, 0)))
             for entry in self.session_store.pending_chats()
             if entry.resume_reason in resuming.RESUME_REASONS
@@ -121,12 +123,16 @@ class RunnerRestoring(RunnerBusy):
             and platform in {None, entry.platform}
             and self._can_be_taken_up(entry)
         ]
-        again = {entry.session_key for entry, each in found if each.certain or each.open_request}
-        if self._restart_files is not None and (again or platform is None):
-            kept = counts if platform is not None else {}
-            new = resuming.count_attempts(counts, again)
-            self._restart_files.set_failure_counts({**kept, **new})
-        return found
+
+    def _count_attempts(self, continued: set[str]) -> None:
+        """Note that these chats are taken up once more; those that are well count no more."""
+        if self._restart_files is None:
+            return
+        counts = self._restart_files.failure_counts()
+        pending = {entry.session_key for entry in self.session_store.pending_chats()}
+        counted = resuming.count_attempts(counts, continued, pending)
+        if counted != counts:
+            self._restart_files.set_failure_counts(counted)
 
     def _can_be_taken_up(self, entry: SessionEntry) -> bool:
         adapter = self.adapters.get(entry.platform) if entry.platform is not None else None
@@ -154,17 +160,18 @@ class RunnerRestoring(RunnerBusy):
             fresh=resuming.is_fresh(entry, self.clock.now(), fresh_s),
         )
 
-    async def _deal_with(self, entry: SessionEntry, fate: Fate) -> bool:
-        """Do it; whether the chat is gone on with."""
+    async def _deal_with(self, entry: SessionEntry, fate: Fate) -> None:
+        """Do it, once in this run."""
         source, session_key = entry.origin, entry.session_key
         adapter = self.adapters.get(source.platform) if source is not None else None
-        if source is None or adapter is None or fate is Fate.LEAVE:
-            return False
+        done = fate is Fate.LEAVE or session_key in self._taken_up
+        if source is None or adapter is None or done:
+            return
         self._taken_up.add(session_key)
         if fate is Fate.CONTINUE:
             event = MessageEvent(resuming.PROMPT, source=source, internal=True)
             self._enqueue(event, source, adapter, note=resuming.NOTE)
-            return True
+            return
         store = self.session_store
         if fate is Fate.GIVE_UP:
             await self.turn_workers.run(store.suspend_session, session_key)
@@ -173,7 +180,6 @@ class RunnerRestoring(RunnerBusy):
         words = {Fate.TELL: resuming.SEND_AGAIN, Fate.GIVE_UP: resuming.GIVEN_UP}.get(fate)
         if words is not None:
             await self._say(adapter, source, words)
-        return False
 
     # While turns run
 

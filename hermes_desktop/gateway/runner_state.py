@@ -160,6 +160,11 @@ class RunnerState:
         return {}
 
     @cached_property
+    def _told_of(self) -> set[str]:
+        """Conversations whose end plugins were told of while we leave."""
+        return set()
+
+    @cached_property
     def _expiry_failures(self) -> dict[str, int]:
         return {}
 

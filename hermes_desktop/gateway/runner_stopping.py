@@ -10,7 +10,7 @@ from hermes_desktop.gateway import status
 from hermes_desktop.gateway.agent_cache import PENDING
 from hermes_desktop.gateway.agent_preparation import close_agents
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
-from hermes_desktop.gateway.runner_mail import RunnerMail
+from hermes_desktop.gateway.runner_admission import RunnerAdmission
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ AFTER_DRAIN_S = 9.0
 """How long all of what follows the drain may take. The program ends hard a second later."""
 
 
-class RunnerStopping(RunnerMail):
+class RunnerStopping(RunnerAdmission):
     """Leaves in order. Everything on the loop; times are those of the loop."""
 
     _leave_by = float("inf")
@@ -125,6 +125,7 @@ class RunnerStopping(RunnerMail):
                     session_id=session_id,
                     platform="gateway",
                 )
+                self._told_of.add(session_id)
 
     async def _disconnect_platforms(self) -> None:
         await asyncio.gather(*(self._disconnect(each) for each in self.adapters.values()))

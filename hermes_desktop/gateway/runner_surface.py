@@ -43,7 +43,7 @@ class RunnerSurface(RunnerAgents):
         record = self._turns.get(session_key)
         if record is None:
             return False
-        record.stop_requested = True
+        record.request_stop()
         agent = self._running_agents.get(session_key)
         if agent is not None and agent is not PENDING:
             agent.interrupt(reason)
@@ -96,7 +96,8 @@ class RunnerSurface(RunnerAgents):
         """Let what waits in a chat end without an answer; how many messages that were."""
         waiting = self._queued_events.pop(session_key, [])
         for record in waiting:
-            record.stop_requested = record.unwanted = True
+            record.unwanted = True
+            record.request_stop()
         return len(waiting)
 
     def _release_running_agent_state(self, session_key: str, generation: int | None = None) -> None:

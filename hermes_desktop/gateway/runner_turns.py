@@ -1,26 +1,24 @@
-"""The way of one message through the runner, from its claim to the news that it is over."""
+"""One turn: its conversation, its agent, what it came to, and what is kept for the next."""
 
-import asyncio
-import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from functools import partial
-from typing import TypeVar
 
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.core.errors import HermesError, NotFoundError
-from hermes_desktop.core.events import TurnDelta, TurnQueued, TurnStarted
-from hermes_desktop.gateway import agent_cache, turn, turn_outcome
+from hermes_desktop.core.events import TurnDelta, TurnStarted
+from hermes_desktop.gateway import agent_cache, turn, turn_outcome, turn_watch
 from hermes_desktop.gateway.agent_preparation import (
     PreparedAgent,
     entry_after_turn,
     prepare_agent,
 )
 from hermes_desktop.gateway.agents import AgentRequest, TurnAgent
-from hermes_desktop.gateway.busy_messages import MAX_QUEUED
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.keyed_locks import GivenUpError
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.refusals import closing, no_database, too_many_waiting
-from hermes_desktop.gateway.runner_boundaries import RunnerBoundaries
+from hermes_desktop.gateway.refusals import closing, no_database, timed_out
+from hermes_desktop.gateway.runner_claims import RunnerClaims
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
 from hermes_desktop.gateway.turn_outcome import TurnOutcome
@@ -28,114 +26,12 @@ from hermes_desktop.state import SessionDB
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
+MAX_TOLD = 500
+"""How much of a message or a reply event hooks are told."""
 
 
-class RunnerTurns(RunnerBoundaries):
-    """Claims, leases and turns. On the loop, unless a method says else."""
-
-    async def queue_message(self, event: MessageEvent) -> int:
-        """Answer a message after what runs and waits in its chat, without interrupting.
-
-        Its sender is not looked at again and it is never taken for a command.
-
-        Returns:
-            How many messages wait in that chat now, this one included; 0 when it is answered at
-            once.
-
-        Raises:
-            BusyError: Too many wait already.
-            RefusedError: The program is closing, or the platform of the message is not served.
-        """
-        source = event.source
-        adapter = self.adapters.get(source.platform) if source is not None else None
-        if self._draining or source is None or adapter is None:
-            raise closing()
-        session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
-        busy, waiting = self.is_busy(session_key), len(self._queued_events.get(session_key, ()))
-        if waiting >= MAX_QUEUED:
-            raise too_many_waiting(waiting)
-        self._enqueue(event, source, adapter)
-        return waiting + 1 if busy else 0
-
-    def _enqueue(
-        self, event: MessageEvent, source: SessionSource, adapter: PlatformAdapter, note: str = ""
-    ) -> None:
-        """Have a message answered in its turn."""
-        session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
-        record = TurnRecord(event.turn_id, session_key, event.text, event.message_id, note=note)
-        self._message_tasks.start(
-            self._answer(event, source, adapter, record), name=f"turn {event.turn_id}"
-        )
-
-    async def _answer(
-        self,
-        event: MessageEvent,
-        source: SessionSource,
-        adapter: PlatformAdapter,
-        record: TurnRecord,
-    ) -> str:
-        """Wait for the chat to be free, run the turn, deliver its reply, say that it is over."""
-        try:
-            async with self._claim(record):
-                outcome = await self._outcome(event, source, adapter, record)
-                await self._deliver(event, adapter, outcome.delivery)
-                await self._settle_marks(record, outcome)
-        except asyncio.CancelledError:  # we leave; whoever waits for this turn must know
-            begun = record.generation > 0
-            outcome = (
-                turn_outcome.stopped(rows=record.rows)
-                if begun
-                else turn_outcome.from_error(closing(), rows=record.rows)
-            )
-            self.bus.publish(turn_outcome.finished_event(record, outcome))
-            raise
-        self.bus.publish(turn_outcome.finished_event(record, outcome))
-        return outcome.delivery
-
-    @contextlib.asynccontextmanager
-    async def _claim(self, record: TurnRecord) -> AsyncIterator[None]:
-        """Have the session key, and one of the turns that may run at once, to oneself."""
-        session_key = record.session_key
-        record.session_id = self.session_store.peek_session_id(session_key) or ""
-        waiting = self._queued_events.setdefault(session_key, [])
-        busy = session_key in self._running_agents or self._turn_order.is_held(session_key)
-        if busy or self._turn_slots.locked():
-            self.bus.publish(
-                TurnQueued(record.turn_id, session_key, record.session_id, record.prompt)
-            )
-        waiting.append(record)
-        try:
-            async with self._turn_order.hold(session_key), self._turn_slots:
-                self._no_longer_waits(record)
-                self._begin(record)
-                try:
-                    yield
-                finally:
-                    record.over.set()
-                    self._release_running_agent_state(session_key, record.generation)
-        finally:
-            self._no_longer_waits(record)
-            record.over.set()
-
-    def _no_longer_waits(self, record: TurnRecord) -> None:
-        waiting = self._queued_events.get(record.session_key, [])
-        if record in waiting:
-            waiting.remove(record)
-        if not waiting:
-            self._queued_events.pop(record.session_key, None)
-
-    def _begin(self, record: TurnRecord) -> None:
-        """Take the claim."""
-        session_key = record.session_key
-        record.generation = self._session_run_generation.get(session_key, 0) + 1
-        record.began_at = record.active_at = self.clock.monotonic()
-        record.session_id = self.session_store.peek_session_id(session_key) or ""
-        self._session_run_generation[session_key] = record.generation
-        self._turns[session_key] = record
-        self._running_agents[session_key] = agent_cache.PENDING
-        self._running_agents_ts[session_key] = self.clock.time()
-        self._announce()
+class RunnerTurns(RunnerClaims):
+    """Turns. On the loop, unless a method says else."""
 
     async def _outcome(
         self,
@@ -151,15 +47,26 @@ class RunnerTurns(RunnerBoundaries):
             return turn_outcome.from_error(closing())
         try:
             outcome = await self._run_turn(event, source, adapter, record)
+        except GivenUpError:
+            outcome = self._outcome_of_waiting(record)
         except HermesError as error:
             log.warning("A turn failed: %s", error)
             outcome = turn_outcome.from_error(error, rows=record.rows)
         except Exception as error:  # a bug, but the person still gets an answer
             if record.given_up.is_set():
-                return turn_outcome.stopped(rows=record.rows)
-            log.exception("A turn failed")
-            outcome = turn_outcome.from_error(error, rows=record.rows)
+                outcome = turn_outcome.stopped(rows=record.rows)
+            else:
+                log.exception("A turn failed")
+                outcome = turn_outcome.from_error(error, rows=record.rows)
+        if record.timed_out and outcome.outcome != "done":
+            silence_s = self.config.running.agent_timeout_s
+            outcome = turn_outcome.from_error(timed_out(silence_s), rows=record.rows)
         return turn_outcome.silenced(outcome) if self._is_unwanted(record, outcome) else outcome
+
+    def _outcome_of_waiting(self, record: TurnRecord) -> TurnOutcome:
+        """How a turn ended that was to end before its conversation was free."""
+        leaving = self._draining and self._is_current(record)
+        return turn_outcome.from_error(closing()) if leaving else turn_outcome.stopped()
 
     def _is_unwanted(self, record: TurnRecord, outcome: TurnOutcome) -> bool:
         """Whether nobody waits for the reply of a turn any more."""
@@ -173,7 +80,7 @@ class RunnerTurns(RunnerBoundaries):
         adapter: PlatformAdapter,
         record: TurnRecord,
     ) -> TurnOutcome:
-        async with self._lease(event, source) as session_entry:
+        async with self._lease(event, source, record) as session_entry:
             await self._cross_automatic_boundary(record, adapter, source, session_entry)
             record.session_id = session_entry.session_id
             self.bus.publish(
@@ -187,7 +94,7 @@ class RunnerTurns(RunnerBoundaries):
                 return turn_outcome.stopped()
             self._running_agents[record.session_key] = prepared.agent
             try:
-                result = await self._run_agent(prepared.agent, source, record)
+                result = await self._run_watched(prepared.agent, source, adapter, record)
                 settle = partial(self._settle, record, adapter, session_entry, prepared, result)
                 await self._on_worker(record, settle)
             except BaseException:
@@ -203,32 +110,38 @@ class RunnerTurns(RunnerBoundaries):
             addition=begun_anew,
         )
 
-    @contextlib.asynccontextmanager
-    async def _lease(
-        self, event: MessageEvent, source: SessionSource
-    ) -> AsyncIterator[SessionEntry]:
-        """Have the chat's conversation to oneself: two chats may be in the same one."""
-        while True:
-            session_entry = await self._session_of(source)
-            session_id = session_entry.session_id
-            waiting = self._turn_leases.is_held(session_id)
-            if waiting:
-                self.bus.publish(
-                    TurnQueued(event.turn_id, session_entry.session_key, session_id, event.text)
-                )
-            async with self._turn_leases.hold(session_id):
-                if waiting:  # it may have moved on meanwhile
-                    session_entry = await self._session_of(source)
-                if session_entry.session_id == session_id:
-                    yield session_entry
-                    return
+    async def _run_watched(
+        self, agent: TurnAgent, source: SessionSource, adapter: PlatformAdapter, record: TurnRecord
+    ) -> AgentResult:
+        """Run the agent with an eye on how long it takes."""
+        facts = {"session_id": record.session_id, "chat_id": source.chat_id}
+        await self._emit("agent:start", source, **facts, message=record.prompt[:MAX_TOLD])
+        watching = self._notices.start(self._watch_turn(record, source, adapter), name="watch")
+        try:
+            result = await self._run_agent(agent, source, record)
+        finally:
+            watching.cancel()
+        reply = (result.get("final_response") or "")[:MAX_TOLD]
+        await self._emit("agent:end", source, **facts, response=reply)
+        return result
 
-    async def _session_of(self, source: SessionSource) -> SessionEntry:
-        return await self.turn_workers.run(self.session_store.get_or_create_session, source)
+    async def _watch_turn(
+        self, record: TurnRecord, source: SessionSource, adapter: PlatformAdapter
+    ) -> None:
+        """Tell the chat of a turn that takes long, and end one that is silent for too long."""
+        settings = self.config.running
+        if adapter.platform is Platform.DESKTOP:  # it shows that itself
+            settings = replace(settings, notify_interval_s=0.0, agent_timeout_warning_s=0.0)
 
-    async def _on_worker(self, record: TurnRecord, call: Callable[[], T]) -> T:
-        """Await a blocking call of a turn; a turn that is left behind does not wait for it."""
-        return await self.turn_workers.run_unless(record.given_up, call)
+        async def tell(text: str) -> None:
+            await self._say(adapter, source, text)
+
+        async def end() -> None:
+            record.timed_out = True
+            self.interrupt(record.session_key, "execution timed out")
+            await self._leave_behind(record)
+
+        await turn_watch.watch(turn_watch.TurnWatch(record, settings), self.clock, tell, end)
 
     async def _run_agent(
         self, agent: TurnAgent, source: SessionSource, record: TurnRecord
@@ -305,6 +218,7 @@ class RunnerTurns(RunnerBoundaries):
         if session_id != record.session_id and session_entry.session_id == record.session_id:
             adapter.session_rotated(record.session_id, session_id)
             self._adopt_rotated_session(session_entry, session_id)
+            self.session_store.record_rotation(session_entry)
         entry = entry_after_turn(prepared, record.session_id, result)
         with self._cache_guard():
             agent_cache.put(self._agent_cache, record.session_key, entry)
@@ -321,9 +235,3 @@ class RunnerTurns(RunnerBoundaries):
 
     async def _note_begun(self, record: TurnRecord) -> None:
         """Note that a message is being answered; its chat is marked by now."""
-
-    async def _settle_marks(self, record: TurnRecord, outcome: TurnOutcome) -> None:
-        """After the reply was delivered: the chat needs no taking up any more."""
-
-    async def _deliver(self, event: MessageEvent, adapter: PlatformAdapter, text: str) -> None:
-        raise NotImplementedError

@@ -300,6 +300,11 @@ class SessionStore(EntryMarks, Transcripts):
 
         session_rows.attempt("Naming the chat of a session", record)
 
+    def record_rotation(self, entry: SessionEntry) -> None:
+        """Give the row that a chat's conversation goes on in, after a rotation, its chat."""
+        if self._owns_rows(entry.platform):
+            self._record_peer_of_own_row(entry)
+
     def bind(
         self, session_key: str, session_id: str, *, source: SessionSource | None = None
     ) -> SessionEntry:

@@ -120,9 +120,11 @@ class TurnRecord:
         active_at: When it was last seen to do something, likewise.
         stop_requested: Somebody wants it to end; it may not have begun yet.
         marked: Whether its chat is marked to be taken up should we be killed.
+        timed_out: It was ended because nothing happened for too long.
         superseded: It was ended for the sake of the next message: if it did end early, nothing is
             delivered.
         unwanted: Nobody waits for its reply any more: nothing is delivered.
+        ending: Set with ``stop_requested``, for who waits on the loop.
         given_up: Set when it is left behind: it was to end and did not.
         over: Set when its claim was released.
     """
@@ -139,10 +141,17 @@ class TurnRecord:
     active_at: float = 0.0
     stop_requested: bool = False
     marked: bool = False
+    timed_out: bool = False
     superseded: bool = False
     unwanted: bool = False
+    ending: asyncio.Event = field(default_factory=asyncio.Event)
     given_up: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def request_stop(self) -> None:
+        """Have it end; on the loop."""
+        self.stop_requested = True
+        self.ending.set()
 
     def extras(self) -> dict[str, str]:
         """What an agent is told of the message only when there is something to tell."""

@@ -65,7 +65,7 @@ async def test_new_tells_everybody_in_order_and_keeps_the_old_conversation(tmp_p
         assert gateway.db.get_session(fresh)["title"] == "Tea time"
         await gateway.telegram.receive("two")
         assert gateway.model.texts() == ["user: two"]
-        assert events.names()[2:] == ["session:start"]
+        assert events.names()[2:] == ["session:start", "agent:start", "agent:end"]
 
 
 @pytest.mark.asyncio
@@ -156,7 +156,7 @@ async def test_a_chat_that_begins_anew_by_itself_says_so_once(tmp_path: Path) ->
         fresh = session_of(gateway)
         assert heard.brief() == [("on_session_finalize", old), ("on_session_reset", fresh)]
         assert heard.reasons() == ["idle", "idle"]
-        assert events.names() == ["session:end", "session:start"]
+        assert events.names()[:2] == ["session:end", "session:start"]
         (news,) = gateway.of(SessionReset)
         assert (news.old_session_id, news.new_session_id, news.reason) == (old, fresh, "idle")
         notice, reply = (text for _, text in gateway.telegram.sent)
@@ -245,3 +245,26 @@ async def test_a_plugin_may_drop_or_rewrite_a_message(tmp_path: Path) -> None:
             assert await gateway.telegram.receive("hello") == "reply 1"
         assert gateway.model.texts() == ["user: HELLO"]
     assert not plugins.has_callbacks("pre_gateway_dispatch")
+
+
+# In the window
+
+
+@pytest.mark.asyncio
+async def test_a_conversation_of_the_window_is_told_when_it_is_closed_once(tmp_path: Path) -> None:
+    events = EventHooks()
+    with listening() as heard:
+        async with running_gateway(tmp_path / "state.db", hooks=events) as gateway:
+            first = (await gateway.say("hello")).session_id
+            gateway.model.hold.clear()
+            gateway.model.asked.clear()
+            await gateway.submit("long")
+            await until(gateway.model.asked.is_set)
+            await gateway.runner.stop(drain_s=0)
+            second = gateway.of(TurnFinished)[-1].session_id
+            assert gateway.db.get_session(first)["end_reason"] == "tui_close"
+    assert [(kwargs["session_id"], kwargs["platform"], why) for _, kwargs, why in heard.calls] == [
+        (second, "gateway", "shutdown"),
+        (first, "desktop", "close"),
+    ]
+    assert events.names()[-1] == "session:end"

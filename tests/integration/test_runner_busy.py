@@ -332,3 +332,47 @@ async def test_no_more_conversations_at_once_than_allowed(tmp_path: Path) -> Non
         assert await running == "reply 1"
         assert await gateway.telegram.receive("other", chat_id="c2") == "reply 2"
         assert (tmp_path / "runtime" / "active_sessions.json").read_text() == '{"entries": []}'
+
+
+@pytest.mark.asyncio
+async def test_stop_ends_a_turn_that_waits_for_its_conversation(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        gateway.runner.interrupt_grace_s = 30
+        await gateway.telegram.receive("begin")
+        session_id = gateway.store.peek_session_id(KEY) or ""
+        gateway.model.hold.clear()
+        gateway.model.asked.clear()
+        turn_id = await gateway.submit("from the desk", session_id)
+        await until(gateway.model.asked.is_set)
+        waits = gateway.telegram.receive("from the phone")
+        await until(lambda: gateway.runner._turn_leases.has_waiters(session_id))
+        assert await asyncio.wait_for(gateway.runner.stop_turn(KEY), 10)
+        await waits
+        assert gateway.of(TurnFinished)[-1].outcome == "stopped"
+        gateway.model.hold.set()
+        assert (await gateway.desktop.wait(turn_id)).outcome == "done"
+
+
+@pytest.mark.asyncio
+async def test_a_silent_turn_is_ended_and_the_chat_told_why(tmp_path: Path) -> None:
+    config = mode("queue", agent_timeout_s=0.1, agent_timeout_warning_s=0, notify_interval_s=0)
+    async with running_gateway(tmp_path / "state.db", hosted=True, config=config) as gateway:
+        running = await busy(gateway)
+        reply = await running
+        assert reply is not None
+        assert reply.startswith("I stopped, because nothing happened any more.")
+        (finished,) = gateway.of(TurnFinished)
+        assert (finished.outcome, finished.stored) == ("failed", True)
+        gateway.model.hold.set()
+
+
+@pytest.mark.asyncio
+async def test_the_chat_hears_of_a_long_turn(tmp_path: Path) -> None:
+    config = mode("queue", notify_interval_s=0.05)
+    async with running_gateway(tmp_path / "state.db", hosted=True, config=config) as gateway:
+        running = await busy(gateway)
+        await until(lambda: bool(gateway.telegram.sent))
+        gateway.model.hold.set()
+        await running
+        assert sent(gateway)[0].startswith("I am still working on it")
+        assert sent(gateway)[-1] == "reply 1"

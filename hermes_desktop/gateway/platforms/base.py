@@ -1,7 +1,7 @@
 """What a messaging platform is to the gateway: messages come in, texts go out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -80,6 +80,7 @@ class TokenIdentity:
 MessageHandler = Callable[[MessageEvent], "asyncio.Task[str | None]"]
 InterruptHandler = Callable[[str], bool]
 FatalErrorHandler = Callable[["PlatformAdapter"], None]
+ClosingHandler = Callable[[str], Awaitable[None]]
 
 
 class PlatformAdapter(ABC):
@@ -124,6 +125,7 @@ class PlatformAdapter(ABC):
         self._message_handler: MessageHandler | None = None
         self._interrupt_handler: InterruptHandler | None = None
         self._fatal_error_handler: FatalErrorHandler | None = None
+        self._closing_handler: ClosingHandler | None = None
 
     # What an adapter does
 
@@ -216,6 +218,10 @@ class PlatformAdapter(ABC):
     def set_fatal_error_handler(self, handler: FatalErrorHandler) -> None:
         """Say who is told that the adapter cannot go on."""
         self._fatal_error_handler = handler
+
+    def set_closing_handler(self, handler: ClosingHandler) -> None:
+        """Say who is told, and awaited, when a conversation is closed that was opened here."""
+        self._closing_handler = handler
 
     def prepare_session(  # noqa: B027 - most platforms have nothing to do here
         self, db: "SessionDB", entry: SessionEntry, event: MessageEvent

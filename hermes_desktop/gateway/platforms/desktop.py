@@ -283,6 +283,8 @@ class DesktopAdapter(PlatformAdapter):
         )
 
     async def _end_rows(self, session_ids: list[str]) -> None:
+        """End rows, all of them before anybody is told, for that may take long."""
+        ended = []
         for session_id in session_ids:
             row = self._opened.pop(session_id)
             if session_id in self._unstored:
@@ -291,6 +293,11 @@ class DesktopAdapter(PlatformAdapter):
                 await self._session_db.end_session(session_id, row.end_reason)
             except HermesError as error:
                 log.warning("%s was not marked as ended: %s", session_id, error)
+                continue
+            ended.append(session_id)
+        if self._closing_handler is not None:
+            for session_id in ended:
+                await self._closing_handler(session_id)
 
 
 def _is_platform_chat(row: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hermes_desktop.gateway.keyed_locks import KeyedLocks
+from hermes_desktop.gateway.keyed_locks import GivenUpError, KeyedLocks
 
 
 @pytest.mark.asyncio
@@ -28,3 +28,53 @@ async def test_locks_let_one_through_at_a_time_in_order() -> None:
     assert order == [0, 1, 2]
     assert not locks.is_held("k")
     assert not locks._locks
+
+
+@pytest.mark.asyncio
+async def test_waiting_can_be_given_up() -> None:
+    locks, enough = KeyedLocks(), asyncio.Event()
+    order: list[str] = []
+
+    async def work(name: str, unless: asyncio.Event | None = None) -> None:
+        async with locks.hold("k", unless=unless):
+            order.append(name)
+
+    async with locks.hold("k"):
+        leaves = asyncio.create_task(work("leaves", enough))
+        stays = asyncio.create_task(work("stays", asyncio.Event()))
+        await asyncio.sleep(0)
+        enough.set()
+        with pytest.raises(GivenUpError):
+            await leaves
+        assert locks.has_waiters("k")
+    await stays
+    await work("free", enough)  # nothing had to be waited for
+    assert order == ["stays", "free"]
+    assert not locks._locks
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_whoever_gives_up_or_is_cancelled_leaves_the_key_free(*, at_once: bool) -> None:
+    locks, enough = KeyedLocks(), asyncio.Event()
+
+    async def work() -> None:
+        async with locks.hold("k", unless=enough):
+            raise AssertionError
+
+    for way in ("given up", "cancelled"):
+        enough.clear()
+        async with locks.hold("k"):
+            waits = asyncio.create_task(work())
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            if not at_once:
+                waits.cancel() if way == "cancelled" else enough.set()
+        if at_once:  # the key has just been passed on
+            waits.cancel() if way == "cancelled" else enough.set()
+        with pytest.raises((GivenUpError, asyncio.CancelledError)):
+            await waits
+        await asyncio.sleep(0)
+        async with asyncio.timeout(5), locks.hold("k"):
+            pass
+        assert not locks._locks

@@ -82,4 +82,5 @@ def test_freshness() -> None:
 
 
 def test_attempts_count_in_a_row() -> None:
-    assert count_attempts({"a": 2, "b": 1}, {"a", "c"}) == {"a": 3, "c": 1}
+    counts = {"a": 2, "b": 1, "well": 2}
+    assert count_attempts(counts, {"a", "c"}, {"a", "b", "c"}) == {"a": 3, "b": 1, "c": 1}

@@ -1,0 +1,78 @@
+"""Who and what is let in: plugins, senders, messages that came before, commands. On the loop."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from hermes_desktop import plugins
+from hermes_desktop.gateway import turn_outcome
+from hermes_desktop.gateway.authorization import is_authorized
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.runner_mail import RunnerMail
+from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.gateway.turn_outcome import TurnOutcome
+
+log = logging.getLogger(__name__)
+
+
+class RunnerAdmission(RunnerMail):
+    """Looks at messages before their turns."""
+
+    async def _admit(
+        self, event: MessageEvent, source: SessionSource, session_key: str
+    ) -> MessageEvent | TurnOutcome:
+        """Look at a message before its turn; it, another in its place, or how it ended already."""
+        if event.internal:
+            return event
+        if plugins.has_callbacks("pre_gateway_dispatch"):
+            seen = await self._before_dispatch(event)
+            if seen is None:
+                return turn_outcome.answered("")
+            event = seen
+        if not await self._lets_in(source):
+            log.warning("A message was refused: its sender may not write")
+            return turn_outcome.answered(await self._answer_to_stranger(source))
+        if not await self._take_once(event, session_key):
+            return turn_outcome.answered("")
+        return await self._take_for_command(event, session_key)
+
+    async def _take_for_command(
+        self, event: MessageEvent, session_key: str
+    ) -> MessageEvent | TurnOutcome:
+        """Let commands be dealt with; the message to go on with, or how it ended already."""
+        if self.command_dispatch is None:
+            return event
+        try:
+            taken = await self.command_dispatch(event, session_key)
+        except Exception as error:  # a bug of a command; the person still gets an answer
+            log.exception("A command failed")
+            return turn_outcome.from_error(error)
+        return taken if isinstance(taken, MessageEvent) else turn_outcome.answered(taken)
+
+    async def _before_dispatch(self, event: MessageEvent) -> MessageEvent | None:
+        """Let plugins look at a message: the same, one with another text, or None to drop it."""
+        answers = await self.boundaries.invoke(
+            "pre_gateway_dispatch", event=event, gateway=self, session_store=self.session_store
+        )
+        verdict = next((each for each in answers if isinstance(each, Mapping)), {})
+        if verdict.get("action") == "skip":
+            return None
+        text = verdict.get("text")
+        if verdict.get("action") == "rewrite" and isinstance(text, str):
+            return replace(event, text=text)
+        return event
+
+    def _is_user_authorized(self, source: SessionSource | None) -> bool:
+        """Whether a sender may write. May read a file."""
+        if self.access is not None:
+            return self.access.allows(source)
+        return is_authorized(source, self.config)
+
+    async def _lets_in(self, source: SessionSource) -> bool:
+        """Whether a sender may write, off the loop where files are to be read."""
+        if self.access is not None:
+            return await self.access.admits(source)
+        return self._is_user_authorized(source)
+
+    async def _answer_to_stranger(self, source: SessionSource) -> str:
+        return "" if self.access is None else await self.access.answer_to_stranger(source)
