@@ -117,7 +117,10 @@ async def branch(context: CommandContext) -> CommandReply:
     said = f"Copied {count(copied, 'message')} to {called}"
     if context.sender.in_window:
         return CommandReply(f"{said}. You find it in the list.")
+    chosen = context.host.model_override()
     await context.host.switch_to(branch_id)
+    if chosen:
+        await context.host.set_model_override(chosen)
     return CommandReply(
         lines(
             f"{said}. We go on there.",

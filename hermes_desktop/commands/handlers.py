@@ -12,7 +12,7 @@ from hermes_desktop.commands import (
 )
 from hermes_desktop.commands.context import CommandContext, CommandReply, Handler
 from hermes_desktop.commands.registry import CommandDef
-from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.errors import ConfigError, HermesError, ProviderError, StateError
 
 HANDLERS: Mapping[str, Handler] = {
     "new": turn_commands.new,
@@ -44,9 +44,14 @@ async def do_command(command: CommandDef, context: CommandContext) -> CommandRep
     try:
         return await HANDLERS[command.name](context)
     except HermesError as error:
-        return CommandReply(error_words(error))
+        return CommandReply(error_words(error, in_window=context.sender.in_window))
 
 
-def error_words(error: HermesError) -> str:
-    """A failure as an answer in a chat."""
-    return " ".join(part for part in (error.title, error.detail, error.hint) if part)
+def error_words(error: HermesError, *, in_window: bool) -> str:
+    """A failure as an answer in a chat.
+
+    Where files and servers are is told to the person at this machine, not to others.
+    """
+    inside = isinstance(error, ConfigError | StateError | ProviderError) and not in_window
+    parts = (error.title, "" if inside else error.detail, error.hint)
+    return " ".join(part for part in parts if part)

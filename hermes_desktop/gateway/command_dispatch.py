@@ -10,6 +10,7 @@ from hermes_desktop.commands.handlers import do_command
 from hermes_desktop.commands.parsing import TypedCommand, parse_command
 from hermes_desktop.commands.registry import CommandDef, resolve_command
 from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import TurnStarted
 from hermes_desktop.gateway.command_access import command_access
 from hermes_desktop.gateway.config import Platform
@@ -103,7 +104,7 @@ class CommandDispatch:
         if command is None:
             return _unknown(typed)
         reply = self._refusal(command, source, session_key, typed.prefix)
-        if reply is None and command.destructive and self._is_asked(session_key):
+        if reply is None and command.destructive and await self._is_asked(session_key):
             reply = self._ask(command, typed, source, session_key)
         if reply is None:
             reply = await self._do(command, typed.args, event, source, session_key)
@@ -200,9 +201,20 @@ class CommandDispatch:
 
     # Is it meant?
 
-    def _is_asked(self, session_key: str) -> bool:
+    async def _is_asked(self, session_key: str) -> bool:
+        """Whether a person is asked: not where nothing was said that could be lost."""
         wanted = self._runner.config.running.confirm_destructive_commands
-        return wanted and session_key not in self._unasked
+        session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
+        if not wanted or session_key in self._unasked or session_db is None:
+            return False
+        session_id = self._runner.session_store.peek_session_id(session_key)
+        if session_id is None:
+            return False
+        try:
+            row = await self._workers.run(session_db._db.get_session, session_id)  # noqa: SLF001
+        except HermesError:
+            return True
+        return row is not None and bool(row["message_count"])
 
     def _ask(
         self, command: CommandDef, typed: TypedCommand, source: SessionSource, session_key: str

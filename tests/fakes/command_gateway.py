@@ -29,7 +29,9 @@ KEY = "agent:main:telegram:dm:c1"
 def choose(override: Mapping[str, str]) -> ModelChoice:
     """The model of the settings, unless one was chosen."""
     if override.get("provider") == "nobody":
-        raise NotConfiguredError("The provider “nobody” is not known.")
+        raise NotConfiguredError(
+            "The provider “nobody” is not known.", "It is not in /secret/config.yaml."
+        )
     return replace(
         CHOICE,
         model=override.get("model", CHOICE.model),

@@ -186,7 +186,9 @@ async def test_branch_and_the_way_back(tmp_path: Path) -> None:
         assert (row["parent_session_id"], row["source"]) == (origin, "telegram")
         await talk(chat, "two")
         assert chat.gateway.model.texts() == ["user: one", "assistant: reply 1", "user: two"]
+        await talk(chat, "/model big")
         assert "Copied 4 messages to “Other”" in await chat.tell("/fork Other")
+        assert "big answers" in await chat.tell("/model")
         assert "too long" in await chat.tell("/branch " + "x" * 101)
         assert await chat.tell(f"/resume {origin}") == "We go on with “Trip” (2 messages)."
         assert chat.texts() == ["one", "reply 1"]
@@ -284,6 +286,7 @@ async def test_destructive_commands_are_asked_about(
     clock = MovableClock()
     config = GatewayConfig(platforms=UNASKED.platforms)
     async with command_gateway(tmp_path, config=config, clock=clock) as chat:
+        assert "Is that meant?" not in await chat.tell(command)
         await talk(chat, "one", "two")
         session_id = chat.session_id()
 
@@ -406,6 +409,16 @@ async def test_the_owner_goes_on_with_a_local_conversation(tmp_path: Path) -> No
 
 
 # The model
+
+
+@pytest.mark.asyncio
+async def test_where_things_are_is_told_in_the_window_only(tmp_path: Path) -> None:
+    async with command_gateway(tmp_path) as chat:
+        assert (
+            await chat.tell("/model x --provider nobody") == "The provider “nobody” is not known."
+        )
+        told = await chat.gateway.say("/model x --provider nobody")
+        assert told.reply == f"{title} It is not in /secret/config.yaml."
 
 
 @pytest.mark.asyncio
