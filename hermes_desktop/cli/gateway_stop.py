@@ -73,7 +73,7 @@ def _stop(paths: "HermesPaths", facts: GatewayFacts, gateway: "ForeignGateway") 
         if not gateway.record.is_live():  # it went while the person thought about it
             problems.append("")
             return
-        problem = ask_to_go(paths, gateway, os.environ)
+        problem = ask_to_go(paths, gateway, os.environ, cancel=cancel)
         problems.append(problem or wait_until_gone(gateway, cancel))
 
     worker = threading.Thread(target=work, name="gateway-stop", daemon=True)
@@ -82,6 +82,7 @@ def _stop(paths: "HermesPaths", facts: GatewayFacts, gateway: "ForeignGateway") 
         _watch(worker, facts)
     except KeyboardInterrupt:
         cancel.set()
+        worker.join(1.0)
         raise CancelledError(
             "You stopped waiting.",
             "The gateway was asked to stop and may still end.",
