@@ -414,9 +414,8 @@ async def test_the_owner_goes_on_with_a_local_conversation(tmp_path: Path) -> No
 @pytest.mark.asyncio
 async def test_where_things_are_is_told_in_the_window_only(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert (
-            await chat.tell("/model x --provider nobody") == "The provider “nobody” is not known."
-        )
+        title = "The provider “nobody” is not known."
+        assert await chat.tell("/model x --provider nobody") == title
         told = await chat.gateway.say("/model x --provider nobody")
         assert told.reply == f"{title} It is not in /secret/config.yaml."
 
