@@ -126,7 +126,13 @@ class HostedGateway:
         self._own = OwnStore(parts.paths.own_store)
         self._mail_worker = WorkerThreads("gateway-mail")
         self._runner.use_mail(self._mail_parts(config))
-        self._platforms = PlatformSupervisor(
+        self._platforms = self._supervisor(config, hold)
+        know_people(self._runner, parts)
+        take_commands(self._runner, parts, self._platforms)
+
+    def _supervisor(self, config: GatewayConfig, hold: _Hold) -> PlatformSupervisor:
+        parts = self._parts
+        return PlatformSupervisor(
             config,
             parts.registry,
             self._runner.adapters,
@@ -141,8 +147,6 @@ class HostedGateway:
             home=parts.paths.home,
             clock=parts.clock,
         )
-        know_people(self._runner, parts)
-        take_commands(self._runner, parts, self._platforms)
 
     def serves(self, platform: str) -> Platform | None:
         """The platform of that name, if it sees to it."""
