@@ -1,11 +1,12 @@
 """The words around new conversations that somebody asked for, or that had to be."""
 
+from hermes_desktop.gateway.session_notes import way_back
+
 NOWHERE = "Session reset: there was nothing to reset here."
 
 EXHAUSTED = (
     "This conversation became too long and could not be shortened any further. "
-    "Your next message begins a new one.\n"
-    "To continue the previous conversation, send /resume."
+    "Your next message begins a new one."
 )
 
 
@@ -15,16 +16,17 @@ def title_of(text: str) -> str:
     return rest.strip()
 
 
-def begun_anew(info: str, problem: str = "") -> str:
+def begun_anew(previous: str | None, info: str, problem: str = "") -> str:
     """The answer to ``/new``.
 
     Args:
+        previous: The conversation that was left, None for none.
         info: What else is to be said of the new conversation.
         problem: Why it did not get the name that was asked for.
     """
     lines = [
         "Session reset. The next message begins a new conversation.",
-        "To continue the previous conversation, send /resume.",
+        way_back(previous) if previous is not None else "",
         f"It has no name: {problem}" if problem else "",
         info,
     ]

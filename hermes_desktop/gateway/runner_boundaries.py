@@ -17,7 +17,7 @@ from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner_surface import RESET_REQUESTED, RunnerSurface
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
-from hermes_desktop.gateway.session_notes import ResetNote
+from hermes_desktop.gateway.session_notes import ResetNote, way_back
 from hermes_desktop.gateway.turn import TurnRecord
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,9 @@ class RunnerBoundaries(RunnerSurface):
             fresh = await self.turn_workers.run(make)
         problem = await self._title(fresh.session_id, reset_replies.title_of(event.text))
         await self.boundaries.reset(fresh.session_id, platform, "new_session")
-        return EphemeralReply(reset_replies.begun_anew(self._format_session_info(), problem))
+        return EphemeralReply(
+            reset_replies.begun_anew(old_id, self._format_session_info(), problem)
+        )
 
     def _format_session_info(self) -> str:
         """What is said of a new conversation beside that it has begun; "" for nothing."""
@@ -209,7 +211,7 @@ class RunnerBoundaries(RunnerSurface):
         await self.turn_workers.run(self.session_store.take_fresh_reset, session_key)
         reason = "compression_exhausted"
         await self._cross(session_key, session_entry.origin, old_id, fresh.session_id, reason)
-        return reset_replies.EXHAUSTED
+        return f"{reset_replies.EXHAUSTED}\n{way_back(old_id)}"
 
     # By the clock
 

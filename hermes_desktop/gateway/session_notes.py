@@ -50,7 +50,7 @@ def take_reset_note(entry: SessionEntry, policy: SessionResetPolicy) -> ResetNot
         reason=reason,
         previous_session_id=entry.previous_session_id,
         for_model=f"[Note: {explanation} What was said before is not known in this conversation.]",
-        for_person=_notice(reason, explanation) if told else None,
+        for_person=_notice(reason, explanation, entry.previous_session_id) if told else None,
         explanation=explanation,
     )
 
@@ -80,15 +80,21 @@ def _explanation(reason: str, policy: SessionResetPolicy) -> str:
     return f"This is a new conversation, because nobody wrote here for {silence}."
 
 
-def _notice(reason: str, explanation: str) -> str:
+def _notice(reason: str, explanation: str, previous: str | None) -> str:
     lines = [
         explanation,
         "The earlier messages are kept, but I do not see them here.",
-        "To continue the previous conversation, send /resume.",
+        way_back(previous),
     ]
     if reason not in _ALWAYS_TOLD:
         lines.append("When this happens is set under session_reset in config.yaml.")
     return "\n".join(lines)
+
+
+def way_back(session_id: str | None) -> str:
+    """How a person continues a conversation that was left, to be copied as it stands."""
+    command = f"/resume {session_id}" if session_id else "/resume --all"
+    return f"To continue the previous conversation, send: {command}"
 
 
 def _duration(minutes: int) -> str:

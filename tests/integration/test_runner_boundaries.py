@@ -11,12 +11,17 @@ import pytest
 from hermes_desktop import plugins
 from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.types import AgentResult
+from hermes_desktop.commands.context import ProgramFacts
+from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.events import SessionReset, TurnFinished
+from hermes_desktop.gateway import expiry_watcher
+from hermes_desktop.gateway.command_dispatch import CommandDispatch
 from hermes_desktop.gateway.config import Platform, SessionResetPolicy
 from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.session import SessionSource
 from tests.fakes.clock import MovableClock
+from tests.fakes.command_gateway import choose
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
 from tests.fakes.plugins import EventHooks, listening, registered
 
@@ -162,7 +167,7 @@ async def test_a_chat_that_begins_anew_by_itself_says_so_once(tmp_path: Path) ->
         notice, reply = (text for _, text in gateway.telegram.sent)
         assert notice == news.text
         assert "1 hour" in notice
-        assert "/resume" in notice
+        assert f"send: /resume {old}" in notice
         assert reply == "reply 2"
         assert len(gateway.factory.made) == 2
         assert agent is not gateway.runner._agent_cache[KEY][0]
@@ -181,13 +186,38 @@ async def test_a_chat_that_begins_anew_by_itself_says_so_once(tmp_path: Path) ->
 
 
 @pytest.mark.asyncio
+async def test_the_way_back_that_is_named_works(tmp_path: Path) -> None:
+    clock = MovableClock()
+    async with running_gateway(
+        tmp_path / "state.db", hosted=True, config=IDLE, clock=clock
+    ) as gateway:
+        commands = WorkerThreads("gateway-commands")
+        facts = ProgramFacts("1.2.3", profile="", home=tmp_path, choose_model=choose)
+        gateway.runner.command_dispatch = CommandDispatch(gateway.runner, facts, workers=commands)
+        await gateway.telegram.receive("one")
+        old = session_of(gateway)
+        gateway.store._entries[KEY].last_prompt_tokens = 10
+        clock.advance(3601)
+        await gateway.telegram.receive("two")
+        notice = next(text for _, text in gateway.telegram.sent if "/resume" in text)
+        command = next(line for line in notice.splitlines() if "/resume" in line)
+        with listening() as heard:
+            answer = await gateway.telegram.receive(command.partition("send: ")[2])
+        assert answer is not None
+        assert answer.startswith("We go on with")
+        assert session_of(gateway) == old
+        assert heard.calls == []
+        await gateway.telegram.receive("three")
+        assert gateway.model.texts() == ["user: one", "assistant: reply 1", "user: three"]
+        commands.close()
+
+
+@pytest.mark.asyncio
 async def test_an_end_that_was_dealt_with_by_the_clock_is_not_told_twice(tmp_path: Path) -> None:
     clock = MovableClock()
     async with running_gateway(
         tmp_path / "state.db", hosted=True, config=IDLE, clock=clock
     ) as gateway:
-        from hermes_desktop.gateway import expiry_watcher
-
         await gateway.telegram.receive("one")
         old = session_of(gateway)
         clock.advance(3601)
@@ -218,8 +248,8 @@ async def test_a_conversation_that_cannot_be_shortened_is_left(tmp_path: Path) -
             reply = await gateway.telegram.receive("one")
         assert reply is not None
         assert reply.startswith("reply 1\n\n")
-        assert "/resume" in reply
         (_, old), (_, fresh) = heard.brief()
+        assert reply.endswith(f"send: /resume {old}")
         assert session_of(gateway) == fresh != old
         assert heard.reasons() == ["compression_exhausted"] * 2
         gateway.factory.kind = AIAgent

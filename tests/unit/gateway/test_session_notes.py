@@ -41,7 +41,7 @@ def test_the_reason_is_given_in_words(reason: str, policy: SessionResetPolicy, w
     assert (note.reason, note.previous_session_id) == (reason, "before")
     for text in (note.explanation, note.for_model, note.for_person):
         assert words in text
-    assert "/resume" in note.for_person
+    assert "\nTo continue the previous conversation, send: /resume before" in note.for_person
     assert ("session_reset" in note.for_person) is (reason in {"idle", "daily"})
     assert take_reset_note(chat, policy) is None
     assert chat.auto_reset_reason is None
@@ -63,6 +63,11 @@ def test_who_is_told(
     note = take_reset_note(entry(reason, **more), policy)
     assert (note.for_person is not None) is told
     assert note.for_model
+
+
+def test_without_a_conversation_to_go_back_to_the_list_is_named() -> None:
+    note = take_reset_note(entry("idle", previous_session_id=None), SessionResetPolicy())
+    assert "send: /resume --all" in note.for_person
 
 
 def test_nothing_happened() -> None:
