@@ -1,5 +1,6 @@
 """The program as a process, drawing into memory: pictures, signals, one at a time, bad homes."""
 
+import json
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +74,17 @@ class Sandbox:
                         return
             time.sleep(0.05)
         raise AssertionError("the program does not listen")
+
+    def gateway_when(self, *, running: bool) -> dict[str, Any]:
+        """What ``gateway status`` says once there is one that runs, or none."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            code, output = self.run("gateway", "status", "--json")
+            (found,) = json.loads(output)
+            assert code == (0 if found["running"] else 1)
+            if found["running"] == running and found["state"] != "starting":
+                return dict(found)
+        raise AssertionError(found)
 
     def wait_until_it_takes_signals(self, process: "subprocess.Popen[str]") -> None:
         """Before that a signal ends Python, not the program."""
@@ -158,6 +171,24 @@ def test_a_home_that_cannot_be_opened_is_explained_and_not_touched(sandbox: Sand
     _, err = process.communicate(timeout=30)
     assert (process.returncode, err) == (0, "")
     assert store.read_bytes() == before
+
+
+def test_the_command_line_sees_its_gateway_and_stops_that_alone(sandbox: Sandbox) -> None:
+    process = sandbox.start()
+    sandbox.wait_until_it_listens()
+    found = sandbox.gateway_when(running=True)
+    assert (found["kind"], found["windowed"]) == ("hermes-desktop", True)
+    assert found["program_pid"] == process.pid
+
+    code, output = sandbox.run("gateway", "stop", "--yes")
+
+    assert code == 0, output
+    assert "its window stays open" in output
+    assert sandbox.gateway_when(running=False)["exit_reason"] is None
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
 
 
 def test_without_a_display_it_says_so(sandbox: Sandbox) -> None:
