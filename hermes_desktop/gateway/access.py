@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.errors import ConfigError, HermesError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PairingChanged
 from hermes_desktop.gateway.authorization import is_authorized, stranger_treatment
@@ -24,7 +24,7 @@ class Access:
     Args:
         config: Lists and policies.
         lookup: Gives the values of variables as they stand now: who is taken off a list is out at
-            once. May block.
+            once. May block, and raise :class:`ConfigError`.
         pairing: Requests and approvals.
         worker: Where their files are read, in the order of the calls.
         bus: Hears when somebody asks to be let in.
@@ -46,8 +46,18 @@ class Access:
         self._bus = bus
 
     def allows(self, source: SessionSource | None) -> bool:
-        """Whether a sender may write. Reads files; any thread."""
-        return is_authorized(source, self._config, self._lookup(), self._pairing.is_approved)
+        """Whether a sender may write. Reads files; any thread.
+
+        Nobody may, but the person at this machine, while the lists cannot be read.
+        """
+        if source is not None and source.platform is Platform.DESKTOP:
+            return True
+        try:
+            lookup = self._lookup()
+        except ConfigError as error:
+            log.warning("A message is refused: %s", error)
+            return False
+        return is_authorized(source, self._config, lookup, self._pairing.is_approved)
 
     async def admits(self, source: SessionSource | None) -> bool:
         """Whether a sender may write."""

@@ -61,14 +61,17 @@ def live_lookup(paths: HermesPaths, environ: Mapping[str, str]) -> Callable[[], 
 
     Returns:
         Reads ``.env`` afresh at each call; blocking, any thread. While the file cannot be read,
-        what it said last counts.
+        what it said last counts; where it never could be, it raises :class:`ConfigError`,
+        because a list that is not seen would let in whom it leaves out.
     """
-    last: list[Mapping[str, str]] = [{}]
+    last: list[Mapping[str, str]] = []
 
     def look() -> Lookup:
         try:
-            last[0] = read_env_file(paths.env_file)
+            last[:] = [read_env_file(paths.env_file)]
         except ConfigError as error:
+            if not last:
+                raise
             log.warning("%s", error)
         return first_set(environ, last[0])
 

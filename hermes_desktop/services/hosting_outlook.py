@@ -12,6 +12,7 @@ from hermes_desktop.gateway.authorization import refuse_open_policies
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.hosting_checks import HostingChecks
+from hermes_desktop.gateway.identity_events import ForeignGateway
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
 from hermes_desktop.gateway.status import read_foreign_gateway
@@ -31,12 +32,12 @@ class Outlook:
         loaded: The settings, read just now, with what is wrong with them.
         refusal: Why the gateway should not, or cannot, be hosted; None when nothing stands
             against it.
-        is_held: Another gateway runs: that it does is all there is to say.
+        other: The gateway that runs already: that it does is all there is to say.
     """
 
     loaded: LoadedGatewayConfig
     refusal: HostingRefusal | None = None
-    is_held: bool = False
+    other: ForeignGateway | None = None
 
 
 class HostingOutlook:
@@ -67,11 +68,12 @@ class HostingOutlook:
     def look(self) -> Outlook:
         """Read everything afresh."""
         loaded = load_gateway_config(self._paths, self._environ, self._redactor)
-        return Outlook(loaded, self._refusal(loaded.config), self._is_held())
+        return Outlook(loaded, self._refusal(loaded.config), self._other())
 
-    def _is_held(self) -> bool:
+    def _other(self) -> ForeignGateway | None:
         found = read_foreign_gateway(self._paths.home)
-        return found is not None and not found.was_started_by(os.getpid())
+        ours = found is not None and found.was_started_by(os.getpid())
+        return None if ours else found
 
     def _refusal(self, config: GatewayConfig) -> HostingRefusal | None:
         """What can never be insisted on comes first."""
@@ -83,7 +85,7 @@ class HostingOutlook:
             return hosting_words.read_only_refusal(self._paths.home)
         try:
             refuse_open_policies(config, live_lookup(self._paths, self._environ)())
-        except RefusedError as error:
+        except (ConfigError, RefusedError) as error:
             return HostingRefusal(error.title, error.detail, error.hint)
         missed = self._missed(config)
         in_the_way = self._checks.refusal(self._paths, service)

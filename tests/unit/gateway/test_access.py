@@ -8,12 +8,14 @@ import pytest
 import pytest_asyncio
 
 from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PairingChanged
 from hermes_desktop.gateway.access import TOO_MANY, Access
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.pairing import PairingStore
 from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.settings.config_file import Lookup
 from hermes_desktop.settings.env_file import first_set
 from tests.fakes.clock import MovableClock
 
@@ -112,3 +114,21 @@ async def test_who_is_taken_off_a_list_is_out_at_once(door: Door) -> None:
 async def test_the_person_at_this_machine_is_let_in_without_a_look(door: Door) -> None:
     door.worker.close()
     assert await door.access().admits(SessionSource(Platform.DESKTOP, "c"))
+
+
+@pytest.mark.asyncio
+async def test_nobody_comes_in_while_the_lists_cannot_be_read(door: Door) -> None:
+    def unreadable() -> Lookup:
+        raise ConfigError(".env cannot be read.")
+
+    platforms = {Platform.TELEGRAM: PlatformConfig(enabled=True, extra={"allow_from": "*"})}
+    access = Access(
+        GatewayConfig(platforms=platforms),
+        unreadable,
+        door.store,
+        worker=door.worker,
+        bus=door.bus,
+    )
+    assert not await access.admits(stranger())
+    assert await access.answer_to_stranger(stranger()) == ""
+    assert access.allows(SessionSource(Platform.DESKTOP, "c"))

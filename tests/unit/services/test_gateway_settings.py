@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths, resolve_paths
 from hermes_desktop.gateway.config import Platform
@@ -80,3 +81,5 @@ def test_variables_are_looked_up_as_they_stand_now(tmp_path: Path) -> None:
     paths.env_file.unlink()
     paths.env_file.mkdir()
     assert look()("A") == "2"
+    with pytest.raises(ConfigError):
+        live_lookup(paths, {})()
