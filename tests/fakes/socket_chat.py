@@ -293,7 +293,7 @@ class ChatProcess:
 
     def __init__(self, process: "subprocess.Popen[str]", port: int) -> None:
         self.port = port
-        self._process = process
+        self.process = process
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=20)
         self._file = self._socket.makefile("rw", encoding="utf-8")
         self._file.write('{"type": "control"}\n')
@@ -314,8 +314,8 @@ class ChatProcess:
     def close(self) -> None:
         self._file.close()
         self._socket.close()
-        self._process.terminate()
-        self._process.communicate(timeout=20)
+        self.process.terminate()
+        self.process.communicate(timeout=20)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,119 @@
+"""A hosted gateway over the socket platform: everything real but the model."""
+
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import Notice
+from hermes_desktop.gateway import process_facts
+from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.mail import MailParts
+from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor, SupervisorWiring
+from hermes_desktop.gateway.platforms.registry import AdapterFactory, AdapterRegistry
+from hermes_desktop.gateway.run import GatewayRunner
+from hermes_desktop.gateway.sending import SendingManners
+from hermes_desktop.gateway.session import SessionStore
+from hermes_desktop.state import AsyncSessionDB, SessionDB
+from hermes_desktop.state.delivery_store import Owner
+from hermes_desktop.state.own_store import OwnStore
+from tests.fakes.agents import CountingFactory, ScriptedModel
+from tests.fakes.socket_platform import QUICK, make_socket_platform, socket_config
+
+
+@dataclass
+class SocketGateway:
+    """The parts that tests look at."""
+
+    runner: GatewayRunner
+    platforms: PlatformSupervisor
+    db: SessionDB
+    own: OwnStore
+    model: ScriptedModel
+    notices: list[Notice] = field(default_factory=list)
+
+    def unsettled(self) -> list[str]:
+        """What is owed or was not dealt with."""
+        owed = [each.content for each in self.db.open_deliveries(["telegram"])]
+        waiting = self.own.read(
+            lambda conn: conn.execute("SELECT event FROM inbox WHERE state <> 'done'").fetchall(),
+            default=[],
+        )
+        return [*owed, *(row[0] for row in waiting)]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way, owed or waiting."""
+        tasks = len(self.runner._message_tasks) or len(self.runner._notices)
+        return not tasks and not self.unsettled()
+
+
+@contextlib.asynccontextmanager
+async def socket_gateway(
+    folder: Path,
+    port: int,
+    *,
+    make: AdapterFactory = make_socket_platform,
+    db_kind: type[SessionDB] = SessionDB,
+    own_kind: type[OwnStore] = OwnStore,
+    manners: SendingManners | None = None,
+    **extra: Any,
+) -> AsyncIterator[SocketGateway]:
+    """Run a gateway with one Telegram bot, which is the chat service at this port.
+
+    Args:
+        folder: The home.
+        port: See :mod:`tests.fakes.socket_platform`.
+        make: Makes the adapter.
+        db_kind: Class of the conversation store.
+        own_kind: Class of our own store.
+        manners: How patient sending is.
+        extra: Further settings of the platform.
+    """
+    db, own = db_kind(folder / "state.db"), own_kind(folder / "desktop.db")
+    turns, mail = WorkerThreads("agent-turn", size=10), WorkerThreads("gateway-mail")
+    session_db = AsyncSessionDB(db)
+    config = GatewayConfig(platforms={Platform.TELEGRAM: socket_config(port, **extra)})
+    model = ScriptedModel()
+    runner = GatewayRunner(
+        config,
+        session_store=SessionStore(folder / "sessions", config, db=db),
+        session_db=session_db,
+        agent_factory=CountingFactory(db, model),
+        bus=EventBus(),
+        turn_workers=turns,
+        home=folder,
+    )
+    us = Owner(os.getpid(), process_facts.start_time(os.getpid()))
+    notices: list[Notice] = []
+    runner.use_mail(
+        MailParts(folder, db, own, lambda: us, mail, notify=notices.append, manners=manners)
+    )
+
+    def wire(adapter: Any) -> None:
+        adapter.set_message_handler(runner.accept)
+        adapter.set_interrupt_handler(runner.interrupt)
+
+    platforms = PlatformSupervisor(
+        config,
+        AdapterRegistry({Platform.TELEGRAM: make}, timing=QUICK),
+        runner.adapters,
+        SupervisorWiring(wire=wire, connected=runner.platform_connected, notify=notices.append),
+    )
+    await runner.start()
+    await platforms.start()
+    try:
+        yield SocketGateway(runner, platforms, db, own, model, notices)
+    finally:
+        model.hold.set()
+        await runner.stop(5.0)
+        await platforms.stop()
+        session_db.close_workers()
+        for workers in (turns, mail):
+            workers.close()
+        own.close()
+        db.close()

@@ -1,0 +1,171 @@
+"""Messages that are brought twice, replies that do not arrive at once, restarts in between."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.delivery import MAYBE_TWICE
+from hermes_desktop.gateway.sending import SendingManners
+from tests.fakes.gateway import until
+from tests.fakes.socket_gateway import socket_gateway
+from tests.fakes.socket_platform import chat_server
+
+
+async def no_pause(_: float) -> None:
+    await asyncio.sleep(0.01)
+
+
+HASTY = SendingManners(pause=no_pause, send_timeout_s=2.0, jitter=lambda: 0.0)
+
+
+def wait_long(seconds: float) -> Any:
+    return asyncio.sleep(3600 if seconds >= 60 else 0.01)
+
+
+PATIENT = SendingManners(pause=wait_long, send_timeout_s=2.0, jitter=lambda: 0.0)
+
+
+@pytest.mark.asyncio
+async def test_what_is_brought_twice_is_answered_once(tmp_path: Path) -> None:
+    async with chat_server() as chat:
+        chat.set(twice=True)
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            chat.say("hello")
+            await until(lambda: chat.texts() == ["reply 1"] and gateway.is_idle)
+            chat.bring_again()
+            chat.say("next")
+            await until(lambda: chat.texts() == ["reply 1", "reply 2"] and gateway.is_idle)
+        assert chat.pending == {}
+
+
+@pytest.mark.asyncio
+async def test_a_message_brought_again_after_a_restart_is_not_answered_again(
+    tmp_path: Path,
+) -> None:
+    async with chat_server() as chat:
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            chat.say("hello", id="m1")
+            await until(lambda: chat.texts() == ["reply 1"] and gateway.is_idle)
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            chat.say("hello", id="m1")
+            chat.say("something new", id="m2")
+            await until(lambda: len(chat.texts()) == 2 and gateway.is_idle)
+        assert len(gateway.model.requests) == 1
+        assert chat.pending == {}
+
+
+@pytest.mark.asyncio
+async def test_a_connection_that_breaks_while_a_reply_is_written(tmp_path: Path) -> None:
+    async with chat_server() as chat, socket_gateway(tmp_path, chat.port) as gateway:
+        gateway.model.hold.clear()
+        chat.say("hello")
+        await until(gateway.model.asked.is_set)
+        port = chat.port
+        await chat.stop()
+        gateway.model.hold.set()
+        await until(lambda: gateway.db.open_deliveries(["telegram"]) != [])
+        await until(lambda: not gateway.runner.adapters.get(Platform.TELEGRAM))
+        await chat.start(port)
+        await until(lambda: "reply 1" in "".join(chat.texts()) and gateway.is_idle)
+        assert chat.texts() in (["reply 1"], [MAYBE_TWICE + "reply 1"])
+
+
+@pytest.mark.asyncio
+async def test_a_receipt_that_is_lost(tmp_path: Path) -> None:
+    async with chat_server() as chat:
+        chat.set(lose_receipts=1)
+        async with socket_gateway(
+            tmp_path, chat.port, manners=PATIENT, send_timeout_s=0.1
+        ) as gateway:
+            chat.say("hello")
+            await until(lambda: chat.texts() == ["reply 1"])
+            await until(lambda: gateway.db.open_deliveries(["telegram"]) != [])
+            assert len(gateway.model.requests) == 1
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            await until(lambda: len(chat.texts()) == 2 and gateway.is_idle)
+        assert chat.texts() == ["reply 1", MAYBE_TWICE + "reply 1"]
+
+
+@pytest.mark.asyncio
+async def test_a_chat_that_is_busy_for_a_moment(tmp_path: Path) -> None:
+    async with chat_server() as chat, socket_gateway(tmp_path, chat.port, manners=HASTY) as gateway:
+        chat.refuse("rate_limited", retryable=True, retry_after=0.01)
+        chat.say("hello")
+        await until(lambda: chat.texts() == ["reply 1"] and gateway.is_idle)
+
+
+@pytest.mark.asyncio
+async def test_a_chat_that_is_closed_and_writes_again(tmp_path: Path) -> None:
+    async with chat_server() as chat, socket_gateway(tmp_path, chat.port) as gateway:
+        chat.refuse("forbidden", "the bot was blocked")
+        chat.say("hello")
+        await until(lambda: bool(gateway.notices) and gateway.is_idle)
+        assert "blocked" in gateway.notices[0].detail
+        chat.say("hello again")
+        await until(lambda: chat.texts() == ["reply 2"] and gateway.is_idle)
+
+
+@pytest.mark.asyncio
+async def test_long_replies_are_cut_and_answer_the_message(tmp_path: Path) -> None:
+    async with chat_server() as chat, socket_gateway(tmp_path, chat.port, limit=100) as gateway:
+        gateway.model.pieces = [["word " * 50]]
+        chat.say("tell me a lot", id="m1", thread="5")
+        await until(lambda: len(chat.sent) == 3 and gateway.is_idle)
+        assert [each.reply_to for each in chat.sent] == ["m1", None, None]
+        assert {each.thread for each in chat.sent} == {"5"}
+
+
+@pytest.mark.asyncio
+async def test_answers_to_commands_are_not_owed(tmp_path: Path) -> None:
+    async with chat_server() as chat, socket_gateway(tmp_path, chat.port) as gateway:
+
+        async def dispatch(event: Any, session_key: str) -> Any:
+            return "pong" if event.get_command() == "ping" else event
+
+        gateway.runner.command_dispatch = dispatch
+        chat.refuse("unknown", "no")
+        chat.say("/ping")
+        await until(lambda: chat.acked == ["m1"])
+        assert gateway.unsettled() == []
+        chat.say("/ping")
+        await until(lambda: chat.texts() == ["pong"])
+
+
+@pytest.mark.asyncio
+async def test_messages_an_earlier_run_did_not_answer_come_first(tmp_path: Path) -> None:
+    async with chat_server() as chat:
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            gateway.model.hold.clear()
+            chat.say("first")
+            await until(gateway.model.asked.is_set)
+            await _wait_for_rows(gateway, 1)
+            tasks = list(gateway.runner._message_tasks._tasks)
+            for task in tasks:  # as if we had been killed
+                task.cancel()
+            await asyncio.wait(tasks)
+        assert chat.acked == []
+        chat.say("second")
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            await until(lambda: len(chat.texts()) == 2 and gateway.is_idle)
+            said = [text for text in gateway.model.texts() if text.startswith("user")]
+        assert "second" in said[-1]
+        assert chat.pending == {}
+
+
+async def _wait_for_rows(gateway: Any, count: int) -> None:
+    await until(lambda: gateway.db.message_count() >= count)
+
+
+@pytest.mark.asyncio
+async def test_strangers_leave_no_trace(tmp_path: Path) -> None:
+    async with chat_server() as chat, socket_gateway(tmp_path, chat.port) as gateway:
+        chat.say("let me in", user="stranger")
+        await until(lambda: chat.acked == ["m1"])
+        assert chat.texts() == []
+        assert (
+            gateway.own.read(lambda c: c.execute("SELECT 1 FROM inbox").fetchall(), default=[])
+            == []
+        )
