@@ -7,12 +7,14 @@ from hermes_desktop.agent.agent import INTERRUPTED
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import HermesError, StateReadOnlyError
+from hermes_desktop.core.errors import HermesError, RefusedError, StateReadOnlyError
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.core.ids import new_turn_id
+from hermes_desktop.core.events import GatewayStatusChanged, TurnFinished
+from hermes_desktop.core.ids import new_session_id, new_turn_id
+from hermes_desktop.gateway.config import Platform, platform_or_none
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter, Submitted
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.branching import Branch
 from hermes_desktop.state.records import SessionSummary
 
 RECENTLY_ACTIVE_S = 300.0
@@ -20,6 +22,10 @@ _FAILED_TURN_ROWS = 4
 """A failed turn leaves a prompt and at most a piece of a reply; one more shows what else came."""
 LOCAL_SOURCES = frozenset(
     {"desktop", "cli", "tui", "webui", "acp", "api_server", "local", "import"}
+)
+_ANSWERED_ELSEWHERE = (
+    "Another gateway answers this chat. What you write here would mix with its replies, so this"
+    " session may only be read."
 )
 
 
@@ -85,7 +91,9 @@ class DesktopChat:
         self._clock = clock
         self._confirmed: set[str] = set()
         self._own_activity: dict[str, float] = {}
+        self._attached = False
         bus.subscribe(TurnFinished, self._note_own_turn)
+        bus.subscribe(GatewayStatusChanged, self._note_gateway)
 
     async def readiness(self) -> ChatReadiness:
         """Look at the configuration and the database again."""
@@ -139,12 +147,15 @@ class DesktopChat:
         Raises:
             StateError: The database may not be written.
             NotFoundError: The session is gone.
+            RefusedError: Another gateway answers this chat, see :meth:`read_only_reason`.
         """
         condition = self._db.condition
         if not condition.writable:
             raise StateReadOnlyError(
                 "This history may only be looked at.", condition.reason, condition.hint
             )
+        if self._attached and session_id is not None:
+            await self._readers.run(self._refuse_foreign, session_id)
         if again and session_id is not None:
             await self._writers.run(self._take_back, session_id, text)
         return await self._adapter.submit(
@@ -163,8 +174,43 @@ class DesktopChat:
         """What the composer says about where an answer goes, "" when nothing is special."""
         if session is None or session.source in LOCAL_SOURCES or session.source == "cron":
             return ""
+        if self._attached:
+            return ""
         place = session.source.replace("_", " ").title()
         return f"What you write here is stored in this session; it is not sent to {place}."
+
+    def read_only_reason(self, session: SessionSummary | None) -> str:
+        """Why nothing may be written into a session just now, "" when it may.
+
+        While another gateway has the home, chats of messaging platforms are its own.
+        """
+        if not self._attached or session is None or not _is_answered_by_gateways(session.source):
+            return ""
+        return _ANSWERED_ELSEWHERE
+
+    async def continue_in_copy(self, session: SessionSummary) -> str:
+        """Copy a conversation into a new session of the desktop; its id.
+
+        Raises:
+            NotFoundError: The session is gone.
+            StateError: The copy cannot be written; there is none then.
+        """
+        copy_id = new_session_id(self._clock.now())
+        branch = Branch(session.id, copy_id, source="desktop")
+        await self._writers.run(self._db.create_branch, branch)
+        return copy_id
+
+    def _refuse_foreign(self, session_id: str) -> None:
+        summary = self._db.summary(session_id)
+        if self.read_only_reason(summary):
+            raise RefusedError(
+                "This chat is answered by another gateway.",
+                "What is written here would mix with its replies.",
+                "Continue in a copy.",
+            )
+
+    def _note_gateway(self, status: GatewayStatusChanged) -> None:
+        self._attached = status.state == "attached"
 
     def _take_back(self, session_id: str, text: str) -> None:
         newest = self._db.read_messages(session_id, limit=_FAILED_TURN_ROWS)
@@ -194,6 +240,12 @@ class DesktopChat:
                 ready=False, title=error.title, detail=error.detail, hint=error.hint
             )
         return ChatReadiness(ready=True, model=choice.model)
+
+
+def _is_answered_by_gateways(source: str) -> bool:
+    """Whether sessions of this source are chats of a messaging platform."""
+    platform = platform_or_none(source)
+    return source not in LOCAL_SOURCES and platform not in {None, Platform.LOCAL, Platform.DESKTOP}
 
 
 def _ago(seconds: float) -> str:

@@ -171,6 +171,13 @@ class MainWindow(QMainWindow):
         """Show a session named by its id, from the tray or after a search."""
         self._slots.start(self.show_session(session_id), doing=self.tr("Opening the session"))
 
+    def _write_in(self, session_id: str) -> None:
+        self._slots.start(self._show_to_write(session_id), doing=self.tr("Opening the session"))
+
+    async def _show_to_write(self, session_id: str) -> None:
+        await self._show(session_id, None)
+        self._page.focus_composer()
+
     async def show_session(self, session_id: str) -> None:
         """Select a session, show it, and wait until it stands there.
 
@@ -287,6 +294,7 @@ class MainWindow(QMainWindow):
         page.session_opened.connect(pane.show_as_open)
         page.readiness_changed.connect(self._status.show_readiness)
         page.back_requested.connect(self._show_list)
+        page.session_wanted.connect(self._write_in)
         self._rail.sessions_wanted.connect(self._show_list)
         self._rail.platforms_wanted.connect(self.show_platforms)
         self._gateway.page_wanted.connect(self.show_platforms)

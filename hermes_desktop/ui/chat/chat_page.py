@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMargins, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeySequence, QPalette, QShortcut
@@ -11,16 +10,18 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
-from hermes_desktop.core.errors import HermesError, NotFoundError
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.chat.announcement import announce
 from hermes_desktop.ui.chat.chat_header import ChatHeader, ChatState
 from hermes_desktop.ui.chat.composer import Composer
 from hermes_desktop.ui.chat.empty_page import EmptyPage
 from hermes_desktop.ui.chat.loading_signs import LoadingSigns
 from hermes_desktop.ui.chat.questions import ask_to_open, may_continue
+from hermes_desktop.ui.chat.session_place import SessionPlace
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh
 from hermes_desktop.ui.chat.session_words import facts_of, is_live, title_of
 from hermes_desktop.ui.chat.shown_session import ShownSession
+from hermes_desktop.ui.chat.title_writer import store_title
 from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
 from hermes_desktop.ui.chat.turn_replay import replay
 from hermes_desktop.ui.transcript.markdown_blocks import safe_link
@@ -60,12 +61,14 @@ class ChatPage(QWidget):
         back_requested: The way back to the list, in a narrow window.
         readiness_changed: A look at the settings found this :class:`ChatReadiness`.
         menu_wanted: The menu of the shown session, at a global point.
+        session_wanted: Show this session, to be written in.
     """
 
     session_opened = Signal(str)
     back_requested = Signal()
     readiness_changed = Signal(object)
     menu_wanted = Signal(object)
+    session_wanted = Signal(str)
 
     def __init__(
         self,
@@ -82,8 +85,7 @@ class ChatPage(QWidget):
         self._slots = slots
         self._clock: Clock = clock or SystemClock()
         self._open_address = open_address or (lambda url: QDesktopServices.openUrl(QUrl(url)))
-        workers = WorkerThreads("ui-parse")
-        self._workers = workers
+        self._workers = workers = WorkerThreads("ui-parse")
         self.destroyed.connect(lambda _=None: workers.close())
         self._shown = ShownSession(nothing=True)
         self._ledger = TurnLedger()
@@ -93,6 +95,7 @@ class ChatPage(QWidget):
         self.view = TranscriptView(theme, workers, self)
         self.empty = EmptyPage(theme, self)
         self.composer = Composer(theme, self)
+        self.place = SessionPlace(services.chat, self.composer, theme, slots=slots, bridge=bridge)
         self._signs = LoadingSigns(self.view)
         self._refresh = SessionRefresh(services.transcript, self.view, slots, lambda: self._shown)
         self._stack = QStackedWidget(self)
@@ -163,7 +166,7 @@ class ChatPage(QWidget):
         self.view.clear()
         self._stack.setCurrentWidget(self.empty)
         self._tell()
-        self._slots.start(self._look_at_settings(), doing=self.tr("Reading the settings"))
+        self._check_settings()
 
     def focus_composer(self) -> None:
         """Put the cursor where a message is written."""
@@ -184,7 +187,7 @@ class ChatPage(QWidget):
         self.header.end_rename()
         self.view.find_bar.hide()
         self.composer.set_text(self._drafts.pop(shown.draft_key, ""))
-        self.composer.set_note(self._services.chat.note_for(shown.summary))
+        self.place.show(shown)
         self._tell()
         return shown
 
@@ -325,7 +328,7 @@ class ChatPage(QWidget):
 
     # ------------------------------------------------------------------------------ reading
     def _refreshed(self) -> None:
-        self.composer.set_note(self._services.chat.note_for(self._shown.summary))
+        self.place.show(self._shown)
         self._tell()
 
     def _session_gone(self) -> None:
@@ -336,7 +339,7 @@ class ChatPage(QWidget):
         self.view.clear()
         self.empty.say_gone()
         self._stack.setCurrentWidget(self.empty)
-        self.composer.set_note("")
+        self.place.show(self._shown)
         self._tell()
 
     def _latest(self) -> None:
@@ -344,16 +347,8 @@ class ChatPage(QWidget):
 
     # ------------------------------------------------------------------------------ actions
     def _rename(self, title: str) -> None:
-        if self._shown.id is not None:
-            self._slots.start(
-                self._store_title(self._shown, title), doing=self.tr("Renaming the session")
-            )
-
-    async def _store_title(self, shown: ShownSession, title: str) -> None:
-        await self._services.catalog.rename(cast(str, shown.id), title)
-        self._services.watch.look_now()
-        with suppress(NotFoundError):
-            await self._refresh.refresh(shown)
+        coro = store_title(self._services, self._refresh, self._shown, title)
+        self._slots.start(coro, doing=self.tr("Renaming the session"))
 
     def _link(self, address: str) -> None:
         if safe_link(address):
@@ -374,6 +369,7 @@ class ChatPage(QWidget):
         column.setSpacing(0)
         column.addWidget(self.header)
         column.addWidget(self._stack, 1)
+        column.addWidget(self.place.strip)
         column.addWidget(self.composer)
         self.setMinimumWidth(360)
 
@@ -386,6 +382,7 @@ class ChatPage(QWidget):
         self.header.renamed.connect(self._rename)
         self.header.back_wanted.connect(self.back_requested)
         self.header.menu_wanted.connect(self.menu_wanted)
+        self.place.session_wanted.connect(self.session_wanted)
         self._refresh.taken.connect(self._refreshed)
         self._refresh.gone.connect(self._session_gone)
         self.view.latest_wanted.connect(self._latest)

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from hermes_desktop.services.desktop_chat import ChatReadiness
 from hermes_desktop.ui.chat.message_input import MessageInput
+from hermes_desktop.ui.chat.read_only_box import ReadOnlyBox
 from hermes_desktop.ui.resource_files import icon_size, tinted_icon
 from hermes_desktop.ui.theme import RADIUS_BLOCK, Theme
 from hermes_desktop.ui.transcript.column import MAX_WIDTH, SIDE
@@ -105,16 +106,19 @@ class Composer(QWidget):
         stop_wanted: The running reply is to be stopped.
         check_wanted: Look at the settings again; also when the window becomes the active one,
             for they are mostly changed in another.
+        copy_wanted: Go on in a copy of a session that may only be read.
     """
 
     submitted = Signal(str)
     stop_wanted = Signal()
     check_wanted = Signal()
+    copy_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._ready = True
+        self._read_only = False
         self._running = False
         self._locked = False
         self._focus_waits = False
@@ -125,6 +129,8 @@ class Composer(QWidget):
         self.note.hide()
         self.reason = ReasonBox(self)
         self.reason.hide()
+        self.read_only = ReadOnlyBox(theme, self)
+        self.read_only.hide()
         self._frame = _Frame(theme, self)
         self.field = MessageInput(self._frame)
         self.send_button = self._button(self.tr("Send the message (Enter)"), self.tr("Send"))
@@ -189,9 +195,28 @@ class Composer(QWidget):
             self.field.setFocus()
         self._focus_waits = False
 
+    def set_read_only(self, reason: str) -> None:
+        """Take no message here for this reason; "" takes them. What was typed is kept."""
+        self.read_only.show_reason(reason)
+        if bool(reason) == self._read_only:
+            return
+        self._read_only = bool(reason)
+        self.setFocusProxy(self.read_only.copy if reason else self.field)
+        had_focus = self.field.hasFocus() or self.read_only.copy.hasFocus()
+        if reason:
+            self.read_only.show()
+            if had_focus:
+                self.read_only.copy.setFocus()
+        self._update()
+        self._frame.setVisible(not reason)
+        if not reason:
+            if had_focus:
+                self.field.setFocus()
+            self.read_only.hide()
+
     def take_focus(self) -> None:
         """Put the cursor into the field; where it is off, as soon as a look turns it on."""
-        self.field.setFocus()
+        (self.read_only.copy if self._read_only else self.field).setFocus()
         self._focus_waits = not self._ready
 
     def set_running(self, running: bool) -> None:  # noqa: FBT001 - a state of one meaning
@@ -229,11 +254,11 @@ class Composer(QWidget):
     def _submit(self) -> None:
         if self._locked:
             self._waiting = self.text
-        elif self._ready and self.text.strip():
+        elif self._ready and not self._read_only and self.text.strip():
             self.submitted.emit(self.text)
 
     def _update(self) -> None:
-        usable = self._ready
+        usable = self._ready and not self._read_only
         self.field.setEnabled(usable)
         self._frame.setEnabled(usable)
         self.send_button.setEnabled(usable and not self._locked and bool(self.text.strip()))
@@ -258,7 +283,7 @@ class Composer(QWidget):
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
         inner = QVBoxLayout()
         inner.setSpacing(6)
-        for widget in (self.reason, self.note, self._frame):
+        for widget in (self.reason, self.note, self.read_only, self._frame):
             inner.addWidget(widget)
         holder = QWidget(self)
         holder.setLayout(inner)
@@ -277,6 +302,7 @@ class Composer(QWidget):
         self.send_button.clicked.connect(self._submit)
         self.stop_button.clicked.connect(self.stop_wanted)
         self.reason.check_wanted.connect(self.check_wanted)
+        self.read_only.copy_wanted.connect(self.copy_wanted)
         self._theme.changed.connect(self._dress)
         self.setFocusProxy(self.field)
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import GatewayStatusChanged, Notice
+from hermes_desktop.core.events import GatewayStatusChanged, Notice, PairingChanged
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.gateway.age_timer import AgeTimer
@@ -131,7 +131,7 @@ class GatewayView(QObject):
     def _connect(self, bridge: EventBridge) -> None:
         page, commands, pairing = self.page, self.commands, self.pairing
         bridge.gateway_status_changed.connect(self._show)
-        bridge.pairing_changed.connect(lambda _: pairing.refresh())
+        bridge.pairing_changed.connect(self._people_changed)
         bridge.turn_queued.connect(self.replies.begun)
         bridge.turn_started.connect(self.replies.begun)
         bridge.turn_finished.connect(self.replies.finished)
@@ -151,6 +151,9 @@ class GatewayView(QObject):
         pairing.people_read.connect(self._people_read)
         pairing.asked.connect(self._asked)
         self.timer.beat.connect(self.refresh)
+
+    def _people_changed(self, _: PairingChanged) -> None:
+        self.pairing.refresh()
 
     def _people_read(self, people: People) -> None:
         self.page.show_people(people, self._clock.time())

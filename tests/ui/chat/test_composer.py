@@ -211,3 +211,16 @@ def test_a_message_that_was_not_taken_comes_back_above_what_was_typed_since(comp
     composer.clear()
     composer.give_back("old")
     assert composer.text == "old"
+
+
+def test_the_focus_goes_where_one_can_go_on(composer, qtbot) -> None:
+    qtbot.waitUntil(composer.isActiveWindow)
+    composer.take_focus()
+    composer.set_read_only("Another gateway answers this chat.")
+    assert composer.read_only.copy.hasFocus()
+    assert not composer.field.isVisible()
+    composer.set_read_only("Still.")
+    assert composer.read_only.words.text() == "Still."
+    composer.set_read_only("")
+    assert composer.field.hasFocus()
+    assert not composer.read_only.isVisible()

@@ -1,0 +1,86 @@
+"""Where an answer goes, whether one may be written here, and whether the chat began anew."""
+
+from PySide6.QtCore import QObject, Signal
+
+from hermes_desktop.core.events import GatewayStatusChanged, SessionReset
+from hermes_desktop.services.desktop_chat import DesktopChat
+from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.chat.composer import Composer
+from hermes_desktop.ui.chat.reset_strip import ResetStrip
+from hermes_desktop.ui.chat.shown_session import ShownSession
+from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.ui.theme import Theme
+
+
+class SessionPlace(QObject):
+    """Keeps what stands around the message field true for the shown conversation.
+
+    Attributes:
+        strip: Tells of resets; the page gives it its place.
+
+    Args:
+        chat: Knows what may be written where.
+        composer: The message field.
+        theme: Colours.
+        slots: Makes the copy.
+        bridge: News of the gateway and of resets.
+
+    Signals:
+        session_wanted: Show this session and write in it.
+    """
+
+    session_wanted = Signal(str)
+
+    def __init__(
+        self,
+        chat: DesktopChat,
+        composer: Composer,
+        theme: Theme,
+        *,
+        slots: AsyncSlots,
+        bridge: EventBridge,
+    ) -> None:
+        super().__init__(composer)
+        self._chat = chat
+        self._composer = composer
+        self.strip = ResetStrip(theme)
+        self._slots = slots
+        self._shown = ShownSession(nothing=True)
+        bridge.gateway_status_changed.connect(self._gateway_changed)
+        bridge.session_reset.connect(self._reset)
+        self.strip.previous_wanted.connect(self._go_on)
+        self.strip.new_wanted.connect(self.session_wanted)
+        composer.copy_wanted.connect(self._copy)
+
+    def show(self, shown: ShownSession) -> None:
+        """Another conversation is shown, or its row was read again."""
+        self._shown = shown
+        self._tell()
+        self.strip.show_for(shown.ids)
+
+    def _gateway_changed(self, _: GatewayStatusChanged) -> None:
+        self._tell()
+
+    def _tell(self) -> None:
+        summary = self._shown.summary
+        self._composer.set_note(self._chat.note_for(summary))
+        self._composer.set_read_only(self._chat.read_only_reason(summary))
+
+    def _reset(self, reset: SessionReset) -> None:
+        self.strip.note(reset)
+        self.strip.show_for(self._shown.ids)
+
+    def _go_on(self, session_id: str) -> None:
+        if session_id in self._shown.ids:
+            self._composer.take_focus()
+        else:
+            self.session_wanted.emit(session_id)
+
+    def _copy(self) -> None:
+        summary = self._shown.summary
+        if summary is not None:
+            self._slots.start(self._make_copy(summary), doing=self.tr("Copying the session"))
+
+    async def _make_copy(self, summary: SessionSummary) -> None:
+        self.session_wanted.emit(await self._chat.continue_in_copy(summary))
