@@ -66,9 +66,10 @@ def list_people(*, as_json: bool, paths: "HermesPaths") -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON array with who was let in.")
 @with_home
 def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") -> None:
-    """Let in the person who was sent this code, or whose request this is.
+    """Let a person in, by code or request.
 
-    After five wrong codes none is taken for an hour.
+    The code is the one that the person was sent; requests stand in `pairing list`. After five
+    wrong codes none is taken for an hour.
     """
     store, platform = _store(paths), _platform(platform)
     wanted = output.without_surrogates(code).strip()
@@ -88,9 +89,10 @@ def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") ->
 @with_consent
 @with_home
 def deny(*, platform: str, person: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Take a request away, by its id, the beginning of it, or the user's id.
+    """Take a request away.
 
-    The person is told nothing, and may ask again after ten minutes.
+    It is named by its id, the beginning of it, or the user's id. The person is told nothing,
+    and may ask again after ten minutes.
     """
     store, platform = _store(paths), _platform(platform)
     wanted = output.without_surrogates(person).strip()

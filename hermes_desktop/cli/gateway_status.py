@@ -27,10 +27,11 @@ _COLUMNS = (
 @click.option("--json", "as_json", is_flag=True, help="One JSON array with one object.")
 @with_home
 def status(*, as_json: bool, paths: "HermesPaths") -> int:
-    """Show who is the gateway of the home, since when, and how its platforms are.
+    """Show who is the gateway and how it is.
 
-    Files are read and nothing else is done. The exit code is 0 when a gateway runs, whoever it
-    is, and 1 when none does.
+    Since when it runs, for which program, its platforms, and what a stop would do. Files are
+    read and nothing else is done. The exit code is 0 when a gateway runs, whoever it is, and 1
+    when none does.
     """
     facts = read_facts(paths)
     if as_json:

@@ -25,11 +25,11 @@ _LOOK_S = 0.25
 @with_consent
 @with_home
 def stop(*, consent: Consent, paths: "HermesPaths") -> None:
-    """Ask the gateway of the home to stop, and wait for its end, at most two minutes.
+    """Ask the gateway to stop, whoever it is.
 
-    `hermes gateway` is asked by its own command, so that a service is stopped with it; Hermes
-    Desktop is asked as that command would ask it. Nothing is ever killed. It is no error when no
-    gateway runs.
+    Its end is waited for, at most two minutes. `hermes gateway` is asked by its own command, so
+    that a service is stopped with it; Hermes Desktop is asked as that command would ask it.
+    Nothing is ever killed. It is no error when no gateway runs.
     """
     facts = read_facts(paths)
     if facts.gateway is None:
