@@ -1,10 +1,12 @@
 """Commands in a chat: a real runner, a real agent, a real state.db."""
 
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hermes_desktop.commands.registry import COMMANDS
 from hermes_desktop.core.events import TurnQueued, TurnStarted
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
@@ -87,6 +89,23 @@ async def test_a_bug_in_a_command_is_answered_too(tmp_path: Path) -> None:
         await talk(chat, "hello")
         chat.gateway.db.get_session_title = None  # type: ignore[method-assign, assignment]
         assert "Something went wrong inside Hermes Desktop" in await chat.tell("/title")
+
+
+@pytest.mark.asyncio
+async def test_whatever_follows_a_command_is_answered(tmp_path: Path) -> None:
+    words = ["x", "1", "2", "9" * 30, "-1", "--all", "--provider", "--provider=", "“q”", "\x00",
+             "²", "\ud800", "🙂" * 50, "x" * 5000, "../..", "%s", "{0}", "' OR 1=1 --", "list", "pause",
+             "resume telegram", "default", "\n\n", "—all", "null"]  # fmt: skip
+    chance = random.Random(7)
+    async with command_gateway(tmp_path) as chat:
+        await talk(chat, "one", "two")
+        for _ in range(150):
+            command = chance.choice(COMMANDS)
+            name = chance.choice([command.name, *command.aliases])
+            text = " ".join([f"/{name}", *chance.choices(words, k=chance.randint(0, 3))])
+            answer = await chat.tell(text)
+            assert answer, text
+            assert "went wrong" not in answer, text
 
 
 # Who may

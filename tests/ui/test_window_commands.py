@@ -66,3 +66,21 @@ async def test_a_command_in_a_new_chat_begins_nothing(qtbot, theme, home: Path) 
         assert finished.outcome == "done"
         assert stage.told() == ["user: A question"]
         assert stage.services.db.session_count() == 2
+
+
+@pytest.mark.asyncio
+async def test_stop_is_heard_while_a_reply_is_written(qtbot, theme, home: Path) -> None:
+    async with WindowStage(home, theme) as stage:
+        stage.server.script(model_server.hang("Once upon"), model_server.text("Another answer"))
+        await stage.open(SESSION)
+        sending = stage.services.tasks.start(stage.type_and_send("Tell a story"), name="typing")
+        await stage.until(lambda: "Once upon" in stage.shown_text())
+        stopped = await stage.type_and_send("/stop")
+        await sending
+        await stage.until(lambda: len(stage.finished) == 2)
+        assert {event.reply.partition(".")[0] for event in stage.finished} >= {"Stopped"}
+        assert {event.outcome for event in stage.finished} == {"done", "stopped"}
+        assert stopped in stage.finished
+        assert "Once upon" in stage.shown_text()
+        await stage.type_and_send("Something else")
+        await stage.until(lambda: "Another answer" in stage.shown_text())
