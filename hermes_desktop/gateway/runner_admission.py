@@ -70,9 +70,13 @@ class RunnerAdmission(RunnerMail):
 
     async def _lets_in(self, source: SessionSource) -> bool:
         """Whether a sender may write, off the loop where files are to be read."""
-        if self.access is not None:
+        if self.access is None:
+            return self._is_user_authorized(source)
+        try:
             return await self.access.admits(source)
-        return self._is_user_authorized(source)
+        except Exception:  # who cannot be judged stays outside
+            log.exception("Whether a sender may write is unknown")
+            return False
 
     async def _answer_to_stranger(self, source: SessionSource) -> str:
         return "" if self.access is None else await self.access.answer_to_stranger(source)

@@ -103,6 +103,8 @@ class RunnerBusy(RunnerTurns):
             return
         if not self.config.running.busy_ack_enabled:
             return
+        for key in [each for each, at in self._busy_ack_ts.items() if now - at >= ACK_INTERVAL_S]:
+            del self._busy_ack_ts[key]
         self._busy_ack_ts[session_key] = now
         running = self._turns.get(session_key)
         minutes = int((now - running.began_at) // 60) if running is not None else 0

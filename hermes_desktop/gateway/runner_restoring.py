@@ -65,14 +65,15 @@ class RunnerRestoring(RunnerBusy):
         files = self._restart_files
         if files is None:
             return
+        self._may_resume = True
+        in_order = files.take_clean_end()
         try:
             self._cut_off.update(e.session_key for e in self.session_store.pending_chats())
-            if not files.take_clean_end():
-                self.session_store.suspend_recently_active()
+            marked = 0 if in_order else self.session_store.suspend_recently_active()
         except HermesError as error:
             log.warning("Chats that were cut off cannot be found: %s", error)
-        self._may_resume = True
-        if self.session_store.pending_chats():
+            return
+        if self._cut_off or marked:
             self._may_resume = files.note_boot(self.clock.time()) < resuming.MAX_BOOTS
         if not self._may_resume:
             log.error("The gateway was started several times in a minute; nothing is taken up")
@@ -178,8 +179,9 @@ class RunnerRestoring(RunnerBusy):
         await self.turn_workers.run(store.clear_resume_pending, session_key)
         await self.turn_workers.run(self._forget_attempts, session_key)
         words = {Fate.TELL: resuming.SEND_AGAIN, Fate.GIVE_UP: resuming.GIVEN_UP}.get(fate)
-        if words is not None:
-            await self._say(adapter, source, words)
+        if words is not None:  # not awaited: whoever writes now is not to wait for that
+            told = self._deliver(MessageEvent(words, source=source), adapter, words)
+            self._notices.start(told, name="tell of what was cut off")
 
     # While turns run
 
@@ -262,4 +264,5 @@ class RunnerRestoring(RunnerBusy):
             return
         adapter = self.adapters.get(source.platform)
         if adapter is not None:
-            await self._say(adapter, source, resuming.BACK)
+            told = self._say(adapter, source, resuming.BACK)
+            self._notices.start(told, name="tell that we are back")

@@ -272,6 +272,7 @@ async def test_a_chat_that_is_cut_off_again_and_again_is_given_up_and_told(tmp_p
             await gateway.runner.stop(drain_s=0)
     clock.advance(100)
     async with running_gateway(tmp_path / "state.db", hosted=True, clock=clock) as gateway:
+        await until(lambda: bool(gateway.telegram.sent))
         assert sent(gateway) == [GIVEN_UP]
         assert not (tmp_path / ".restart_failure_counts").exists()
         assert gateway.model.requests == []
