@@ -94,8 +94,8 @@ async def test_a_bug_in_a_command_is_answered_too(tmp_path: Path) -> None:
 @pytest.mark.asyncio
 async def test_whatever_follows_a_command_is_answered(tmp_path: Path) -> None:
     words = ["x", "1", "2", "9" * 30, "-1", "--all", "--provider", "--provider=", "“q”", "\x00",
-             "²", "\ud800", "🙂" * 50, "x" * 5000, "../..", "%s", "{0}", "' OR 1=1 --", "list", "pause",
-             "resume telegram", "default", "\n\n", "—all", "null"]  # fmt: skip
+             "²", "\ud800", "🙂" * 50, "x" * 5000, "../..", "%s", "{0}", "' OR 1=1 --", "list",
+             "pause", "resume telegram", "default", "\n\n", "—all", "null"]  # fmt: skip
     chance = random.Random(7)
     async with command_gateway(tmp_path) as chat:
         await talk(chat, "one", "two")
