@@ -18,6 +18,15 @@ def closing() -> RefusedError:
     )
 
 
+def asked_to_drain() -> RefusedError:
+    """A tool wants quiet, for a while."""
+    return RefusedError(
+        "No new messages are taken at the moment.",
+        "A tool has asked the gateway to let its work end.",
+        "Send it again later.",
+    )
+
+
 def too_many_waiting(waiting: int) -> BusyError:
     """So much waits in this chat that more would only be forgotten."""
     return BusyError(

@@ -220,7 +220,8 @@ class GatewayRunner(RunnerStopping):
 
     def _announce(self) -> None:
         """Say how we are doing, to whoever started us and to other programs."""
-        self._update_runtime_status(_STATES[self._phase])
+        refusing = self._phase == "running" and self._refusing is not None
+        self._update_runtime_status("draining" if refusing else _STATES[self._phase])
         if self.announce is not None:
             self.announce(RunnerReport(self._phase, len(self._running_agents)))
 

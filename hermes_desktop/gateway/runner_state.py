@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.gateway.agent_cache import CacheEntry
 from hermes_desktop.gateway.agents import AgentFactory
@@ -86,6 +87,7 @@ class RunnerState:
     interrupt_grace_s = 5.0
     restart_handler: Callable[[], None] | None = None
     _draining = False
+    _refusing: HermesError | None = None
     _drain_until: float | None = None
     _exit_code: int | None = None
     _exit_reason: str | None = None

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.agent_cache import PENDING
 from hermes_desktop.gateway.runner_agents import RunnerAgents
 from hermes_desktop.gateway.runner_state import Phase
@@ -109,6 +110,14 @@ class RunnerSurface(RunnerAgents):
         self._running_agents.pop(session_key, None)
         self._running_agents_ts.pop(session_key, None)
         self._busy_ack_ts.pop(session_key, None)
+        self._announce()
+
+    def refuse_turns(self, why: HermesError | None) -> None:
+        """Begin no more turns and answer messages with that; None takes messages again.
+
+        Running turns go on, and commands are still obeyed.
+        """
+        self._refusing = why
         self._announce()
 
     def hurry(self) -> None:

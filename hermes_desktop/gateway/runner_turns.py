@@ -45,6 +45,8 @@ class RunnerTurns(RunnerClaims):
             return turn_outcome.stopped()
         if self._draining:
             return turn_outcome.from_error(closing())
+        if self._refusing is not None:
+            return turn_outcome.from_error(self._refusing)
         try:
             outcome = await self._run_turn(event, source, adapter, record)
         except GivenUpError:

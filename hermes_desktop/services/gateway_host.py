@@ -32,7 +32,7 @@ from hermes_desktop.gateway.identity_events import (
 from hermes_desktop.gateway.identity_files import GatewayRecord
 from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor
 from hermes_desktop.gateway.run import GatewayRunner
-from hermes_desktop.services.hosted_gateway import HostedGateway, HostedParts
+from hermes_desktop.services.hosted_gateway import HostCalls, HostedGateway, HostedParts
 from hermes_desktop.services.hosting_ending import EndCause, Ending, asked_by, forced_by
 from hermes_desktop.services.hosting_identity import HostingIdentity
 from hermes_desktop.services.hosting_life import HostingLife, LifeParts
@@ -237,9 +237,13 @@ class GatewayHost:
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
         """Stop both runners, give the home back, watch no more; nothing of it runs afterwards.
 
+        A second call does nothing.
+
         Args:
             drain_s: As in :meth:`stop`; :meth:`hurry` cuts it short.
         """
+        if self._closing:
+            return
         self._closing = True
         self._return.forbid()
         ends: list[Awaitable[None]] = [self._end(Ending("closing", self._until(drain_s)))]
@@ -250,6 +254,7 @@ class GatewayHost:
             await asyncio.gather(*ends)
         finally:
             telling.cancel()
+            self._board.explain("")
             if self._identity is not None:
                 await self._identity.close()
             await self._tasks.cancel_all()
@@ -309,10 +314,9 @@ class GatewayHost:
         return HostedGateway(
             self._parts,
             loaded.config,
-            record=record,
+            record=identity.held.record or record,
             identity=identity.held,
-            announce=self._board.note_hosted,
-            restart=self.restart_soon,
+            calls=HostCalls(self._board.note_hosted, self._board.explain, self.restart_soon),
         )
 
     def _platforms(self, platform: str) -> PlatformSupervisor:

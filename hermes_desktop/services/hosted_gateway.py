@@ -11,6 +11,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway import status
 from hermes_desktop.gateway.config import GatewayConfig, Platform, platform_or_none
 from hermes_desktop.gateway.identity_files import GatewayRecord
 from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
@@ -19,6 +20,7 @@ from hermes_desktop.gateway.mail import MailParts
 from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor, SupervisorWiring
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.refusals import asked_to_drain
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner_report import RunnerReport
 from hermes_desktop.gateway.session import SessionStore
@@ -32,6 +34,8 @@ from hermes_desktop.state.delivery_store import Owner
 from hermes_desktop.state.own_store import OwnStore
 
 log = logging.getLogger(__name__)
+
+_QUIET_LOOK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,21 @@ class HostedParts:
     clock: Clock
 
 
+@dataclass(frozen=True, slots=True)
+class HostCalls:
+    """What a run of the gateway tells whoever started it, on the loop.
+
+    Attributes:
+        announce: How it is doing, its platforms included.
+        explain: What is special, for a person; "" when nothing is.
+        restart: A chat asks for a restart.
+    """
+
+    announce: Callable[[RunnerReport], None]
+    explain: Callable[[str], None]
+    restart: Callable[[], None]
+
+
 class _Hold:
     """The identity as the runner sees it: it says what is so; the host gives the home back."""
 
@@ -88,8 +107,7 @@ class HostedGateway:
         config: The settings.
         record: The identity process, which the tokens' locks name.
         identity: Is told what the state file shall say.
-        announce: Told how it is doing, its platforms included.
-        restart: Called when a chat asks for a restart.
+        calls: Who hears of it.
     """
 
     def __init__(
@@ -99,12 +117,12 @@ class HostedGateway:
         *,
         record: GatewayRecord,
         identity: GatewayIdentity,
-        announce: Callable[[RunnerReport], None],
-        restart: Callable[[], None],
+        calls: HostCalls,
     ) -> None:
         self._parts = parts
+        self._calls = calls
+        self._quiet_watch: asyncio.Task[None] | None = None
         self._record = record
-        self._announce = announce
         self._report = RunnerReport("stopped")
         hold = _Hold(identity)
         self._runner = GatewayRunner(
@@ -121,7 +139,7 @@ class HostedGateway:
             announce=self._note,
             home=parts.paths.home,
             identity=hold,
-            restart_handler=restart,
+            restart_handler=calls.restart,
         )
         self._own = OwnStore(parts.paths.own_store)
         self._mail_worker = WorkerThreads("gateway-mail")
@@ -167,6 +185,9 @@ class HostedGateway:
             HermesError: It cannot run.
         """
         await self._runner.start()
+        self._quiet_watch = asyncio.get_running_loop().create_task(
+            self._watch_for_quiet(), name="drain requests"
+        )
         await self._platforms.start()
 
     async def leave(self, wish: EndingWish) -> None:
@@ -176,6 +197,8 @@ class HostedGateway:
             wish: Who wants it, and how soon; platforms are left first if that is somebody
                 outside, else after the turns.
         """
+        if self._quiet_watch is not None:
+            self._quiet_watch.cancel()
         stopping = [asyncio.ensure_future(self._stop_runner(wish.now()))]
         try:
             while not stopping[0].done():
@@ -206,6 +229,17 @@ class HostedGateway:
             platform = self.serves(name)
             if platform is not None:
                 self._platforms.token_lost(platform, owner)
+
+    async def _watch_for_quiet(self) -> None:
+        """A tool may ask for no new turns, for as long as its file lies there."""
+        home, quiet = self._parts.paths.home, False
+        while True:
+            wanted = await self._parts.worker.run(status.drain_requested, home)
+            if wanted != quiet:
+                quiet = wanted
+                self._runner.refuse_turns(asked_to_drain() if quiet else None)
+                self._calls.explain(asked_to_drain().title if quiet else "")
+            await asyncio.sleep(_QUIET_LOOK_S)
 
     async def _stop_runner(self, ending: Ending) -> None:
         """Called again, it only becomes quicker."""
@@ -242,7 +276,7 @@ class HostedGateway:
         self._tell()
 
     def _tell(self) -> None:
-        self._announce(replace(self._report, platforms=self._platforms.health()))
+        self._calls.announce(replace(self._report, platforms=self._platforms.health()))
 
 
 def _store(parts: HostedParts, config: GatewayConfig) -> SessionStore:

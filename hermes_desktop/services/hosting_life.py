@@ -10,7 +10,12 @@ from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
-from hermes_desktop.gateway.identity_events import ClaimAnswer, Claimed, NotHere
+from hermes_desktop.gateway.identity_events import (
+    ClaimAnswer,
+    Claimed,
+    ForeignGateway,
+    NotHere,
+)
 from hermes_desktop.gateway.identity_files import GatewayRecord
 from hermes_desktop.gateway.identity_supervisor import RESTART_PAUSE_S
 from hermes_desktop.services.hosted_gateway import HostedGateway
@@ -18,7 +23,7 @@ from hermes_desktop.services.hosting_ending import Ending, EndingWish
 from hermes_desktop.services.hosting_identity import HostingIdentity
 from hermes_desktop.services.hosting_outlook import HostingOutlook, Outlook
 from hermes_desktop.services.hosting_status import StatusBoard
-from hermes_desktop.services.hosting_words import refusal_for, waiting_words
+from hermes_desktop.services.hosting_words import other_gateway, refusal_for, waiting_words
 
 log = logging.getLogger(__name__)
 
@@ -122,8 +127,8 @@ class HostingLife:
         return await self._claimed(answer, outlook)
 
     def _is_acceptable(self, outlook: Outlook) -> bool:
-        if outlook.is_held and not self._take_over:
-            self._board.enter("idle")
+        if outlook.other is not None and not self._take_over:
+            self._attach(outlook.other)
             return False
         refusal = outlook.refusal
         if refusal is None or (self._insist and refusal.may_insist):
@@ -143,8 +148,13 @@ class HostingLife:
         elif isinstance(answer, NotHere):
             self._board.refuse(refusal_for(answer))
         else:
-            self._board.enter("idle")
+            self._attach(answer.gateway)
         return None
+
+    def _attach(self, gateway: ForeignGateway | None) -> None:
+        self._board.enter("idle")
+        if gateway is not None:
+            self._board.note_other(other_gateway(gateway, self._parts.clock))
 
     async def _again(self) -> tuple[GatewayRecord, Outlook] | None:
         """Come back after a restart, with settings read anew."""
@@ -156,6 +166,9 @@ class HostingLife:
         if self._wish.ending is not None:
             return None
         outlook = await self._parts.worker.run(self._parts.outlook.look)
+        if outlook.refusal is not None and not outlook.refusal.may_insist:
+            self._board.refuse(outlook.refusal)
+            return None
         answer = await self._parts.identity.claim(insist=True)
         return await self._claimed(answer, outlook)
 
@@ -238,6 +251,8 @@ class HostingLife:
         """Tell how long is waited."""
         while (left := self._wish.now().drain_until - self._now()) > 0:
             ending = self._wish.now()
+            if ending.cause == "closing":
+                return  # the host tells of all turns then
             turns = self._board.hosted_turns
             self._board.explain(waiting_words(turns, left) if turns else ending.words)
             with contextlib.suppress(TimeoutError):

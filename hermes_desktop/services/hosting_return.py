@@ -96,6 +96,7 @@ class Return:
         while self._round == mine and (left := until - self._clock.monotonic()) > 0:
             explain(f"The other gateway ended. This one starts in {left:.0f} s.")
             await asyncio.sleep(min(1.0, left))
+        explain("")
         return self._round == mine and self._wanted
 
     def _left_in_order(self) -> bool:

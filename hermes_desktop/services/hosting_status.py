@@ -47,7 +47,7 @@ class StatusBoard:
         self._private = _NOTHING
         self._hosted = _NOTHING
         self._stage: Stage = "idle"
-        self._detail = ""
+        self._detail = self._note = ""
         self._other: OtherGateway | None = None
         self._refusal: HostingRefusal | None = None
         self._flush_due: asyncio.Future[None] | None = None
@@ -76,7 +76,7 @@ class StatusBoard:
     def enter(self, stage: Stage, detail: str = "") -> None:
         """Go on to another stage. Starting settles a refusal; idle forgets the platforms."""
         self._stage = stage
-        self._detail = detail
+        self._detail, self._note = detail, ""
         if stage in {"starting", "hosting"}:
             self._refusal = None
         if stage == "idle":
@@ -84,9 +84,9 @@ class StatusBoard:
         self._changed()
 
     def explain(self, detail: str) -> None:
-        """Say what is going on, within the same stage."""
-        if detail != self._detail:
-            self._detail = detail
+        """Say what is going on, within the same stage; "" when nothing is any more."""
+        if detail != self._note:
+            self._note = detail
             self._changed()
 
     def refuse(self, refusal: HostingRefusal) -> None:
@@ -95,7 +95,9 @@ class StatusBoard:
         self.enter("idle", refusal.title)
 
     def note_other(self, other: OtherGateway | None) -> None:
-        """Take who else is the gateway."""
+        """Take who else is the gateway. That one came settles why we were not started."""
+        if self._other is None and other is not None:
+            self._refusal = None
         self._other = other
         self._changed()
 
@@ -123,9 +125,10 @@ class StatusBoard:
     def _joined(self) -> GatewayStatusChanged:
         turns = self._private.running_turns + self._hosted.running_turns
         state = joined_state(self._stage, turns, self._hosted.platforms, self._other)
+        detail = "" if state == "attached" else self._detail
         return GatewayStatusChanged(
             state,
-            self._detail,
+            self._note or detail,
             running_turns=turns,
             platforms=self._hosted.platforms,
             other=self._other,

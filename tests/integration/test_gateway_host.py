@@ -139,6 +139,42 @@ async def test_stopping_tells_what_it_waits_for_and_can_be_hurried(tmp_path: Pat
         assert stage.host.state == "stopped"
 
 
+async def test_quitting_tells_of_every_turn_and_interrupts_what_is_hurried(tmp_path: Path) -> None:
+    async with host_stage(tmp_path) as stage:
+        await stage.host.start()
+        await hang(stage)
+        stage.model.script(Reply([HANG]))
+        await stage.services.chat.send("and I wait, too")
+        await stage.until(lambda: stage.host.status.running_turns == 2)
+
+        closing = asyncio.create_task(stage.host.close(drain_s=60))
+        await stage.until(lambda: "Waiting for 2 replies" in stage.host.status.detail)
+        stage.host.hurry()
+        await asyncio.wait_for(closing, 15)
+
+        assert (stage.host.state, stage.host.status.running_turns) == ("stopped", 0)
+        assert stage.host.status.detail == ""
+
+
+async def test_a_tool_that_asks_for_quiet_gets_it(tmp_path: Path) -> None:
+    async with host_stage(tmp_path) as stage:
+        await stage.host.start()
+        stage.home.joinpath(".drain_request.json").write_text("{}")
+        await stage.until(lambda: stage.file(STATE_FILE)["gateway_state"] == "draining")
+
+        stage.chat.say("hello", chat="c1", user="u1")
+        await stage.until(lambda: stage.chat.texts("c1"))
+
+        assert "No new messages" in stage.chat.texts("c1")[0]
+        assert "No new messages" in stage.host.status.detail
+        assert stage.model.requests == []
+        stage.home.joinpath(".drain_request.json").unlink()
+        await stage.until(lambda: stage.file(STATE_FILE)["gateway_state"] == "running")
+        stage.chat.say("again", chat="c1", user="u1")
+        await stage.until(lambda: len(stage.chat.texts("c1")) == 2)
+        assert stage.host.status.detail == ""
+
+
 # -------------------------------------------------------------------------------- from the outside
 
 
@@ -232,6 +268,22 @@ async def test_a_home_that_goes_away_is_left_and_not_made_again(tmp_path: Path) 
         assert stage.host.status.refusal is not None
         assert not stage.home.exists()
         shutil.move(tmp_path / "moved", stage.home)
+
+
+@pytest.mark.slow
+async def test_a_loop_that_hangs_cannot_keep_two_gateways_alive(tmp_path: Path) -> None:
+    async with host_stage(tmp_path) as stage:
+        await stage.host.start()
+        pid = pid_of(stage)
+        os.kill(pid, signal.SIGTERM)
+        until = time.monotonic() + 20
+        with gateway_lookalike() as record:
+            while not stage.ended and time.monotonic() < until:  # the loop does not turn
+                time.sleep(0.05)  # noqa: ASYNC251
+                if is_gone(pid):
+                    write_record(stage.home / PID_FILE, record)
+            assert stage.ended == ["ended"]
+            await stage.reach("attached")
 
 
 # ------------------------------------------------------------------------------ another gateway
