@@ -82,6 +82,19 @@ def test_paragraphs_find_their_direction_and_code_stays_left_to_right(view, show
     assert option.textDirection() == Qt.LayoutDirection.LeftToRight
 
 
+@pytest.mark.parametrize(("text", "rtl"), [("> quoted words", False), ("> מילים בציטוט", True)])
+def test_the_line_of_a_quote_stands_where_its_lines_begin(view, show, row, text, rtl) -> None:
+    show([row(1, "assistant", text)])
+    written = only(view).segments[0].text
+    block = written.document().firstBlock().blockFormat()
+    assert (block.rightMargin() > 0, block.leftMargin() > 0) == (rtl, not rtl)
+    picture = written.viewport().grab().toImage()
+    middle, wanted = picture.height() // 2, written.line_colour.rgb()
+    x = picture.width() - 4 if rtl else 3
+    assert picture.pixel(x, middle) == wanted
+    assert picture.pixel(picture.width() - 1 - x, middle) != wanted
+
+
 def test_texts_have_no_scroll_bars_and_fit_their_height(view, show, row) -> None:
     show([row(1, "assistant", "word " * 300 + "\n\n> quote\n\n1. one\n2. two")])
     (segment,) = only(view).segments
