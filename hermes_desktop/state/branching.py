@@ -114,8 +114,9 @@ def begin(conn: sqlite3.Connection, branch: Branch, now: float) -> Origin:
             "profile_name": row["profile_name"],
         },
     )
-    for name in ("git_branch", "git_repo_root"):
-        sessions_table.set_column(conn, branch_id, name, bindable(row[name]))
+    for name in ("git_branch", "git_repo_root", "system_prompt_hash"):
+        if row.get(name) is not None:
+            sessions_table.set_column(conn, branch_id, name, bindable(row[name]))
     return origin
 
 
@@ -187,7 +188,8 @@ def complete(conn: sqlite3.Connection, branch: Branch, origin: Origin, now: floa
     branch_id = clean_text(branch.branch_id)
     base = titles.sanitize_title(branch.title) or origin.row["title"]
     if base:
-        titles.set_title(conn, branch_id, titles.fitting_title(conn, base))
+        noted = "branch" if "title_source" in origin.row else None
+        titles.set_title(conn, branch_id, titles.fitting_title(conn, base), chosen_by=noted)
     if branch.end_origin:
         sessions_table.end(conn, origin.row["id"], "branched", now)
     row = conn.execute(

@@ -80,6 +80,47 @@ def identify(path: Path | str) -> FileIdentity | None:
     return FileIdentity(main.st_dev, main.st_ino, wal)
 
 
+FolderLook = tuple[int, int, int]
+_TICK_NS = 100_000_000
+
+
+class QuietFolder:
+    """Tells by one look at its folder that a name still means the same file.
+
+    To make, rename or delete anything in a folder changes its time. To look at the log itself takes
+    longer than to write into it: the system has just marked it as changed.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._folder = str(path.parent)
+        # Elsewhere the time of a folder comes late; what a link leads to stands in another folder.
+        self._usable = os.name == "posix" and not path.is_symlink()
+        self._trusted: FolderLook | None = None
+
+    def is_quiet(self) -> bool:
+        """Whether nothing has happened in it since the look that was trusted."""
+        return self._trusted is not None and self.look() == self._trusted
+
+    def look(self) -> FolderLook | None:
+        """How it is now; call it before the look at the files that is to be trusted."""
+        if not self._usable:
+            return None
+        try:
+            found = os.stat(self._folder)  # noqa: PTH116 - see identify
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_ino, found.st_dev
+
+    def trust(self, before: FolderLook | None) -> None:
+        """As long as the folder is so, the files are as they are known."""
+        # Two changes within one tick of the clock have one time.
+        settled = before is not None and time.time_ns() - before[0] > _TICK_NS
+        self._trusted = before if settled else None
+
+
 def may_write(path: Path) -> bool:
     """Whether the system would let us change this file and make its companions."""
     effective = os.access in os.supports_effective_ids
@@ -173,20 +214,27 @@ def write(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T], patie
     Raises:
         sqlite3.Error: As SQLite raised it, after the last attempt. Nothing was changed.
     """
-
-    def attempt() -> T:
-        conn.execute("BEGIN IMMEDIATE")
+    for left in range(patience.attempts - 1, -1, -1):
         try:
-            result = fn(conn)
-            conn.execute("COMMIT")
-        except BaseException:
-            if conn.in_transaction:
-                with contextlib.suppress(sqlite3.Error):
-                    conn.execute("ROLLBACK")
-            raise
-        return result
+            return _transaction(conn, fn)
+        except sqlite3.OperationalError as error:
+            if not left or not is_busy(error):
+                raise
+        step_aside(random.uniform(*patience.pause_s))  # noqa: S311 - no secret
+    raise AssertionError("unreachable: the last attempt returns or raises")
 
-    return retrying(attempt, patience)
+
+def _transaction(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T]) -> T:
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        result = fn(conn)
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                conn.execute("ROLLBACK")
+        raise
+    return result
 
 
 def retrying(call: Callable[[], T], patience: Patience) -> T:

@@ -4,6 +4,7 @@
 transaction as the rows. It counts what was added, not what is active.
 """
 
+import functools
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
@@ -18,6 +19,7 @@ from hermes_desktop.state.content_codec import (
     epoch,
     to_json,
 )
+from hermes_desktop.state.stored_rows import Row, insert_rows
 
 
 class MessageFields(TypedDict, total=False):
@@ -41,33 +43,37 @@ class MessageFields(TypedDict, total=False):
 
 
 JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
-_COUNT_ONE = (
-    "UPDATE sessions SET message_count = coalesce(message_count, 0) + 1, "
-    "tool_call_count = coalesce(tool_call_count, 0) + ? WHERE id = ?"
-)
+_COUNT_ONE = "UPDATE sessions SET message_count = coalesce(message_count, 0) + 1{more} WHERE id = ?"
+_COUNT_CALLS = ", tool_call_count = coalesce(tool_call_count, 0) + ?"
+_NOTE_TIME = ", last_activity_at = max(coalesce(last_activity_at, 0), ?)"
 _STEP_S = 0.000001
 _FIELDS = tuple(MessageFields.__annotations__)
-_PLATFORM_ID, _TIME = _FIELDS.index("platform_message_id"), _FIELDS.index("timestamp")
 _KNOWN = {"role", "content", *_FIELDS}
-_COLUMNS = ("id", "session_id", "role", "content", *_FIELDS, "active")
-_INSERT = f"INSERT INTO messages ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_APART = {"timestamp", "observed"}
+_COLUMNS = {"id", "session_id", "active", *_KNOWN}
 
 
-def _insert(
-    conn: sqlite3.Connection,
-    session_id: str,
-    message: Mapping[str, Any],
-    default_time: float,
-    row_id: int | None = None,
-) -> int:
-    values = [encode(message.get(name)) for name, encode in _ENCODED]
-    if values[_PLATFORM_ID] is None:
-        values[_PLATFORM_ID] = bindable(message.get("message_id"))
-    if values[_TIME] is None:
-        values[_TIME] = default_time
-    role = clean_text(str(message.get("role") or "user"))
-    row = (row_id, session_id, role, encode_content(message.get("content")), *values, 1)
-    return int(conn.execute(_INSERT, row).lastrowid or 0)
+def _row(session_id: str, message: Mapping[str, Any], default_time: float) -> Row:
+    """The columns of a message that are not NULL or what the table holds anyway."""
+    get = message.get
+    time = epoch(get("timestamp"))
+    row: Row = {
+        "session_id": session_id,
+        "role": clean_text(str(get("role") or "user")),
+        "content": encode_content(get("content")),
+        "timestamp": default_time if time is None else time,
+        "active": 1,
+    }
+    if len(message) > len(_ALWAYS):
+        for name, encode in _ENCODED:
+            value = get(name)
+            if value is not None:
+                row[name] = encode(value)
+        if row.get("platform_message_id") is None and get("message_id") is not None:
+            row["platform_message_id"] = bindable(get("message_id"))
+        if get("observed"):
+            row["observed"] = True
+    return row
 
 
 def _stored_json(value: Any) -> str | None:
@@ -75,12 +81,17 @@ def _stored_json(value: Any) -> str | None:
     return clean_text(value) if isinstance(value, str) and value else to_json(value)
 
 
-_ENCODERS: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("tool_calls", *JSON_COLUMNS), _stored_json),
-    "observed": bool,
-    "timestamp": epoch,
-}
-_ENCODED = tuple((name, _ENCODERS.get(name, bindable)) for name in _FIELDS)
+_ALWAYS = ("role", "content")
+_ENCODERS: Mapping[str, Callable[[Any], Any]] = dict.fromkeys(
+    ("tool_calls", *JSON_COLUMNS), _stored_json
+)
+_ENCODED = tuple((n, _ENCODERS.get(n, bindable)) for n in _FIELDS if n not in _APART)
+
+
+@functools.lru_cache(maxsize=128)
+def _insert(names: tuple[str, ...]) -> str:
+    """The statement for these columns; messages come in few shapes."""
+    return f"INSERT INTO messages ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
 def _call_count(message: Mapping[str, Any]) -> int:
@@ -90,26 +101,45 @@ def _call_count(message: Mapping[str, Any]) -> int:
     return 0 if calls is None else 1
 
 
-def append(
-    conn: sqlite3.Connection, session_id: str, message: Mapping[str, Any], now: float
-) -> int:
-    """Add one message at the end of a session, with its counters.
+Addition = Callable[[sqlite3.Connection], int]
+"""Adds one message inside a write transaction and returns its row's id."""
 
-    Returns:
-        The new row's id.
+
+def addition(
+    session_id: str, message: Mapping[str, Any], now: float, *, notes_time: bool = False
+) -> Addition:
+    """Make ready to add one message at the end of a session, with its counters.
+
+    All that can be done before others have to wait is done here.
+
+    Args:
+        session_id: The session.
+        message: What is added.
+        now: When, epoch seconds.
+        notes_time: Whether the file notes when something last happened (later versions do).
 
     Raises:
-        MissingSessionError: The session has no row.
         TypeError: A field nobody knows.
+        MissingSessionError: When it is run: the session has no row.
     """
-    unknown = message.keys() - _KNOWN
-    if unknown:
+    if not _KNOWN.issuperset(message):
+        unknown = message.keys() - _KNOWN
         raise TypeError(f"Unknown message field: {', '.join(sorted(unknown))}")
     session_id = clean_text(session_id)
-    counted = conn.execute(_COUNT_ONE, (_call_count(message), session_id))
-    if counted.rowcount == 0:
-        raise sessions_table.missing(session_id)
-    return _insert(conn, session_id, message, now)
+    row = _row(session_id, message, now)
+    insert, values = _insert(tuple(row)), tuple(row.values())
+    calls = _call_count(message)
+    count = _COUNT_ONE.format(
+        more=(_COUNT_CALLS if calls else "") + (_NOTE_TIME if notes_time else "")
+    )
+    counted = (*((calls,) if calls else ()), *((now,) if notes_time else ()), session_id)
+
+    def add(conn: sqlite3.Connection) -> int:
+        if conn.execute(count, counted).rowcount == 0:
+            raise sessions_table.missing(session_id)
+        return conn.execute(insert, values).lastrowid or 0
+
+    return add
 
 
 def insert_all(
@@ -121,9 +151,10 @@ def insert_all(
     ids: Sequence[int] | None = None,
 ) -> None:
     """Add messages and set the counters to just them; ``ids`` are free row ids, None for new."""
-    for number, message in enumerate(messages):
-        row_id = None if ids is None else ids[number]
-        _insert(conn, session_id, message, now + number * _STEP_S, row_id)
+    rows = [_row(session_id, each, now + n * _STEP_S) for n, each in enumerate(messages)]
+    if ids is not None:
+        rows = [{"id": row_id, **row} for row_id, row in zip(ids, rows, strict=True)]
+    insert_rows(conn, "messages", _COLUMNS, rows)
     conn.execute(
         "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?",
         (len(messages), sum(map(_call_count, messages)), session_id),

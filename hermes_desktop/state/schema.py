@@ -235,6 +235,8 @@ class FileLayout:
         objects: Names of all tables, indexes and triggers.
         usage_key: Columns of the usage table's primary key.
         full_text_sql: How ``messages_fts`` was made, "" without it.
+        prompt_column: Where later versions keep the text of a prompt that sessions name by its
+            hash; "" where there is no such thing.
     """
 
     version: int | None
@@ -242,6 +244,7 @@ class FileLayout:
     objects: frozenset[str]
     usage_key: frozenset[str] = frozenset()
     full_text_sql: str = ""
+    prompt_column: str = ""
 
     def missing(self, table: str) -> tuple[Column, ...]:
         """Columns of schema 22 that this table lacks."""
@@ -290,8 +293,20 @@ class FileLayout:
         whole = self.usage_key >= set(COMPOUND_KEYS["session_model_usage"])
         return whole and self.version is not None and self.version >= _FIRST_WITH_USAGE
 
+    @property
+    def notes_activity(self) -> bool:
+        """Whether sessions note when something last happened in them (later versions)."""
+        return "last_activity_at" in self.columns["sessions"]
+
+    @property
+    def names_prompts(self) -> bool:
+        """Whether sessions name their prompt by a hash (later versions)."""
+        return _PROMPT_HASH in self.columns["sessions"]
+
 
 _EVENTS = ("insert", "delete", "update")
+_PROMPT_HASH = "system_prompt_hash"
+_PROMPT_NAMES = ("prompt", "content", "text", "system_prompt")
 _FIRST_WITH_USAGE = 20
 
 
@@ -311,7 +326,19 @@ def read_layout(conn: sqlite3.Connection) -> FileLayout:
     }
     usage = conn.execute("PRAGMA main.table_info(session_model_usage)")
     key = frozenset(str(row[1]) for row in usage if row[5])
-    return FileLayout(_stored_version(conn), columns, frozenset(objects), key, full_text)
+    prompt = ""
+    if _PROMPT_HASH in columns.get("sessions", ()):
+        prompt = _prompt_column(conn)
+    return FileLayout(_stored_version(conn), columns, frozenset(objects), key, full_text, prompt)
+
+
+def _prompt_column(conn: sqlite3.Connection) -> str:
+    """The one column of the table of prompts that holds text and is not the hash."""
+    found = conn.execute("PRAGMA main.table_info(system_prompts)").fetchall()
+    names = [str(row[1]) for row in found]
+    texts = [str(row[1]) for row in found if row[2].upper() == "TEXT" and row[1] != "hash"]
+    likely = [name for name in texts if name in _PROMPT_NAMES] or texts
+    return likely[0] if "hash" in names and likely else ""
 
 
 def schema_state(conn: sqlite3.Connection) -> tuple[int, int | None]:
@@ -343,3 +370,19 @@ def reading_views(layout: FileLayout) -> Iterator[str]:
             yield f"CREATE TEMP VIEW {table} AS SELECT {extra} WHERE 0"
         elif missing:
             yield f"CREATE TEMP VIEW {table} AS SELECT t.*, {extra} FROM main.{table} AS t"
+        elif table == "sessions" and layout.prompt_column:
+            yield _view_with_prompts(layout)
+
+
+def _view_with_prompts(layout: FileLayout) -> str:
+    """Sessions with the text of their prompts, which the file keeps once for all that have it."""
+    text = layout.prompt_column.replace('"', '""')
+    named = (
+        f'coalesce(t.system_prompt, (SELECT p."{text}" FROM main.system_prompts AS p '
+        f"WHERE p.hash = t.{_PROMPT_HASH})) AS system_prompt"
+    )
+    columns = (
+        named if name == "system_prompt" else f't."{name.replace(chr(34), chr(34) * 2)}"'
+        for name in sorted(layout.columns["sessions"])
+    )
+    return f"CREATE TEMP VIEW sessions AS SELECT {', '.join(columns)} FROM main.sessions AS t"

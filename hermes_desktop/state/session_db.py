@@ -73,8 +73,9 @@ class SessionDB(
             MissingSessionError: ``parent_session_id`` names no session.
         """
         now = self._clock.time()
+        layout = self.layout
         self._execute_write(
-            lambda conn: sessions_table.insert(conn, session_id, source, now, fields)
+            lambda conn: sessions_table.insert(conn, session_id, source, now, fields, layout)
         )
         return session_id
 
@@ -113,7 +114,12 @@ class SessionDB(
 
     def update_system_prompt(self, session_id: str, system_prompt: str) -> None:
         """Store the prompt that the session's requests begin with."""
-        self._set_column(session_id, "system_prompt", system_prompt)
+        names_prompts = self.layout.names_prompts
+        self._execute_write(
+            lambda conn: sessions_table.set_prompt(
+                conn, session_id, system_prompt, names_prompts=names_prompts
+            )
+        )
 
     def update_session_model(self, session_id: str, model: str) -> None:
         """Store which model the session uses from now on."""
@@ -131,7 +137,7 @@ class SessionDB(
         clean = titles.sanitize_title(title)
         wanted = clean_text(session_id)
         return self._execute_write(
-            lambda conn: titles.set_title(conn, wanted, clean, marks_user=self._marks_titles)
+            lambda conn: titles.set_title(conn, wanted, clean, chosen_by=self._noted("user"))
         )
 
     def set_auto_title_if_empty(self, session_id: str, title: str) -> bool:
@@ -143,13 +149,12 @@ class SessionDB(
         clean = titles.sanitize_title(title)
         wanted = clean_text(session_id)
         return clean is not None and self._execute_write(
-            lambda conn: titles.set_if_empty(conn, wanted, clean)
+            lambda conn: titles.set_if_empty(conn, wanted, clean, chosen_by=self._noted("llm"))
         )
 
-    @property
-    def _marks_titles(self) -> bool:
-        """Whether the file notes who chose a title (later versions do)."""
-        return "title_source" in self.layout.columns["sessions"]
+    def _noted(self, chosen_by: str) -> str | None:
+        """Who chose a title, in files that note it (later versions do)."""
+        return chosen_by if "title_source" in self.layout.columns["sessions"] else None
 
     def append_message(
         self, session_id: str, role: str, content: Any = None, **fields: Unpack[MessageFields]
@@ -159,11 +164,10 @@ class SessionDB(
         Raises:
             MissingSessionError: The session has no row (any more).
         """
-        now = self._clock.time()
         message = {"role": role, "content": content, **fields}
-        return self._execute_write(
-            lambda conn: messages_table.append(conn, session_id, message, now)
-        )
+        now, notes_time = self._clock.time(), self.layout.notes_activity
+        add = messages_table.addition(session_id, message, now, notes_time=notes_time)
+        return self._execute_write(add)
 
     def replace_messages(
         self,

@@ -10,14 +10,19 @@ from hermes_desktop.state.records import SessionRow
 
 
 def set_route(
-    conn: sqlite3.Connection, session_id: str, route: tuple[str | None, str | None, str | None]
+    conn: sqlite3.Connection,
+    session_id: str,
+    route: tuple[str | None, str | None, str | None],
+    *,
+    names_prompts: bool = False,
 ) -> None:
     """Overwrite provider, address and mode; the prompt belongs to the old ones and goes."""
     conn.execute(
-        "UPDATE sessions SET billing_provider = ?, billing_base_url = ?, billing_mode = ?, "
-        "system_prompt = NULL WHERE id = ?",
+        "UPDATE sessions SET billing_provider = ?, billing_base_url = ?, billing_mode = ? "
+        "WHERE id = ?",
         (*map(bindable, route), clean_text(session_id)),
     )
+    sessions_table.set_prompt(conn, session_id, None, names_prompts=names_prompts)
 
 
 def parse_config(text: str | None) -> dict[str, Any]:

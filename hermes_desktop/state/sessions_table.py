@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from hermes_desktop.state.content_codec import bindable, clean_text
 from hermes_desktop.state.records import SessionRow
+from hermes_desktop.state.schema import FileLayout
 from hermes_desktop.state.sqlite_errors import MissingSessionError
 
 RESET_OVER = ("agent_close", "ws_orphan_reap")
@@ -53,9 +54,22 @@ _INSERT = (
 
 
 def insert(
-    conn: sqlite3.Connection, session_id: str, source: str, now: float, fields: SessionFields
+    conn: sqlite3.Connection,
+    session_id: str,
+    source: str,
+    now: float,
+    fields: SessionFields,
+    layout: FileLayout | None = None,
 ) -> None:
     """Make a row; of an existing one only fill what is still NULL.
+
+    Args:
+        conn: Inside a write transaction.
+        session_id: Its id.
+        source: Where it lives.
+        now: When it began, epoch seconds.
+        fields: What else is known.
+        layout: What the file has; without it only what schema 22 has is filled.
 
     Raises:
         TypeError: A field nobody knows.
@@ -72,8 +86,30 @@ def insert(
     values: dict[str, Any] = {name: bindable(fields.get(name)) for name in _FIELDS}
     values["parent_session_id"] = parent
     values["model_config"] = encode_config(fields.get("model_config"))
-    row = (clean_text(session_id), clean_text(source), now, *values.values())
-    conn.execute(_INSERT, row)
+    session_id = clean_text(session_id)
+    if layout is not None and layout.names_prompts and _prompt_hash(conn, session_id):
+        values["system_prompt"] = None  # it has one, by its name
+    row = (session_id, clean_text(source), now, *values.values())
+    if layout is None or "created_source" not in layout.columns["sessions"]:
+        conn.execute(_INSERT, row)
+    else:
+        known = exists(conn, session_id)
+        conn.execute(_INSERT, row)
+        if not known:
+            set_column(conn, session_id, "created_source", source)
+
+
+def _prompt_hash(conn: sqlite3.Connection, session_id: str) -> Any:
+    return column(conn, session_id, "system_prompt_hash")
+
+
+def set_prompt(
+    conn: sqlite3.Connection, session_id: str, prompt: str | None, *, names_prompts: bool
+) -> None:
+    """Overwrite the prompt; where later versions name one by its hash, the name goes."""
+    set_column(conn, session_id, "system_prompt", prompt)
+    if names_prompts:
+        set_column(conn, session_id, "system_prompt_hash", None)
 
 
 def encode_config(config: Mapping[str, Any] | None) -> str | None:

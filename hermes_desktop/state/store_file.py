@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hermes_desktop.core.errors import StateReadOnlyError, StateUnavailableError
 from hermes_desktop.state import connection, schema, widening
-from hermes_desktop.state.connection import FileIdentity, Patience, abandon, identify
+from hermes_desktop.state.connection import FileIdentity, Patience, QuietFolder, abandon, identify
 from hermes_desktop.state.holders import other_holders
 from hermes_desktop.state.reader_pool import ReaderPool
 from hermes_desktop.state.schema import SCHEMA_VERSION, FileLayout
@@ -46,6 +46,7 @@ class StoreFile:
         self._patience = patience
         self._on_replaced = on_replaced
         self._closed = False
+        self._folder = QuietFolder(path)
         self._take(open_store(path, read_only=read_only, patience=patience))
 
     def _take(self, opened: OpenStore) -> None:
@@ -55,6 +56,7 @@ class StoreFile:
         self._schema_state = schema.schema_state(opened.conn)
         self._identity = opened.identity
         self._readers = ReaderPool(self.path, opened.access, opened.layout)
+        self._note_readiness()
 
     @property
     def layout(self) -> FileLayout:
@@ -68,7 +70,10 @@ class StoreFile:
             BusyError: Another program keeps the file locked.
             StateError: The file cannot be read.
         """
-        self._follow_file(missing_is_error=False)
+        if self._folder.is_quiet():
+            self._require_open()
+        else:
+            self._follow_file(missing_is_error=False)
         try:
             if not self._is_settled:
                 self._follow_migration()
@@ -91,12 +96,14 @@ class StoreFile:
             StateError: Disk full, damage and the like; nothing was changed.
             sqlite3.IntegrityError: ``fn`` broke a rule of the tables.
         """
-        self._follow_file(missing_is_error=True)
+        if not self._folder.is_quiet():
+            self._follow_file(missing_is_error=True)
         with self.lock:
             self._require_open()
             try:
-                self._require_writable()
-                self._widen()
+                if not self._is_ready:
+                    self._require_writable()
+                    self._widen()
                 return connection.write(self.conn, fn, self._patience)
             except sqlite3.Error as error:
                 if breaks_a_rule(error):
@@ -124,6 +131,9 @@ class StoreFile:
     def _is_settled(self) -> bool:
         """Whether the file is as we write it, so that nobody is going to migrate it."""
         return self.condition.writable and self.condition.schema_version == SCHEMA_VERSION
+
+    def _note_readiness(self) -> None:
+        self._is_ready = self._is_settled and not widening.needs_widening(self.layout)
 
     def _widen(self) -> None:
         if widening.needs_widening(self.layout):
@@ -153,12 +163,14 @@ class StoreFile:
         self._schema_state = now
         self._readers.close()
         self._readers = ReaderPool(self.path, self._access, layout)
+        self._note_readiness()
 
     def _require_open(self) -> None:
         if self._closed:
             raise StateUnavailableError("The conversation store is closed.", str(self.path))
 
     def _follow_file(self, *, missing_is_error: bool) -> None:
+        before = self._folder.look()
         now = identify(self._name)
         if now is None and missing_is_error:
             raise StateUnavailableError(
@@ -168,6 +180,7 @@ class StoreFile:
             )
         if now is None or now == self._identity:
             self._require_open()
+            self._folder.trust(before if now is not None else None)
             return
         with self.lock:
             self._require_open()

@@ -37,7 +37,7 @@ def sanitize_title(title: str | None) -> str | None:
 
 
 def set_title(
-    conn: sqlite3.Connection, session_id: str, title: str | None, *, marks_user: bool = False
+    conn: sqlite3.Connection, session_id: str, title: str | None, *, chosen_by: str | None = None
 ) -> bool:
     """Give a session its (sanitised) title inside a write transaction.
 
@@ -47,7 +47,7 @@ def set_title(
         conn: Inside a write transaction.
         session_id: The session.
         title: Sanitised, None to take the title away.
-        marks_user: Note that a person chose it, in a file that has a column for that.
+        chosen_by: Note this, in a file that has a column for it.
 
     Returns:
         False when there is no such session.
@@ -70,19 +70,24 @@ def set_title(
                 hint="Choose another title.",
             )
         conn.execute("UPDATE sessions SET title = NULL WHERE id = ?", (holder[0],))
-    chosen = ", title_source = 'user'" if marks_user else ""
-    conn.execute(f"UPDATE sessions SET title = ?{chosen} WHERE id = ?", (title, session_id))
+    noted = "" if chosen_by is None else ", title_source = ?"
+    who = () if chosen_by is None else (chosen_by,)
+    conn.execute(f"UPDATE sessions SET title = ?{noted} WHERE id = ?", (title, *who, session_id))
     return True
 
 
-def set_if_empty(conn: sqlite3.Connection, session_id: str, title: str) -> bool:
+def set_if_empty(
+    conn: sqlite3.Connection, session_id: str, title: str, *, chosen_by: str | None = None
+) -> bool:
     """Give a (sanitised) title to a session without one. False: it has one, or no row.
 
     Raises:
         TitleError: Another session has exactly this title.
     """
     row = conn.execute("SELECT title FROM sessions WHERE id = ?", (session_id,)).fetchone()
-    return row is not None and row[0] is None and set_title(conn, session_id, title)
+    if row is None or row[0] is not None:
+        return False
+    return set_title(conn, session_id, title, chosen_by=chosen_by)
 
 
 def _numbered(conn: sqlite3.Connection, base: str) -> list[tuple[str, str]]:

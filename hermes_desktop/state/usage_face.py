@@ -70,7 +70,12 @@ class UsageFace(WritingFace):
     ) -> None:
         """Overwrite who is billed for a session; its stored prompt is dropped with it."""
         values = (provider, base_url, billing_mode)
-        self._execute_write(lambda conn: session_facts.set_route(conn, session_id, values))
+        names_prompts = self.layout.names_prompts
+        self._execute_write(
+            lambda conn: session_facts.set_route(
+                conn, session_id, values, names_prompts=names_prompts
+            )
+        )
 
     def update_session_meta(
         self, session_id: str, model_config_json: str, model: str | None = None

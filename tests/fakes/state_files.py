@@ -18,6 +18,7 @@ OLD_VERSIONS = (11, 13, 14, 16, 17, 19)
 NEW_SESSION_COLUMNS = (
     Column("system_prompt_hash", "TEXT"),
     Column("title_source", "TEXT"),
+    Column("created_source", "TEXT"),
     Column("last_activity_at", "REAL"),
     Column("pinned", "INTEGER", "NOT NULL DEFAULT 0"),
     Column("hidden", "INTEGER", "NOT NULL DEFAULT 0"),

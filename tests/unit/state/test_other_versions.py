@@ -15,6 +15,7 @@ from hermes_desktop.state.branching import Branch
 from hermes_desktop.state.change_watcher import ChangeWatcher
 from hermes_desktop.state.schema import full_text_ddl
 from tests.fakes import state_files
+from tests.fakes.clock import MovableClock
 
 
 def fill(conn: sqlite3.Connection) -> None:
@@ -244,6 +245,50 @@ def test_newer_files_are_written_and_keep_their_shape(tmp_path: Path, version: i
         check = "INSERT INTO messages_fts (messages_fts, rank) VALUES ('integrity-check', 1)"
         db._execute_write(lambda conn: conn.execute(check))
     assert shape(path) == before
+
+
+def test_prompts_that_a_newer_file_keeps_by_their_hash(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    conn = state_files.make_newer_file(path, 27)
+    conn.execute("INSERT INTO system_prompts VALUES ('h', 'You are helpful.')")
+    state_files.add_session(conn, "named", system_prompt_hash="h", title="Trip")
+    state_files.add_session(conn, "plain", system_prompt="You are plain.")
+    state_files.add_session(conn, "none")
+    conn.close()
+
+    def prompt(db: SessionDB, session_id: str) -> object:
+        return (db.get_session(session_id) or {})["system_prompt"]
+
+    with contextlib.closing(SessionDB(path)) as db:
+        found = [prompt(db, name) for name in ("named", "plain", "none")]
+        assert found == ["You are helpful.", "You are plain.", None]
+        assert (db.export_session("named") or {})["system_prompt"] == "You are helpful."
+        assert {row["system_prompt"] for row in db.list_sessions_rich()} == set(found)
+        db.create_branch(Branch("named", "branch"))
+        assert prompt(db, "branch") == "You are helpful."
+        assert (db.get_session("branch") or {})["title_source"] == "branch"
+        db.ensure_session("named", system_prompt="another")
+        assert prompt(db, "named") == "You are helpful."
+        db.update_system_prompt("named", "You are new.")
+        assert prompt(db, "named") == "You are new."
+        db.update_session_billing_route("branch", provider="p", base_url="u")
+        assert prompt(db, "branch") is None
+
+
+def test_what_newer_files_note_beside(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    state_files.make_newer_file(path, 27).close()
+    clock = MovableClock()
+    with contextlib.closing(SessionDB(path, clock=clock)) as db:
+        db.create_session("a", "cli")
+        db.append_message("a", "user", "x", timestamp=5.0)
+        clock.advance(60.0)
+        db.append_message("a", "assistant", None, tool_calls=[{"id": "1"}])
+        assert db.set_auto_title_if_empty("a", "Guessed")
+        row = db.get_session("a") or {}
+        assert (row["created_source"], row["title_source"]) == ("cli", "llm")
+        assert row["last_activity_at"] == clock.time()
+        assert (row["message_count"], row["tool_call_count"]) == (2, 1)
 
 
 def shape(path: Path) -> list[tuple[object, ...]]:
