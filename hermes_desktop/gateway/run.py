@@ -130,13 +130,24 @@ class GatewayRunner(RunnerStopping):
         """Connect every platform, take up what a restart cut off, begin to keep house.
 
         A platform that cannot be connected is logged and left out. Only a runner with a home takes
-        up and keeps house.
+        up and keeps house. A :meth:`stop` that comes meanwhile ends this, too.
         """
         self._draining = False
         self._stop_task = self._drain_until = None
         self._restart_requested = False
         self._leave_by = float("inf")
+        self._told_of.clear()
         self._enter("starting")
+        self._starting = asyncio.get_running_loop().create_task(self._begin_work(), name="begin")
+        try:
+            await asyncio.shield(self._starting)
+        except asyncio.CancelledError:
+            if not self._draining:
+                self._starting.cancel()
+                raise
+            log.info("The start was overtaken by a stop")
+
+    async def _begin_work(self) -> None:
         await self._look_back()
         await self._connect_platforms()
         self._running = True
@@ -222,8 +233,12 @@ class GatewayRunner(RunnerStopping):
         """Say how we are doing, to whoever started us and to other programs."""
         refusing = self._phase == "running" and self._refusing is not None
         self._update_runtime_status("draining" if refusing else _STATES[self._phase])
-        if self.announce is not None:
+        if self.announce is None:
+            return
+        try:
             self.announce(RunnerReport(self._phase, len(self._running_agents)))
+        except Exception:  # a bug of whoever listens must not end a turn, or keep us from leaving
+            log.exception("Nobody heard how the gateway is doing")
 
     # A message
 

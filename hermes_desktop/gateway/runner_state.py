@@ -98,6 +98,7 @@ class RunnerState:
     _running = False
     _session_db: AsyncSessionDB | None = None
     _startup_restore_in_progress = False
+    _starting: "asyncio.Task[None] | None" = None
     _stop_task: "asyncio.Task[None] | None" = None
 
     @cached_property

@@ -52,6 +52,9 @@ class RunnerStopping(RunnerAdmission):
         self._draining = True
         self._restored.set()
         self._enter("stopping")
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait({self._starting}, timeout=self._left(POLLERS_S))
         running = dict(self._running_agents)
         await self._watchers.cancel_all(timeout=self._left(POLLERS_S))
         await self._within(POLLERS_S, self._stop_receiving(), "Receiving did not end")

@@ -109,7 +109,6 @@ class RunnerSurface(RunnerAgents):
         self._turns.pop(session_key, None)
         self._running_agents.pop(session_key, None)
         self._running_agents_ts.pop(session_key, None)
-        self._busy_ack_ts.pop(session_key, None)
         self._announce()
 
     def refuse_turns(self, why: HermesError | None) -> None:
@@ -121,7 +120,9 @@ class RunnerSurface(RunnerAgents):
         self._announce()
 
     def hurry(self) -> None:
-        """Interrupt, now, the turns that a stop waits for."""
+        """Interrupt, now, the turns that a stop waits for; without one nothing happens."""
+        if self._stop_task is None:
+            return
         self._drain_until = float("-inf")
         self._drain_changed.set()
 

@@ -351,3 +351,49 @@ async def test_killed_in_the_middle_of_a_turn(tmp_path: Path, moment: str) -> No
         await asyncio.sleep(0.05)
         assert sent(gateway) == []
         assert (await gateway.telegram.receive("hello")) == "reply 1"
+
+
+# Starting
+
+
+class SlowPlatform(FakePlatform):
+    """A platform that is never connected."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = asyncio.Event()
+
+    async def connect(self, *, is_reconnect: bool = False) -> bool:
+        self.begun.set()
+        await asyncio.sleep(3600)
+        return await super().connect(is_reconnect=is_reconnect)
+
+
+@pytest.mark.asyncio
+async def test_a_stop_overtakes_a_start(tmp_path: Path) -> None:
+    telegram = SlowPlatform()
+
+    async def run() -> None:
+        async with running_gateway(tmp_path / "state.db", hosted=True, telegram=telegram) as each:
+            await each.runner.stop()
+            assert [report.phase for report in each.reports] == ["starting", "stopping", "stopped"]
+            assert not each.runner._running
+            assert not telegram.connected
+
+    gateway = asyncio.ensure_future(run())
+    await telegram.begun.wait()
+    runner = telegram._message_handler.__self__  # type: ignore[union-attr]
+    await runner.stop()
+    await gateway
+
+
+@pytest.mark.asyncio
+async def test_a_bug_of_who_listens_ends_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        gateway.runner.announce = lambda _report: 1 // 0  # type: ignore[assignment,return-value]
+        assert await gateway.telegram.receive("hello") == "reply 1"
+        await gateway.runner.stop()
+        assert not gateway.telegram.connected
+    assert "Nobody heard how the gateway is doing" in caplog.text
