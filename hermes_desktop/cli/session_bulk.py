@@ -12,6 +12,7 @@ from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, counted, first_rows
 from hermes_desktop.cli.session_filters import with_filter
 from hermes_desktop.cli.session_text import clock_time
+from hermes_desktop.cli.session_trash_choice import as_ranges
 from hermes_desktop.cli.store_access import open_actions, open_store
 from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.services import bulk_sessions
@@ -33,8 +34,6 @@ _COLUMNS = (
     Column("Messages", right=True),
     Column("Title", gives_way=True),
 )
-_MOST_NUMBERS = 50
-"""So many fit on a few lines of a terminal."""
 
 
 @click.command()
@@ -79,14 +78,16 @@ def prune(
 
 
 def _prune_for_good(db: "SessionDB", plan: "BulkPlan", paths: "HermesPaths") -> int:
-    try:
-        return bulk_sessions.prune_for_good(db, plan, paths.sessions_dir)
-    except KeyboardInterrupt:
-        left = len(db.candidates(plan.choice))
-        deleted = len(plan.candidates) - left
+    with long_work() as work:
+        done = bulk_sessions.prune_for_good(
+            db, plan, paths.sessions_dir, on_progress=work.on_progress, cancel=work
+        )
+    left = len(db.candidates(plan.choice)) if work.is_set() else 0
+    if left:
         raise CancelledError(
-            "Stopped.", f"{counted(deleted, 'session')} deleted for good, {left:,} left."
-        ) from None
+            "Stopped.", f"{counted(done, 'session')} deleted for good, {left:,} left."
+        )
+    return done
 
 
 def _prune(actions: "SessionActions", plan: "BulkPlan", *, large: bool) -> "TrashReceipt":
@@ -120,10 +121,8 @@ def _report_pruned(plan: "BulkPlan", consent: Consent, receipt: "TrashReceipt") 
         )
         return
     _report(plan, consent, f"Moved to the trash: {per_source(plan.by_source)}.", len(numbers))
-    if len(numbers) > _MOST_NUMBERS:
-        output.write("Undo: `hermes-desktop sessions trash list` has the numbers to restore.\n")
-    elif numbers:
-        each = " ".join(map(str, numbers.values()))
+    if numbers:
+        each = as_ranges(numbers.values())
         output.write(f"Undo: hermes-desktop sessions trash restore {each}\n")
 
 

@@ -7,7 +7,9 @@ import click
 from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, per_source, with_consent
 from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, counted, first_rows, size
+from hermes_desktop.cli.session_trash_choice import as_ranges
 from hermes_desktop.cli.store_access import open_actions
 from hermes_desktop.core.errors import CancelledError, NotFoundError, UsageError
 from hermes_desktop.services.session_catalog import find_session_id
@@ -105,16 +107,18 @@ def _delete(actions: "SessionActions", plan: "DeletePlan", *, large: bool) -> "T
     from hermes_desktop.state.trash import TrashTooLargeError
 
     try:
-        receipt = actions.delete(plan, force=large)
+        with long_work() as work:
+            receipt = actions.delete(plan, force=large, on_progress=work.on_progress, cancel=work)
     except TrashTooLargeError as error:
         error.hint = "Add --large to keep such a copy all the same."
         raise
-    except KeyboardInterrupt:
+    done = len(receipt.items)
+    if work.is_set() and done < len(plan.ids):
         raise CancelledError(
             "Stopped.",
-            "What was deleted before is in the trash.",
+            f"{counted(done, 'session')} moved to the trash, {len(plan.ids) - done:,} left.",
             "Look at it with `hermes-desktop sessions trash list`.",
-        ) from None
+        )
     if not receipt.items:
         raise NotFoundError("This session is no longer there.", "Another program deleted it.")
     return receipt
@@ -134,7 +138,7 @@ def _preview(plan: "DeletePlan", counts: str) -> str:
 
 
 def _done(receipt: "TrashReceipt", counts: str) -> str:
-    numbers = " ".join(str(item.trash_id) for item in receipt.items)
+    numbers = as_ranges([item.trash_id for item in receipt.items])
     also = sum(item.session_count for item in receipt.items) - len(receipt.items)
     with_parts = f" (with {counted(also, 'part or subagent')})" if also else ""
     return (

@@ -12,14 +12,17 @@ import click
 from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, per_source, with_consent
 from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, as_text, counted, first_rows, size
 from hermes_desktop.cli.session_filters import Moment
 from hermes_desktop.cli.session_text import clock_time
+from hermes_desktop.cli.session_trash_choice import TrashFilter, named, with_trash_filter
 from hermes_desktop.cli.store_access import open_actions
-from hermes_desktop.core.errors import AmbiguousError, NotFoundError
+from hermes_desktop.core.errors import CancelledError
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.state.trash_restore import Restored
     from hermes_desktop.state.trash_table import TrashItem
 
 _COLUMNS = (
@@ -39,37 +42,74 @@ def trash() -> None:
 
 
 @trash.command("list")
+@with_trash_filter
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
 @with_home
-def list_items(*, as_json: bool, paths: "HermesPaths") -> None:
+def list_items(*, choice: TrashFilter, as_json: bool, paths: "HermesPaths") -> None:
     """List the trash, the latest first.
 
     In a pipe: trash id, time, source, number of sessions and of messages, first session, title.
     """
     with open_actions(paths) as (actions, _):
         actions.tidy_trash()
-        items = actions.trash()
+        there = actions.trash()
+    items = [item for item in there if choice.fits(item)]
     if as_json:
         output.write_json(map(dataclasses.asdict, items))
     elif not items:
-        output.write("The trash is empty.\n")
+        output.write("Nothing in the trash fits.\n" if there else "The trash is empty.\n")
     else:
         output.write(as_text(_COLUMNS, _rows(items)))
 
 
 @trash.command()
-@click.argument("wanted", nargs=-1, required=True, metavar="ID...")
-@click.option("--json", "as_json", is_flag=True, help="One JSON array of what is back.")
+@click.argument("wanted", nargs=-1, metavar="[ID|FROM-TO]...")
+@with_trash_filter
+@with_consent
 @with_home
-def restore(*, wanted: tuple[str, ...], as_json: bool, paths: "HermesPaths") -> None:
-    """Put deleted sessions back as they were.
+def restore(
+    *, wanted: tuple[str, ...], choice: TrashFilter, consent: Consent, paths: "HermesPaths"
+) -> None:
+    """Put deleted sessions back as they were: those named, or all that meet the conditions.
 
-    ID is the number that `trash list` shows, or the id of the session it shows.
+    ID is the number that `trash list` shows, or the id of the session it shows; 3-7 are all numbers
+    from 3 to 7.
     """
+    if bool(wanted) == bool(choice):
+        raise click.UsageError("Name what is to be restored, or give conditions.")
     with open_actions(paths) as (actions, _):
-        items = actions.trash()
-        chosen = [_chosen(items, output.without_surrogates(each)) for each in wanted]
-        done = actions.restore(list(dict.fromkeys(chosen)))
+        there = actions.trash()
+        words = map(output.without_surrogates, wanted)
+        items = [item for each in words for item in named(there, each)]
+        items = items or [item for item in there if choice and choice.fits(item)]
+        items = list(dict.fromkeys(items))
+        if not _agreed(items, consent, asks=bool(choice)):
+            return
+        with long_work() as work:
+            ids = [item.trash_id for item in items]
+            done = actions.restore(ids, on_progress=work.on_progress, cancel=work)
+    _tell(done, as_json=consent.as_json)
+    if len(done) < len(items):
+        left = counted(len(items) - len(done), "session")
+        raise CancelledError("Stopped.", f"Still in the trash: {left}.")
+
+
+def _agreed(items: Sequence["TrashItem"], consent: Consent, *, asks: bool) -> bool:
+    """Show what would be restored and ask, where nobody named it; False: nothing is to be done."""
+    if not items:
+        output.write("[]\n" if consent.as_json else "Nothing in the trash fits.\n")
+        return False
+    if not asks and not consent.dry_run:
+        return True
+    preview = first_rows(_COLUMNS, _rows(items))
+    preview += per_source(Counter(item.source for item in items)) + "\n"
+    agreed = consent.obtain(preview, f"Restore {counted(len(items), 'session')}?")
+    if not agreed and consent.as_json:
+        output.write_json(map(dataclasses.asdict, items))
+    return agreed
+
+
+def _tell(done: Sequence["Restored"], *, as_json: bool) -> None:
     if as_json:
         output.write_json(
             {
@@ -134,22 +174,3 @@ def _rows(items: Sequence["TrashItem"]) -> list[tuple[Any, ...]]:
         )
         for item in items
     ]
-
-
-def _chosen(items: Sequence["TrashItem"], wanted: str) -> int:
-    """The number of the item that is meant; what was deleted twice has to be told by number."""
-    text = wanted.strip()
-    fitting = [item for item in items if str(item.trash_id) == text]
-    fitting = fitting or [item for item in items if item.root_id == text]
-    if not fitting:
-        raise NotFoundError(
-            f"The trash does not hold “{text}”.",
-            "",
-            "Look at it with `hermes-desktop sessions trash list`.",
-        )
-    if len(fitting) > 1:
-        numbers = ", ".join(str(item.trash_id) for item in fitting)
-        raise AmbiguousError(
-            f"The trash holds “{text}” more than once.", "", f"Give one of the numbers {numbers}."
-        )
-    return fitting[0].trash_id

@@ -8,6 +8,7 @@ from pathlib import Path
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.bulk_filters import DAY_S, Candidate, SessionFilter
+from hermes_desktop.state.stopping import CancelSignal, OnProgress, silent
 
 PRUNE_AGE_S = 90 * DAY_S
 
@@ -52,13 +53,20 @@ def plan_prune(
     return BulkPlan(wanted, tuple(db.candidates(wanted)))
 
 
-def prune_for_good(db: SessionDB, plan: BulkPlan, sessions_dir: Path) -> int:
+def prune_for_good(
+    db: SessionDB,
+    plan: BulkPlan,
+    sessions_dir: Path,
+    *,
+    on_progress: OnProgress = silent,
+    cancel: CancelSignal | None = None,
+) -> int:
     """Delete without a copy what a plan selects, with the files of older releases. How many.
 
     Children of a deleted session become sessions of their own. ``SessionActions.prune`` is the
-    one that can be undone.
+    one that can be undone. Once ``cancel`` is set, what is left stays.
     """
-    return db.prune(plan.choice, sessions_dir)
+    return db.prune(plan.choice, sessions_dir, on_progress=on_progress, cancel=cancel)
 
 
 def plan_archive(db: SessionDB, choice: SessionFilter) -> BulkPlan:

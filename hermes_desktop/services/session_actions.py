@@ -176,7 +176,14 @@ class SessionActions:
         self._refuse_running((*plan.segments, *plan.subagents), DELETED)
         return plan
 
-    def delete(self, plan: DeletePlan, *, force: bool = False) -> TrashReceipt:
+    def delete(
+        self,
+        plan: DeletePlan,
+        *,
+        force: bool = False,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
+    ) -> TrashReceipt:
         """Move what was planned to the trash; :meth:`undo` brings it back.
 
         What was added to a conversation since it was planned goes with it.
@@ -184,6 +191,8 @@ class SessionActions:
         Args:
             plan: Of :meth:`plan_delete`.
             force: Keep a copy in the trash however large it is.
+            on_progress: Hears of each conversation, of a long one also on the way.
+            cancel: Once set, the conversation that is on its way comes back, and the rest stays.
 
         Raises:
             RunningTurnError: A turn has begun in one of them; nothing was deleted.
@@ -199,6 +208,8 @@ class SessionActions:
             deleted_at=self._clock.time(),
             reason=DELETED,
             force=force,
+            on_progress=on_progress,
+            cancel=cancel,
         )
 
     def prune(
@@ -259,13 +270,26 @@ class SessionActions:
         """What can be restored, the latest first."""
         return list_trash(self._own)
 
-    def restore(self, trash_ids: Collection[int]) -> tuple[Restored, ...]:
+    def restore(
+        self,
+        trash_ids: Collection[int],
+        *,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
+    ) -> tuple[Restored, ...]:
         """Put conversations back as they were; a taken id or title is replaced by a new one.
+
+        Args:
+            trash_ids: Which.
+            on_progress: Hears of each conversation, of a long one also on the way.
+            cancel: Once set, what is left stays in the trash.
 
         Raises:
             NotFoundError: The trash has no such item.
         """
-        return restore_from_trash(self._db, self._own, trash_ids)
+        return restore_from_trash(
+            self._db, self._own, trash_ids, on_progress=on_progress, cancel=cancel
+        )
 
     def empty_trash(self, *, older_than: float | None = None) -> int:
         """Delete for good; with a time (epoch seconds) only what was deleted before. How many."""

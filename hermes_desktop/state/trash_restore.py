@@ -8,7 +8,7 @@ from hermes_desktop.core.errors import BusyError, NotFoundError
 from hermes_desktop.state import hidden_rows, trash_leave, trash_rows, trash_table
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_db import SessionDB
-from hermes_desktop.state.stopping import OnProgress, Progress, silent
+from hermes_desktop.state.stopping import CancelSignal, OnProgress, Progress, silent
 from hermes_desktop.state.trash_return import Plan, bring_back, make_plan
 from hermes_desktop.state.trash_rows import Kept
 
@@ -37,6 +37,7 @@ def restore_from_trash(
     trash_ids: Collection[int],
     *,
     on_progress: OnProgress = silent,
+    cancel: CancelSignal | None = None,
 ) -> tuple[Restored, ...]:
     """Put conversations back as they were; what is taken meanwhile gets a new id or title.
 
@@ -45,6 +46,7 @@ def restore_from_trash(
         own: Where the copies are.
         trash_ids: Which.
         on_progress: Hears of each conversation, of a long one also on the way.
+        cancel: Once set, what is left stays in the trash; one that was begun is completed.
 
     Raises:
         NotFoundError: The trash has no such item.
@@ -54,6 +56,8 @@ def restore_from_trash(
     settle_trash(db, own)
     done: list[Restored] = []
     for number, trash_id in enumerate(trash_ids, 1):
+        if cancel is not None and cancel.is_set():
+            break
         done.append(_restore_one(db, own, trash_id, on_progress))
         on_progress(Progress(_STEP, number, len(trash_ids)))
     return tuple(done)

@@ -210,14 +210,18 @@ def add_many(db: SessionDB, count: int) -> None:
     )
 
 
-def test_many_pruned_sessions_are_not_all_numbered(program: Program, many: SessionDB) -> None:
+def test_many_pruned_sessions_are_restored_by_a_range(program: Program, many: SessionDB) -> None:
     add_many(many, 60)
 
     done = program.run("sessions", "prune", "--source", "many", "--yes")
 
     assert done.out.splitlines()[0] == "Moved to the trash: 60 sessions: many 60."
-    assert "sessions trash list" in done.out
+    assert done.out.splitlines()[1] == "Undo: hermes-desktop sessions trash restore 1-60"
     assert len(program.run("sessions", "trash", "list").out.splitlines()) == 60
+    restored = program.run("sessions", "trash", "restore", "1-20", "41-60")
+    assert len(restored.out.splitlines()) == 40
+    listed = json.loads(program.run("sessions", "trash", "list", "--json").out)
+    assert sorted(each["trash_id"] for each in listed) == list(range(21, 41))
 
 
 def test_a_prune_that_is_stopped_says_how_far_it_came(program: Program, many: SessionDB) -> None:

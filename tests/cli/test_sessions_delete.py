@@ -302,6 +302,48 @@ def test_deleted_twice_is_ambiguous(program: Program, trashed: SessionDB, home: 
     assert "3, 1" in done.err
 
 
+def test_restore_by_conditions_asks(program: Program, trashed: SessionDB) -> None:
+    listed = json.loads(program.run("sessions", "trash", "list", "--json").out)
+    source = listed[0]["source"]
+    fitting = [each["trash_id"] for each in listed if each["source"] == source]
+    words = ("sessions", "trash", "restore", "--source", source, "--reason", "deleted")
+    shown = program.run("sessions", "trash", "list", "--source", source, "--json")
+    assert [each["trash_id"] for each in json.loads(shown.out)] == fitting
+    assert program.run(*words).code == 5
+    assert json.loads(program.run(*words, "--dry-run", "--json").out) == json.loads(shown.out)
+    assert ids(trashed) == set()
+    done = json.loads(program.run(*words, "--yes", "--json").out)
+    assert [each["trash_id"] for each in done] == fitting
+    assert len(ids(trashed)) == len(fitting)
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        ("--reason", "pruned"),
+        ("--title", "no such words"),
+        ("--older-than", "1d"),
+        ("--source", "nowhere"),
+    ],
+)
+def test_conditions_that_nothing_meets(
+    program: Program, trashed: SessionDB, conditions: tuple[str, str]
+) -> None:
+    done = program.run("sessions", "trash", "restore", *conditions)
+    assert (done.code, done.out) == (0, "Nothing in the trash fits.\n")
+    assert program.run("sessions", "trash", "list", *conditions).out == done.out
+    assert program.run("sessions", "trash", "restore", *conditions, "--json").out == "[]\n"
+
+
+def test_restore_needs_to_be_told_what(program: Program, trashed: SessionDB) -> None:
+    assert program.run("sessions", "trash", "restore").code == 2
+    assert program.run("sessions", "trash", "restore", "1", "--title", "x").code == 2
+    assert program.run("sessions", "trash", "restore", "7-9").code == 3
+    shown = program.run("sessions", "trash", "restore", "1", "--dry-run")
+    assert (shown.code, "1 session" in shown.out) == (0, True)
+    assert ids(trashed) == set()
+
+
 def test_emptying_asks_and_deletes_what_it_showed(program: Program, trashed: SessionDB) -> None:
     assert program.run("sessions", "trash", "empty").code == 5
     assert at_terminal(program, "sessions", "trash", "empty", typed=b"n\n").code == 5
