@@ -114,6 +114,7 @@ class Deliverer:
         self._order = KeyedLocks()
         self._later = TaskSet()
         self._waiting_for: set[Platform] = set()
+        self._closed = False
 
     async def deliver(self, reply: Reply) -> SendResult:
         """Bring a reply to its chat. Raises nothing but what cancels it.
@@ -134,20 +135,28 @@ class Deliverer:
         Returns:
             How many replies arrived.
         """
-        if self._ledger is None:
+        if self._ledger is None or self._closed:
             return 0
         arrived = 0
         for owed in await self._ledger.left_behind(platform.value):
             reply = _of_obligation(platform, owed, self._cleaned(platform, owed.content))
-            if self._ledger.is_hopeless(owed):
-                await self._give_up(owed.obligation_id, reply, owed.last_error or "it is too old")
+            hopeless = self._ledger.why_hopeless(owed)
+            if hopeless:
+                await self._give_up(owed.obligation_id, reply, owed.last_error or hopeless)
+            elif owed.attempts and self._ledger.waited(owed) < self._manners.later_s:
+                self._try_later(platform, None)
             elif await self._ledger.take_over(owed):
-                async with self._order.hold(reply.place):
-                    result = await self._bring(reply, owed.obligation_id)
-                if result.success:
-                    arrived += 1
-                    self._redelivered(reply.session_key)
+                arrived += await self._bring_again(self._ledger, reply, owed.obligation_id)
         return arrived
+
+    async def _bring_again(self, ledger: DeliveryLedger, reply: Reply, name: str) -> int:
+        async with self._order.hold(reply.place):
+            result = await self._bring(reply, name)
+        if result.success:
+            self._redelivered(reply.session_key)
+        elif result.retryable:
+            await ledger.forgive(name)
+        return int(result.success)
 
     async def chat_wrote(self, platform: Platform, chat_id: str) -> None:
         """Note that a chat lives: whoever writes can be written to."""
@@ -156,6 +165,7 @@ class Deliverer:
 
     async def close(self) -> None:
         """Try nothing more later; what is owed is brought after the next start."""
+        self._closed = True
         await self._later.cancel_all()
 
     # One reply
@@ -203,7 +213,7 @@ class Deliverer:
             return
         surely_not_there = result.retryable and not reply.maybe_twice
         await self._note_state(name, "pending" if surely_not_there else "failed", result.error)
-        if self._adapter_of(reply.platform) is not None:  # else it is brought once that is back
+        if self._adapter_of(reply.platform) is not None and not self._closed:
             self._try_later(reply.platform, result.retry_after)
 
     async def _is_dead(self, reply: Reply) -> bool:

@@ -103,6 +103,14 @@ class DeliveryLedger:
             await self._noting(lambda: self._store.set_state(name, state, error))
             self._in_flight.discard(name)
 
+    async def forgive(self, name: str) -> None:
+        """A later attempt surely did not leave: it does not count."""
+        await self._noting(lambda: self._store.forgive(name))
+
+    def waited(self, owed: Obligation) -> float:
+        """How many seconds ago anything was done about a reply."""
+        return self._clock.time() - owed.updated_at
+
     async def left_behind(self, platform: str) -> list[Obligation]:
         """Replies for a platform that nobody sees to any more, the oldest first."""
         owed = await self._noting(lambda: self._store.owed([platform])) or []
@@ -114,10 +122,11 @@ class DeliveryLedger:
             and (each.owner == us or not is_running(each.owner))
         ]
 
-    def is_hopeless(self, owed: Obligation) -> bool:
-        """Whether it was tried often enough, or is too old to mean anything."""
-        too_old = self._clock.time() - owed.created_at > MOST_AGE_S
-        return owed.attempts >= MOST_ATTEMPTS or too_old
+    def why_hopeless(self, owed: Obligation) -> str:
+        """Why it is not to be tried again; "" if it is."""
+        if self._clock.time() - owed.created_at > MOST_AGE_S:
+            return "it is too old"
+        return "it was cut off several times" if owed.attempts >= MOST_ATTEMPTS else ""
 
     async def take_over(self, owed: Obligation) -> bool:
         """Become the one who sees to it; False when somebody else did, or nothing can be noted."""

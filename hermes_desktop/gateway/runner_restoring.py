@@ -29,6 +29,7 @@ class RunnerRestoring(RunnerBusy):
             again by themselves.
         _cut_off: Session keys that were marked when this run began.
         _taken_up: Session keys that this run has dealt with already.
+        _marked_here: Session keys that this run has marked: it answers them itself.
         _may_resume: False when the gateway was started again and again: nothing is taken up by
             itself then.
     """
@@ -42,6 +43,10 @@ class RunnerRestoring(RunnerBusy):
 
     @cached_property
     def _taken_up(self) -> set[str]:
+        return set()
+
+    @cached_property
+    def _marked_here(self) -> set[str]:
         return set()
 
     @property
@@ -120,7 +125,7 @@ class RunnerRestoring(RunnerBusy):
             (entry, self._describe(entry, counts.get(entry.session_key, 0)))
             for entry in self.session_store.pending_chats()
             if entry.resume_reason in resuming.RESUME_REASONS
-            and entry.session_key not in self._taken_up
+            and entry.session_key not in self._taken_up | self._marked_here
             and platform in {None, entry.platform}
             and self._can_be_taken_up(entry)
         ]
@@ -193,6 +198,7 @@ class RunnerRestoring(RunnerBusy):
             return
         if session_entry.resume_pending and not record.note:
             record.note = resuming.NOTE_FOR_NEW_MESSAGE
+        self._marked_here.add(record.session_key)
         self.session_store.mark_resume_pending(record.session_key, resuming.CUT_OFF)
         record.marked = True
 

@@ -76,6 +76,10 @@ class DeliveryFace(WritingFace, DeliveryReads):
             self._on_deliveries(lambda conn: delivery_table.take_over(conn, owed, owner, now))
         )
 
+    def forgive_delivery_attempt(self, obligation_id: str) -> None:
+        """Take back the count of an attempt that surely did not leave."""
+        self._on_deliveries(lambda conn: delivery_table.forgive(conn, obligation_id))
+
     def prune_deliveries(self) -> None:
         """Forget old settled replies."""
         now = self._clock.time()

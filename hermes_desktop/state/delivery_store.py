@@ -89,6 +89,13 @@ class DeliveryStore:
             return self._db.take_over_delivery(owed, owner)
         return bool(self._write(lambda conn, now: delivery_table.take_over(conn, owed, owner, now)))
 
+    def forgive(self, obligation_id: str) -> None:
+        """Take back the count of an attempt that surely did not leave."""
+        if self._db.keeps_deliveries:
+            self._db.forgive_delivery_attempt(obligation_id)
+        else:
+            self._write(lambda conn, _: delivery_table.forgive(conn, obligation_id))
+
     # The inbox
 
     def receive(

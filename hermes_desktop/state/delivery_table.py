@@ -54,7 +54,8 @@ class Obligation:
     Attributes:
         state: ``pending`` (never handed to the platform), ``attempting`` (it may have arrived),
             ``failed`` (the platform said no, or nothing), ``delivered``, ``abandoned``.
-        attempts: How often somebody else than its first owner took it over.
+        attempts: How often it was taken over after the first attempt, except for times when it
+            surely did not leave.
     """
 
     obligation_id: str
@@ -66,6 +67,7 @@ class Obligation:
     state: ObligationState = "pending"
     attempts: int = 0
     created_at: float = 0.0
+    updated_at: float = 0.0
     owner: Owner | None = None
     last_error: str | None = None
 
@@ -170,6 +172,13 @@ def take_over(conn: sqlite3.Connection, owed: Obligation, owner: Owner, now: flo
     return done.rowcount == 1
 
 
+def forgive(conn: sqlite3.Connection, name: str) -> None:
+    """Take back the count of an attempt that surely did not leave."""
+    conn.execute(
+        f"UPDATE {TABLE} SET attempts = max(attempts - 1, 0) WHERE obligation_id = ?", (name,)
+    )
+
+
 def owed_since(conn: sqlite3.Connection, session_key: str, since: float) -> bool:
     """Whether a reply to a chat was noted at or after a moment."""
     if not exists(conn):
@@ -203,6 +212,7 @@ def _obligation(row: sqlite3.Row) -> Obligation:
         state=row["state"],
         attempts=row["attempts"],
         created_at=row["created_at"],
+        updated_at=row["updated_at"],
         owner=None if pid is None else Owner(pid, row["owner_started_at"]),
         last_error=row["last_error"],
     )

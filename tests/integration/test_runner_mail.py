@@ -1,6 +1,7 @@
 """Messages that are brought twice, replies that do not arrive at once, restarts in between."""
 
 import asyncio
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hermes_desktop.gateway.delivery import MAYBE_TWICE
 from hermes_desktop.gateway.sending import SendingManners
 from tests.fakes.gateway import until
 from tests.fakes.socket_gateway import socket_gateway
-from tests.fakes.socket_platform import chat_server
+from tests.fakes.socket_platform import ChatServer, chat_server
 
 
 async def no_pause(_: float) -> None:
@@ -169,3 +170,59 @@ async def test_strangers_leave_no_trace(tmp_path: Path) -> None:
             gateway.own.read(lambda c: c.execute("SELECT 1 FROM inbox").fetchall(), default=[])
             == []
         )
+
+
+@pytest.mark.asyncio
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_whatever_goes_wrong_nothing_is_lost_or_doubled_without_a_word(
+    tmp_path: Path, seed: int
+) -> None:
+    """Drops, silence, lost receipts, refusals, repetitions and restarts, at random."""
+    chance = random.Random(seed)
+    manners = SendingManners(pause=no_pause, send_timeout_s=1.0, jitter=lambda: 0.0, later_s=0.5)
+    patience = {"expected_silence_s": 0.3, "send_timeout_s": 0.3}
+    number = 0
+    notices: list[Any] = []
+    async with chat_server(tick_s=0.05) as chat:
+        for _ in range(3):
+            async with socket_gateway(tmp_path, chat.port, manners=manners, **patience) as gateway:
+                for _ in range(60):
+                    if chance.random() < 0.5:
+                        number += 1
+                        chat.say(f"q{number}", chat=f"c{number}", id=f"m{number}")
+                    else:
+                        _do_harm(chat, chance)
+                    await asyncio.sleep(chance.random() * 0.03)
+            notices += gateway.notices
+        chat.set(silent=False, lose_receipts=0, twice=False)
+        chat.refusals.clear()
+        async with socket_gateway(tmp_path, chat.port, manners=manners) as gateway:
+            await until(lambda: not chat.pending and gateway.is_idle, timeout=30.0)
+    assert number > 50
+    told = " ".join(notice.detail for notice in [*notices, *gateway.notices])
+    for each in range(1, number + 1):
+        texts = chat.texts(f"c{each}")
+        plain = [text for text in texts if not text.startswith(MAYBE_TWICE)]
+        assert texts or f"chat c{each}:" in told, f"q{each} was lost without a word"
+        assert len(plain) <= 1, texts
+
+
+def _do_harm(chat: ChatServer, chance: random.Random) -> None:
+    kind = chance.choice(
+        ("drop", "silent", "speak", "speak", "receipt", "refuse", "again", "twice")
+    )
+    if kind == "drop":
+        chat.drop()
+    elif kind == "silent":
+        chat.set(silent=True)
+    elif kind == "speak":
+        chat.set(silent=False)
+    elif kind == "receipt":
+        chat.set(lose_receipts=1)
+    elif kind == "refuse":
+        chat.refuse("transient", retryable=True)
+    elif kind == "again":
+        chat.bring_again()
+    else:
+        chat.set(twice=not chat.faults.twice)
