@@ -1,6 +1,7 @@
 """The way of a message through the gateway, on a real loop, real threads and a real state.db."""
 
 import asyncio
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -330,6 +331,20 @@ async def test_a_rotation_is_followed(tmp_path: Path) -> None:
         await gateway.telegram.receive("two")
         assert gateway.model.texts() == ["user: summary of before\n\ntwo"]
         assert len(gateway.factory.made) == 1
+
+
+@pytest.mark.asyncio
+async def test_the_row_after_a_rotation_belongs_to_the_chat(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        gateway.factory.kind = RotatingAgent
+        await gateway.telegram.receive("one")
+        session_id = gateway.store.peek_session_id(KEY)
+        assert session_id is not None
+        assert session_id.endswith("-next")
+        row = gateway.db.get_session(session_id)
+        assert (row["session_key"], row["chat_id"], row["user_id"]) == (KEY, "c1", "u1")
+        stored = gateway.db.load_gateway_routing_entries(scope=gateway.store._files.scope)
+        assert json.loads(stored[KEY])["session_id"] == session_id
 
 
 # Life cycle

@@ -268,6 +268,21 @@ def test_a_typed_mark_of_remembered_text_is_sent(db: SessionDB, model: ScriptedM
     assert told(db)[0] == ("user", "what is ?")
 
 
+def test_a_note_is_told_and_not_shown(db: SessionDB, model: ScriptedModel) -> None:
+    agent = agent_on(db, model)
+    agent.run_conversation("hello", turn_note=" [Note: new.] ", platform_message_id="m7")
+    assert model.texts() == ["user: [Note: new.]\n\nhello"]
+    first = db.get_messages(SID)[0]
+    assert (first["content"], first["platform_message_id"]) == ("hello", "m7")
+    agent.run_conversation("again")
+    kept = model.texts()
+    assert kept[0] == "user: [Note: new.]\n\nhello"
+    other = agent_on(db, model)
+    other.bind(SID, None, None)
+    other.run_conversation("from the store")
+    assert model.texts()[:3] == kept
+
+
 def test_half_a_character(db: SessionDB, model: ScriptedModel) -> None:
     result = agent_on(db, model).run_conversation("a\ud83d b\ud83d\ude42")
     assert rows(db)[0][1] == "a\ufffd b🙂"
