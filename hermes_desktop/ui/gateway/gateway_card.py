@@ -66,7 +66,7 @@ class GatewayCard(Block):
         self.shape.show_shape(shape_of(status))
         taking = busy == "take_over"
         self.state.setText(self.tr("Taking over the gateway") if taking else state_words(status))
-        self.since.setText(self._since_words(status, now))
+        self.tell_since(status, now)
         refusal = status.refusal if status.state in {"stopped", "attached"} else None
         words = explained(status)
         if status.state == "attached" and not taking:
@@ -81,6 +81,10 @@ class GatewayCard(Block):
         self.hint.setVisible(bool(self.hint.text()))
         self._show_buttons(status, busy)
         self.setAccessibleDescription(f"{self.state.text()}. {self.since.text()} {words}")
+
+    def tell_since(self, status: GatewayStatusChanged, now: float) -> None:
+        """Say since when it is so."""
+        self.since.setText(self._since_words(status, now))
 
     def _show_buttons(self, status: GatewayStatusChanged, busy: str) -> None:
         """What makes no sense at all is not shown, what cannot be done just now is off."""

@@ -96,6 +96,18 @@ class GatewayView(QObject):
         """Ask the gateway how it is now and show it."""
         self._show(self._control.status)
 
+    def _beat(self) -> None:
+        """Time has passed; as a rule that is all."""
+        status, now = self._control.status, self._clock.time()
+        if status != self._status:
+            self._show(status)
+            return
+        self._strip.show_status(status, now=now)
+        if self.page.isVisible():
+            self.page.tell_ages(status, now)
+        elif not self.banner.isHidden():
+            self.banner.show_status(status, now=now, busy=self.commands.busy)
+
     def _show(self, status: GatewayStatusChanged) -> None:
         self._status, now = status, self._clock.time()
         busy = self.commands.busy
@@ -104,7 +116,7 @@ class GatewayView(QObject):
         self.banner.show_status(status, now=now, busy=busy, told=on_page)
         if on_page:
             self.page.show_status(status, now=now, busy=busy)
-            self.page.tell_ages(now)
+            self.page.tell_ages(status, now)
         self.timer.settle()
 
     def page_shown(self) -> None:
@@ -150,7 +162,7 @@ class GatewayView(QObject):
         commands.window_wanted.connect(self.window_wanted)
         pairing.people_read.connect(self._people_read)
         pairing.asked.connect(self._asked)
-        self.timer.beat.connect(self.refresh)
+        self.timer.beat.connect(self._beat)
 
     def _people_changed(self, _: PairingChanged) -> None:
         self.pairing.refresh()

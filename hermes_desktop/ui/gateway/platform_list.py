@@ -54,7 +54,6 @@ class PlatformList(Block):
         self._arrange()
         self.search.textChanged.connect(self._filter)
         self.table.selectionModel().currentRowChanged.connect(lambda *_: self._tell())
-        self._order.dataChanged.connect(lambda *_: self._tell())
         self.table.menu_wanted.connect(self._open_menu)
         self.table.confirmed.connect(self._confirm)
 
@@ -83,6 +82,10 @@ class PlatformList(Block):
         self.table.fit_columns()
         self.table.fit_rows(min(max(len(platforms), 1), _MOST_ROWS))
         self._tell()
+
+    def tell_ages(self, platforms: Sequence[PlatformHealth], now: float) -> None:
+        """Say anew how long ago they were heard of; nothing else about them has changed."""
+        self._model.show_platforms(platforms, now)
 
     def open_search(self) -> None:
         """Show the search field and go there."""

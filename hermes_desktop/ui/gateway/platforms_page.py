@@ -139,8 +139,11 @@ class PlatformsPage(QWidget):
         for part in self._people_parts:
             part.show()
 
-    def tell_ages(self, now: float) -> None:
-        """Say anew how long ago people asked."""
+    def tell_ages(self, status: GatewayStatusChanged, now: float) -> None:
+        """Say anew how long ago things were; the status is the one that is shown."""
+        self.card.tell_since(status, now)
+        platforms = status.other.platforms if status.other is not None else status.platforms
+        self.list.tell_ages(platforms, now)
         self.requests.tell_ages(now)
         self.people.tell_ages(now)
 
