@@ -119,7 +119,7 @@ class GatewayProgram:
             return
         starting.result()
         if self._gateway.state in _NOT_HOSTING and not self._asked:
-            raise _not_started(self._gateway.status)
+            raise _not_started(self._gateway.status, self._services.paths)
         output.say(f"The gateway of {self._services.paths.home} runs. Ctrl-C ends it.")
 
     async def _serve(self) -> int:
@@ -156,12 +156,13 @@ class GatewayProgram:
                 loop.remove_signal_handler(number)
 
 
-def _not_started(status: GatewayStatusChanged) -> HermesError:
+def _not_started(status: GatewayStatusChanged, paths: HermesPaths) -> HermesError:
     if status.other is not None:
         return runs_already(status.other.name, status.other.pid, status.other.started_at)
     refusal = status.refusal
     if refusal is None:
-        return HermesError("The gateway was not started.", status.detail)
+        look = f"Look into {paths.log_file}."
+        return HermesError("The gateway was not started.", status.detail, look)
     missed = [f"- {each}" for each in refusal.would_not_run]
     insisting = "Add --insist to start it all the same." if refusal.may_insist else ""
     return HermesError(

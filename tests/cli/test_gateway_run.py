@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -139,7 +138,7 @@ def test_stop_of_the_command_line_ends_it(gateway: Running, program: Program) ->
 
 
 def test_a_home_that_goes_away_ends_it_as_a_failure(gateway: Running) -> None:
-    shutil.rmtree(gateway.home)
+    gateway.home.rename(gateway.home.with_name("elsewhere"))
 
     assert gateway.ended() == 1
     assert "The home is gone." in gateway.said
