@@ -10,7 +10,7 @@ from hermes_desktop.services.desktop_chat import ChatReadiness
 from hermes_desktop.ui.gateway.gateway_line import GatewayLine, LineWords
 from hermes_desktop.ui.gateway.gateway_words import explained, shape_of, status_words
 from hermes_desktop.ui.gateway.platform_words import brief, for_strip
-from hermes_desktop.ui.theme import SPACE_4, SPACE_12, Theme
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, Theme
 
 _HEIGHT = 28
 
@@ -32,10 +32,11 @@ class StatusStrip(QWidget):
         self._model = QLabel()
         self._model.setTextFormat(Qt.TextFormat.PlainText)
         row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_4, 2, SPACE_12, 2)
-        row.setSpacing(SPACE_12)
+        row.setContentsMargins(SPACE_4, 2, SPACE_4, 2)
+        row.setSpacing(SPACE_4)
         row.addWidget(self.line, 1)
         row.addWidget(self._model)
+        self._model.setContentsMargins(SPACE_8, 0, SPACE_8, 0)
         self.line.clicked.connect(self.gateway_wanted)
         theme.changed.connect(self._colour)
         self._colour()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hermes_desktop.core.events import GatewayState, GatewayStatusChanged, OtherGateway
 from hermes_desktop.ui.gateway.ages import span_words
+from hermes_desktop.ui.sessions.source_names import source_name
 
 SHAPES: dict[GatewayState, str] = {
     "stopped": "stopped",
@@ -68,6 +69,8 @@ def shape_of(status: GatewayStatusChanged) -> str:
         return "working"
     if status.state == "stopped" and status.refusal is not None:
         return "attention"
+    if status.state == "degraded" and not _in_trouble(status) and _left_out(status):
+        return "running"  # nothing that a person could do something about
     return SHAPES[status.state]
 
 
@@ -84,6 +87,8 @@ def state_words(status: GatewayStatusChanged) -> str:
     words = _WORDS[status.state]
     if status.state == "working" and status.running_turns:
         return f"{words} on {replies_text(status.running_turns)}"
+    if status.state == "degraded" and not _in_trouble(status) and _left_out(status):
+        return f"Gateway running, without {listed(_left_out(status), most=2)}"
     if status.state == "stopped" and status.refusal is not None:
         words = "Gateway not started"
     if status.state == "stopped" and status.running_turns:
@@ -95,6 +100,8 @@ def explained(status: GatewayStatusChanged) -> str:
     """One sentence about the state."""
     if status.refusal is not None and status.state == "stopped":
         return plain(" ".join(filter(None, (status.refusal.title, status.refusal.detail))))
+    if status.state == "degraded" and not status.detail and status.platforms:
+        return _degraded_text(status)
     return plain(status.detail) or _EXPLAINED[status.state]
 
 
@@ -145,6 +152,27 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     if len(shown) <= 1:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _degraded_text(status: GatewayStatusChanged) -> str:
+    troubled, left_out = _in_trouble(status), _left_out(status)
+    parts = []
+    if troubled:
+        parts.append(f"{listed(troubled)} {'does' if len(troubled) == 1 else 'do'} not work.")
+    if left_out:
+        parts.append(f"{listed(left_out)} cannot be served by this version.")
+    if len(troubled) + len(left_out) < len(status.platforms):
+        parts.append("The other platforms are answered.")
+    return " ".join(parts)
+
+
+def _in_trouble(status: GatewayStatusChanged) -> list[str]:
+    names = (p.name for p in status.platforms if p.state in {"silent", "retrying", "fatal"})
+    return [source_name(name) for name in names]
+
+
+def _left_out(status: GatewayStatusChanged) -> list[str]:
+    return [source_name(p.name) for p in status.platforms if p.state == "unavailable"]
 
 
 def _lower_first(text: str) -> str:

@@ -138,6 +138,23 @@ def test_a_refusal_is_explained_without_marks_of_a_terminal() -> None:
     assert plain("no marks") == "no marks"
 
 
+def test_what_nobody_can_help_needs_no_person() -> None:
+    served = PlatformHealth("telegram", "connected")
+    out = PlatformHealth("signal", "unavailable")
+    without = GatewayStatusChanged("degraded", platforms=(out, served))
+    assert shape_of(without) == "running"
+    assert status_words(without) == "Gateway running, without Signal"
+    assert explained(without) == (
+        "Signal cannot be served by this version. The other platforms are answered."
+    )
+    troubled = GatewayStatusChanged(
+        "degraded", platforms=(out, served, PlatformHealth("slack", "fatal"))
+    )
+    assert shape_of(troubled) == "attention"
+    assert status_words(troubled) == "Gateway running, with a problem"
+    assert explained(troubled).startswith("Slack does not work. Signal cannot be served")
+
+
 def test_the_other_gateway_is_named_with_its_age() -> None:
     known = attached_text(OtherGateway("hermes gateway", 1, NOW - 3 * 3600 - 5), NOW)
     assert known.startswith("The hermes gateway (running for 3 h) has this home.")
