@@ -8,25 +8,14 @@ import asyncio
 import os
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-
 import pytest
-from PySide6.QtWidgets import QApplication
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from hermes_desktop.core.background_tasks import TaskSet
-from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
 from hermes_desktop.state import SessionDB
-from hermes_desktop.ui.application import DesktopLoop, LoopWatchdog, run_on_loop
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.sessions.session_pane import SessionPane
-from hermes_desktop.ui.theme import Theme
+from tests.benchmarks.conftest import Measure, PaneStage
 from tests.benchmarks.generated_home import generate
 
 SESSIONS = int(os.environ.get("HERMES_BENCH_SESSIONS", "20000"))
@@ -68,17 +57,16 @@ class Figures:
 
 
 def test_list_of_a_large_home(
-    benchmark: BenchmarkFixture, qapp: QApplication, tmp_path: Path
+    on_pane: Callable[[Path, Measure], list[float]], benchmark: BenchmarkFixture, tmp_path: Path
 ) -> None:
-    home = generate(tmp_path / "state.db", SESSIONS)
     figures = Figures()
-    watchdog = LoopWatchdog(report=lambda took, _stack: figures.blocks.append(took))
 
-    def run() -> None:
-        run_on_loop(lambda: _measure(qapp, home.path, figures), DesktopLoop(qapp, watchdog))
+    async def measure(stage: PaneStage) -> None:
+        figures.first_list = stage.first_list_s
+        await _filters(stage, figures)
+        await _foreign_writes(stage, figures)
 
-    benchmark.pedantic(run, rounds=1)
-    watchdog.close()
+    figures.blocks = on_pane(generate(tmp_path / "state.db", SESSIONS).path, measure)
     benchmark.extra_info.update(
         first_list_ms=round(figures.first_list * 1000),
         filter_worst_ms=round(max(figures.filters) * 1000, 1),
@@ -88,50 +76,21 @@ def test_list_of_a_large_home(
     assert figures.kept
 
 
-async def _measure(app: QApplication, database: Path, figures: Figures) -> None:
-    theme = Theme(app, "light")
-    began = time.perf_counter()
-    services = await asyncio.to_thread(
-        build_services,
-        HermesPaths(database.parent, database.parent),
-        redactor=SecretRedactor(),
-        offline=True,
-        environ={},
-    )
-    bridge = EventBridge(services.bus)
-    slots = AsyncSlots(TaskSet(), services.bus)
-    pane = SessionPane(services.catalog, services.search, slots, bridge, theme, SystemClock())
-    pane.resize(320, 680)
-    pane.show()
-    await services.start()
-    services.watch.set_visible(True)
-    pane.reload()
-    await _until(lambda: pane.view.model().session_count > 0)
-    figures.first_list = time.perf_counter() - began
-    await asyncio.sleep(0.5)
-    await _filters(pane, figures)
-    await _foreign_writes(pane, database, services, figures)
-    pane.close_feeds()
-    await services.close(drain_s=0.0)
-    pane.close()
-    pane.deleteLater()
-    bridge.close()
-    theme.deleteLater()
-
-
-async def _filters(pane: SessionPane, figures: Figures) -> None:
+async def _filters(stage: PaneStage, figures: Figures) -> None:
+    pane = stage.pane
     pages: list[float] = []
     pane.page_shown.connect(lambda: pages.append(time.perf_counter()))
     for text in (*FILTERS, ""):
         pages.clear()
         asked = time.perf_counter()
         pane.ask_now(text)
-        await _until(lambda: bool(pages))
+        await stage.until(lambda: bool(pages))
         figures.filters.append(pages[0] - asked)
         await asyncio.sleep(0.1)
 
 
-async def _foreign_writes(pane, database: Path, services, figures: Figures) -> None:
+async def _foreign_writes(stage: PaneStage, figures: Figures) -> None:
+    pane = stage.pane
     view, model = pane.view, pane.view.model()
     rows = [r for r in range(model.rowCount()) if not model.is_heading(r)]
     kept = model.summary_at(model.index(rows[60], 0))
@@ -140,11 +99,11 @@ async def _foreign_writes(pane, database: Path, services, figures: Figures) -> N
     top = view.visualRect(view.currentIndex()).top()
     others = [model.summary_at(model.index(r, 0)) for r in rows[70 : 70 + FOREIGN_WRITES]]
     figures.kept = True
-    other_program = await asyncio.to_thread(SessionDB, database)
+    other_program = await asyncio.to_thread(SessionDB, stage.database)
     for other in others:
         began = time.perf_counter()
         await asyncio.to_thread(other_program.append_message, other.id, "user", "from elsewhere")
-        await _until(lambda other=other: _first(model).root_id == other.root_id)
+        await stage.until(lambda other=other: _first(model).root_id == other.root_id)
         figures.writes.append(time.perf_counter() - began)
         selected = view.selected_session
         same = selected is not None and selected.root_id == kept.root_id
@@ -158,9 +117,3 @@ def _first(model):
         for row in range(model.rowCount())
         if (summary := model.summary_at(model.index(row, 0))) is not None
     )
-
-
-async def _until(condition, within_s: float = 60.0) -> None:
-    async with asyncio.timeout(within_s):
-        while not condition():
-            await asyncio.sleep(0.001)

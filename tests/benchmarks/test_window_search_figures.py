@@ -8,26 +8,15 @@ import asyncio
 import os
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
-
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from hermes_desktop.core.background_tasks import TaskSet
-from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.ui.application import DesktopLoop, LoopWatchdog, run_on_loop
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.sessions.message_search import PAUSE_MS
-from hermes_desktop.ui.sessions.session_pane import SessionPane
-from hermes_desktop.ui.theme import Theme
+from tests.benchmarks.conftest import Measure, PaneStage
 from tests.benchmarks.generated_home import RARE_PHRASE, generate
 
 SESSIONS = int(os.environ.get("HERMES_BENCH_SESSIONS", "20000"))
@@ -69,54 +58,26 @@ class Figures:
 
 
 def test_search_in_a_large_home(
-    benchmark: BenchmarkFixture, qapp: QApplication, tmp_path: Path
+    on_pane: Callable[[Path, Measure], list[float]], benchmark: BenchmarkFixture, tmp_path: Path
 ) -> None:
-    home = generate(tmp_path / "state.db", SESSIONS, full_text=True)
     figures = Figures()
-    watchdog = LoopWatchdog(report=lambda took, _stack: figures.blocks.append(took))
 
-    def run() -> None:
-        run_on_loop(lambda: _measure(qapp, home.path, figures), DesktopLoop(qapp, watchdog))
+    async def measure(stage: PaneStage) -> None:
+        for best in (False, True):
+            stage.pane.hits.best.setChecked(best)
+            for name, text in TEXTS.items():
+                await _search(stage, f"{name}, best match" if best else name, text, figures)
 
-    benchmark.pedantic(run, rounds=1)
-    watchdog.close()
+    home = generate(tmp_path / "state.db", SESSIONS, full_text=True)
+    figures.blocks = on_pane(home.path, measure)
     benchmark.extra_info.update(
         {name: round(statistics.median(first)) for name, first in figures.first.items()}
     )
     figures.print()
 
 
-async def _measure(app: QApplication, database: Path, figures: Figures) -> None:
-    theme = Theme(app, "light")
-    services = await asyncio.to_thread(
-        build_services,
-        HermesPaths(database.parent, database.parent),
-        redactor=SecretRedactor(),
-        offline=True,
-        environ={},
-    )
-    bridge = EventBridge(services.bus)
-    slots = AsyncSlots(TaskSet(), services.bus)
-    pane = SessionPane(services.catalog, services.search, slots, bridge, theme, SystemClock())
-    pane.resize(320, 680)
-    pane.show()
-    await services.start()
-    pane.reload()
-    await _until(lambda: pane.view.model().session_count > 0)
-    await asyncio.sleep(0.5)
-    for best in (False, True):
-        pane.hits.best.setChecked(best)
-        for name, text in TEXTS.items():
-            await _search(pane, f"{name}, best match" if best else name, text, figures)
-    pane.close_feeds()
-    await services.close(drain_s=0.0)
-    pane.close()
-    pane.deleteLater()
-    bridge.close()
-    theme.deleteLater()
-
-
-async def _search(pane: SessionPane, name: str, text: str, figures: Figures) -> None:
+async def _search(stage: PaneStage, name: str, text: str, figures: Figures) -> None:
+    pane = stage.pane
     for _ in range(ROUNDS):
         pane.clear_filter()
         await asyncio.sleep(0.1)
@@ -128,17 +89,11 @@ async def _search(pane: SessionPane, name: str, text: str, figures: Figures) -> 
                 pane.filter_field.insert(letter)
             figures.keys.append((time.perf_counter() - began) * 1000)
         pressed = time.perf_counter()
-        await _until(lambda: pane.hits.state != "searching")
+        await stage.until(lambda: pane.hits.state != "searching")
         figures.first.setdefault(name, []).append(_since(pressed))
-        await _until(lambda: pane.hits.over)
+        await stage.until(lambda: pane.hits.over)
         figures.whole.setdefault(name, []).append(_since(pressed))
 
 
 def _since(pressed: float) -> float:
     return (time.perf_counter() - pressed) * 1000 - PAUSE_MS
-
-
-async def _until(condition, within_s: float = 60.0) -> None:
-    async with asyncio.timeout(within_s):
-        while not condition():
-            await asyncio.sleep(0.001)
