@@ -108,6 +108,9 @@ class SessionStore(EntryMarks, Transcripts):
                 else:
                     entry = self._replacement(key, source, decision)
                     self._entries[key] = entry
+            if decision.goes_on_in is not None and decision.goes_on_in == before:
+                self._save_in_passing()  # it was used, no more
+                return entry
             self._save()
             if decision.goes_on_in is None:
                 self._write_rows(entry, source, decision)

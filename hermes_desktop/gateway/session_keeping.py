@@ -101,6 +101,16 @@ class EntryKeeper:
         The snapshot is taken when it is this call's turn, so that saves are written in the order
         of their snapshots, and one that finds everything saved by another writes nothing.
         """
+        self._write(mirror=self.config.write_sessions_json)
+
+    def _save_in_passing(self) -> None:
+        """Bring the table up to date, the mirror with the next :meth:`_save`.
+
+        For what is true only while a turn runs: the mirror is written as a whole.
+        """
+        self._write(mirror=False)
+
+    def _write(self, *, mirror: bool) -> None:
         if not self._persist:
             return
         with self._save_lock:
@@ -109,7 +119,7 @@ class EntryKeeper:
                 for key, entry in dict(self._entries).items()
                 if entry.platform is not Platform.DESKTOP  # these live in memory only
             }
-            self._files.save(entries, self._db, mirror=self.config.write_sessions_json)
+            self._files.save(entries, self._db, mirror=mirror)
 
     # May it go on, may it be dropped?
 

@@ -17,14 +17,23 @@ log = logging.getLogger(__name__)
 class EntryMarks(EntryKeeper):
     """The part of the store that marks entries. Methods block; for any thread."""
 
-    def _change(self, session_key: str, change: Callable[[SessionEntry], bool]) -> bool:
+    def _change(
+        self,
+        session_key: str,
+        change: Callable[[SessionEntry], bool],
+        *,
+        in_passing: bool = False,
+    ) -> bool:
         """Change a chat's entry and save; False when there is none or nothing was changed."""
         self._ensure_loaded()
         with self._lock:
             entry = self._entries.get(session_key)
             if entry is None or not change(entry):
                 return False
-        self._save()
+        if in_passing:
+            self._save_in_passing()
+        else:
+            self._save()
         return True
 
     def update_session(self, session_key: str, last_prompt_tokens: int | None = None) -> None:
@@ -54,7 +63,9 @@ class EntryMarks(EntryKeeper):
 
     def mark_resume_pending(self, session_key: str, reason: str = "restart_timeout") -> bool:
         """Note that a reply was cut off and is to be taken up. False if unknown or suspended."""
-        return self._change(session_key, lambda entry: self._mark_pending(entry, reason))
+        return self._change(
+            session_key, lambda entry: self._mark_pending(entry, reason), in_passing=True
+        )
 
     def clear_resume_pending(self, session_key: str) -> bool:
         """Note that a cut off reply was completed. False when nothing was pending."""

@@ -166,8 +166,24 @@ def test_a_mirror_that_vanished_is_written_whole(home: Home) -> None:
     store.get_or_create_session(PHONE)
     home.mirror.unlink()
     home.clock.advance(1)
-    store.get_or_create_session(PHONE)
+    entry = store.get_or_create_session(PHONE)
+    store.update_session(entry.session_key)
     assert len(home.mirrored()) == 3
+
+
+def test_what_is_true_in_passing_waits_for_the_next_save_of_the_mirror(home: Home) -> None:
+    store = home.store()
+    key = store.get_or_create_session(PHONE).session_key
+    before = home.mirror.read_bytes()
+    home.clock.advance(1)
+    store.get_or_create_session(PHONE)
+    store.mark_resume_pending(key, "restart_interrupted")
+    assert home.mirror.read_bytes() == before
+    assert home.store().pending_chats()[0].session_key == key  # the table has it
+    store.settle_turn(key, 7)
+    entry = store._entries[key]
+    assert (entry.resume_pending, entry.resume_reason, entry.last_prompt_tokens) == (False, None, 7)
+    assert home.mirrored()[key] == entry.to_dict()
 
 
 class FailingDB(SessionDB):
