@@ -372,7 +372,8 @@ class MainWindow(QMainWindow):
         """The nearest thing that Esc can end: a filter, a reply, the page over the list."""
         session_id = self._page.current_session_id
         if not self._pages.on_sessions:
-            self._show_list()
+            if not self._gateway.page.step_back():
+                self._show_list()
             return
         if self._pane.step_back():
             return

@@ -8,11 +8,13 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, PairingChanged
 from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.chat.announcement import announce
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.gateway.age_timer import AgeTimer
 from hermes_desktop.ui.gateway.ages import next_look_ms
 from hermes_desktop.ui.gateway.gateway_banner import GatewayBanner
 from hermes_desktop.ui.gateway.gateway_commands import GatewayCommands
+from hermes_desktop.ui.gateway.gateway_words import status_words
 from hermes_desktop.ui.gateway.pairing_commands import ASKED, PairingCommands, People
 from hermes_desktop.ui.gateway.platform_words import distances
 from hermes_desktop.ui.gateway.platforms_page import PlatformsPage
@@ -21,6 +23,9 @@ from hermes_desktop.ui.gateway.wanted import GatewayControl, PairingDesk, Person
 from hermes_desktop.ui.sessions.source_names import source_name
 from hermes_desktop.ui.status_strip import StatusStrip
 from hermes_desktop.ui.theme import Theme
+
+_NOT_NEWS = ({"running", "working"}, {"degraded", "working"})
+"""States between which the gateway goes with every reply."""
 
 
 class GatewayView(QObject):
@@ -109,7 +114,9 @@ class GatewayView(QObject):
             self.banner.show_status(status, now=now, busy=self.commands.busy)
 
     def _show(self, status: GatewayStatusChanged) -> None:
-        self._status, now = status, self._clock.time()
+        before, self._status, now = self._status, status, self._clock.time()
+        if {before.state, status.state} not in _NOT_NEWS and before.state != status.state:
+            announce(self._strip, status_words(status))
         busy = self.commands.busy
         self._strip.show_status(status, now=now)
         on_page = self.page.isVisible()

@@ -102,6 +102,8 @@ def explained(status: GatewayStatusChanged) -> str:
         return plain(" ".join(filter(None, (status.refusal.title, status.refusal.detail))))
     if status.state == "degraded" and not status.detail and status.platforms:
         return _degraded_text(status)
+    if status.state == "running" and not status.detail and not status.platforms:
+        return "No messaging platform is set up yet."
     return plain(status.detail) or _EXPLAINED[status.state]
 
 

@@ -155,6 +155,12 @@ class PlatformsPage(QWidget):
             ages.append(status.other.started_at - now)
         return ages
 
+    def step_back(self) -> bool:
+        """Undo the nearest thing that Esc can undo here; False when there is none."""
+        searched = bool(self.list.search.text())
+        self.list.search.clear()
+        return searched
+
     def focus_first(self) -> None:
         """Put the focus where one begins: never on what stops something."""
         for name in ("insist", "start", "take_over", "give_up"):

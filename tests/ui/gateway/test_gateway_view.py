@@ -159,3 +159,13 @@ def test_the_focus_stays_in_the_page_when_what_had_it_goes(stage) -> None:
     assert stage.window.focusWidget() is stage.page.list.table
     stage.gateway.say("stopped")
     assert stage.window.focusWidget() is stage.page.card.buttons["start"]
+
+
+def test_esc_empties_the_search_before_it_leaves_the_page(stage) -> None:
+    stage.show()
+    stage.gateway.say("degraded", platforms=SEVERAL)
+    stage.page.list.open_search()
+    stage.page.list.search.setText("tele")
+    assert stage.page.step_back()
+    assert stage.page.list.search.text() == ""
+    assert not stage.page.step_back()

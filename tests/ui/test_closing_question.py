@@ -1,0 +1,25 @@
+"""What is said before a window without a tray goes."""
+
+import pytest
+from PySide6.QtWidgets import QWidget
+
+from hermes_desktop.ui.closing_question import ClosingQuestion
+
+
+@pytest.fixture
+def parent(qtbot) -> QWidget:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    return parent
+
+
+def test_nothing_runs_and_nothing_more_is_said(parent) -> None:
+    words = ClosingQuestion(parent).informativeText()
+    assert "gateway" not in words
+    assert "running" not in words.split("If it keeps running", 1)[1]
+
+
+def test_what_would_end_with_the_program_is_named(parent) -> None:
+    words = ClosingQuestion(parent, running=2, serving=True).informativeText()
+    assert "Quitting stops the gateway: platforms are answered no more." in words
+    assert words.endswith("2 replies are running; quitting gives them 15 seconds to end.")
