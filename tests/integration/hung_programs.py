@@ -12,6 +12,7 @@ The gateway serves the chat service of the tests; the desktop sends the message 
 as soon as it stands.
 """
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -78,12 +79,17 @@ def desktop(home: Path, how: str, message: str) -> int:
     from hermes_desktop.ui.main_window import MainWindow
     from hermes_desktop.ui.tray import Tray
 
+    async def say(services: DesktopServices) -> None:
+        while services.gateway.state not in {"running", "working", "degraded"}:
+            await asyncio.sleep(0.02)
+        await services.chat.send(message)
+
     class Hanging(desktop_program.DesktopProgram):
         async def _run_open(
             self, services: DesktopServices, window: MainWindow, tray: Tray
         ) -> None:
             if message:
-                services.tasks.start(services.chat.send(message), name="a message")
+                services.tasks.start(say(services), name="a message")
             if how == "loop":
                 window.destroyed.connect(hang_here)
             await super()._run_open(services, window, tray)
