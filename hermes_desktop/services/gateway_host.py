@@ -8,7 +8,7 @@ at every start, and lives only while this program holds the identity of the home
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from hermes_desktop.core.background_tasks import TaskSet
@@ -119,6 +119,12 @@ class GatewayHost:
     def status(self) -> GatewayStatusChanged:
         """How it is now, as it was published last."""
         return self._board.status
+
+    def look(self) -> GatewayStatusChanged:
+        """As :attr:`status`, with when each platform was last heard of: that is not published."""
+        hosted = self._life.hosted if self._life is not None else None
+        status = self._board.status
+        return status if hosted is None else replace(status, platforms=hosted.health())
 
     @property
     def state(self) -> GatewayState:

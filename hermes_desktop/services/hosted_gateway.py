@@ -9,6 +9,7 @@ from typing import Any
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway import status
@@ -266,6 +267,10 @@ class HostedGateway:
         )
 
     # News
+
+    def health(self) -> tuple[PlatformHealth, ...]:
+        """How the platforms do at this moment, sorted by name."""
+        return self._platforms.health()
 
     def _wire(self, adapter: PlatformAdapter) -> None:
         adapter.set_message_handler(self._runner.accept)

@@ -64,6 +64,9 @@ class ScriptedGateway:
             self.status = replace(self.status, **fields)
         self._bus.publish(self.status)
 
+    def look(self) -> GatewayStatusChanged:
+        return self.status
+
     async def start(self, *, insist: bool = False) -> None:
         await self._do("start", "start insisting" if insist else "start")
 

@@ -99,11 +99,11 @@ class GatewayView(QObject):
 
     def refresh(self) -> None:
         """Ask the gateway how it is now and show it."""
-        self._show(self._control.status)
+        self._show(self._control.look())
 
     def _beat(self) -> None:
         """Time has passed; as a rule that is all."""
-        status, now = self._control.status, self._clock.time()
+        status, now = self._control.look(), self._clock.time()
         if status != self._status:
             self._show(status)
             return

@@ -19,6 +19,10 @@ class GatewayControl(Protocol):
         """How it is now."""
         ...
 
+    def look(self) -> GatewayStatusChanged:
+        """The same, with when each platform was last heard of as it is at this moment."""
+        ...
+
     async def start(self, *, insist: bool = False) -> None:
         """Start it; what came of it stands in the status."""
         ...

@@ -69,6 +69,19 @@ async def test_started_paused_and_stopped_from_the_page(qapp, theme, tmp_path: P
         assert stage.host.state == "stopped"
 
 
+async def test_how_long_ago_a_platform_was_heard_of_is_always_true(
+    qapp, theme, tmp_path: Path
+) -> None:
+    """Being heard of is no news on the bus; whoever tells the age looks."""
+    async with host_stage(tmp_path) as stage, window_on(stage, theme) as window:
+        await stage.host.start()
+        heard = stage.host.look().platforms[0].last_heard_at
+        stage.chat.say("hello", chat="c1", user="u1")
+        await stage.until(lambda: stage.host.look().platforms[0].last_heard_at > heard)
+        window.gateway.refresh()
+        assert "Telegram just now" in window.status_strip.text
+
+
 async def test_a_running_reply_is_named_before_the_gateway_stops(
     qapp, theme, tmp_path: Path
 ) -> None:
