@@ -37,9 +37,10 @@ async def watch(runner: "RunnerBoundaries", interval: float) -> None:
 
 
 async def look(runner: "RunnerBoundaries") -> None:
-    """One look. A chat with a running turn is left for the next."""
+    """One look. A conversation with a running turn, of whichever chat, is left for the next."""
     for session_entry in await runner.turn_workers.run(_expired, runner):
-        if not runner.is_busy(session_entry.session_key):
+        busy = runner.is_busy(session_entry.session_key)
+        if not busy and not runner._turn_leases.is_held(session_entry.session_id):
             await _expire(runner, session_entry)
     runner._sweep_idle_cached_agents()
     await _prune(runner)

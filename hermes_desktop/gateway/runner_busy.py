@@ -43,7 +43,8 @@ class RunnerBusy(RunnerTurns):
             How the message ended already; None: it is to be answered in its turn.
         """
         session_key = record.session_key
-        await self._evict_if_stale(session_key)
+        if adapter.platform is not Platform.DESKTOP:
+            await self._evict_if_stale(session_key)
         if not self.is_busy(session_key):
             return None
         if self._draining:

@@ -56,9 +56,24 @@ class RunnerClaims(RunnerBoundaries):
         session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
         prompt = inbound_text(event, source, self.config)
         record = TurnRecord(event.turn_id, session_key, prompt, event.message_id, note=note)
+        self._queued_turns.add(event.turn_id)
         self._message_tasks.start(
-            self._answer(event, source, adapter, record), name=f"turn {event.turn_id}"
+            self._answer_later(event, source, adapter, record), name=f"turn {event.turn_id}"
         )
+
+    async def _answer_later(
+        self,
+        event: MessageEvent,
+        source: SessionSource,
+        adapter: PlatformAdapter,
+        record: TurnRecord,
+    ) -> None:
+        """Answer a message that was put into the queue; only then it is dealt with."""
+        try:
+            await self._answer(event, source, adapter, record)
+        finally:
+            self._queued_turns.discard(event.turn_id)
+        await self._dealt_with(event)
 
     async def _answer(
         self,
@@ -121,6 +136,7 @@ class RunnerClaims(RunnerBoundaries):
         """Take the claim."""
         session_key = record.session_key
         record.generation = self._session_run_generation.get(session_key, 0) + 1
+        record.monotonic = self.clock.monotonic
         record.began_at = record.active_at = self.clock.monotonic()
         record.session_id = self.session_store.peek_session_id(session_key) or ""
         self._session_run_generation[session_key] = record.generation
@@ -171,6 +187,9 @@ class RunnerClaims(RunnerBoundaries):
 
     async def _settle_marks(self, record: TurnRecord, outcome: TurnOutcome) -> None:
         """After the reply was delivered: the chat needs no taking up any more."""
+
+    async def _dealt_with(self, event: MessageEvent) -> None:
+        """A message needs nothing more."""
 
     async def _deliver(self, event: MessageEvent, adapter: PlatformAdapter, text: str) -> None:
         raise NotImplementedError

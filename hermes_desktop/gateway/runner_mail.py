@@ -119,6 +119,8 @@ class RunnerMail(RunnerRestoring):
 
     async def _dealt_with(self, event: MessageEvent) -> None:
         """The reply to a message is there, or owed, or there is none."""
+        if event.turn_id in self._queued_turns:  # a command had it answered later
+            return
         ticket = self._tickets.pop(event.turn_id, None)
         if ticket is not None and self.mail is not None:
             await self.mail.inbox.finished(ticket)

@@ -159,6 +159,11 @@ class RunnerState:
         return {}
 
     @cached_property
+    def _queued_turns(self) -> set[str]:
+        """Turns by id that were put into the queue and are not over."""
+        return set()
+
+    @cached_property
     def _session_run_generation(self) -> dict[str, int]:
         return {}
 

@@ -57,7 +57,6 @@ class RunnerStopping(RunnerAdmission):
             await asyncio.wait({self._starting}, timeout=self._left(POLLERS_S))
         running = dict(self._running_agents)
         await self._watchers.cancel_all(timeout=self._left(POLLERS_S))
-        await self._within(POLLERS_S, self._stop_receiving(), "Receiving did not end")
         in_order = await self._drain()
         self._leave_by = min(self._leave_by, asyncio.get_running_loop().time() + AFTER_DRAIN_S)
         if not in_order:
@@ -81,9 +80,6 @@ class RunnerStopping(RunnerAdmission):
             log.warning("%s in time", words)
         except Exception:  # the other steps are to be taken, too
             log.exception("%s in order", words)
-
-    async def _stop_receiving(self) -> None:
-        """Close what brings messages in, so that replies can still go out."""
 
     async def _drain(self) -> bool:
         """Let turns end by themselves; whether all did."""

@@ -1,7 +1,6 @@
 """One turn: its conversation, its agent, what it came to, and what is kept for the next."""
 
 import logging
-from dataclasses import replace
 from functools import partial
 
 from hermes_desktop.agent.types import AgentResult
@@ -132,8 +131,8 @@ class RunnerTurns(RunnerClaims):
     ) -> None:
         """Tell the chat of a turn that takes long, and end one that is silent for too long."""
         settings = self.config.running
-        if adapter.platform is Platform.DESKTOP:  # it shows that itself
-            settings = replace(settings, notify_interval_s=0.0, agent_timeout_warning_s=0.0)
+        if adapter.platform is Platform.DESKTOP:  # whoever sees it work says when it is enough
+            return
 
         async def tell(text: str) -> None:
             await self._say(adapter, source, text)
@@ -149,7 +148,7 @@ class RunnerTurns(RunnerClaims):
         self, agent: TurnAgent, source: SessionSource, record: TurnRecord
     ) -> AgentResult:
         def publish(delta: TurnDelta) -> None:
-            record.active_at = self.clock.monotonic()
+            record.touch()
             self.bus.publish(delta)
 
         relay = turn.DeltaRelay(record.turn_id, record.session_id, publish)

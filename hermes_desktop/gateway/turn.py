@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -127,6 +128,7 @@ class TurnRecord:
         ending: Set with ``stop_requested``, for who waits on the loop.
         given_up: Set when it is left behind: it was to end and did not.
         over: Set when its claim was released.
+        monotonic: Where its times come from.
     """
 
     turn_id: str
@@ -147,6 +149,11 @@ class TurnRecord:
     ending: asyncio.Event = field(default_factory=asyncio.Event)
     given_up: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    monotonic: Callable[[], float] = time.monotonic
+
+    def touch(self) -> None:
+        """Note that it does something. Any thread."""
+        self.active_at = self.monotonic()
 
     def request_stop(self) -> None:
         """Have it end; on the loop."""
@@ -182,6 +189,7 @@ def run(
 
     def row_stored(row_id: int) -> None:
         record.rows.append(row_id)
+        record.touch()
         if record.stop_requested:  # an agent forgets what came before its turn began
             agent.interrupt()
 

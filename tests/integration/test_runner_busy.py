@@ -320,6 +320,30 @@ async def test_queued_by_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_message_that_a_command_queued_is_dealt_with_when_it_is_answered(
+    tmp_path: Path,
+) -> None:
+    async with running_gateway(tmp_path / "state.db", config=mode("queue")) as gateway:
+        runner = gateway.runner
+
+        async def dispatch(event: MessageEvent, _session_key: str) -> MessageEvent | str:
+            if not event.text.startswith("/queue "):
+                return event
+            later = replace(event, text=event.text.removeprefix("/queue "))
+            return f"queued as {await runner.queue_message(later)}"
+
+        runner.command_dispatch = dispatch
+        running = await busy(gateway)
+        assert await gateway.telegram.receive("/queue later") == "queued as 1"
+        assert "turn /queue later" in runner._tickets
+        gateway.model.hold.set()
+        assert await running == "reply 1"
+        await until(lambda: len(gateway.of(TurnFinished)) == 2)
+        await until(lambda: runner._tickets == {})
+        assert gateway.model.texts()[-1] == "user: later"
+
+
+@pytest.mark.asyncio
 async def test_no_more_conversations_at_once_than_allowed(tmp_path: Path) -> None:
     config = replace(mode("queue"), max_concurrent_sessions=1)
     async with running_gateway(tmp_path / "state.db", hosted=True, config=config) as gateway:

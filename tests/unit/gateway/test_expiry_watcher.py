@@ -74,6 +74,30 @@ async def test_a_chat_with_a_running_turn_is_left_for_the_next_look(tmp_path: Pa
 
 
 @pytest.mark.asyncio
+async def test_a_conversation_that_the_window_is_in_is_left_for_the_next_look(
+    tmp_path: Path,
+) -> None:
+    clock = MovableClock()
+    async with running_gateway(
+        tmp_path / "state.db", hosted=True, config=IDLE, clock=clock
+    ) as gateway:
+        await gateway.telegram.receive("one")
+        session_id = gateway.store.peek_session_id(KEY)
+        gateway.model.hold.clear()
+        gateway.model.asked.clear()
+        turn_id = await gateway.submit("from the desk", session_id)
+        await until(gateway.model.asked.is_set)
+        clock.advance(3601)
+        with listening() as heard:
+            await expiry_watcher.look(gateway.runner)
+            assert heard.calls == []
+            gateway.model.hold.set()
+            assert (await gateway.desktop.wait(turn_id)).outcome == "done"
+            await expiry_watcher.look(gateway.runner)
+            assert [name for name, _ in heard.brief()] == ["on_session_finalize"]
+
+
+@pytest.mark.asyncio
 async def test_a_message_that_comes_meanwhile_waits_and_begins_anew(tmp_path: Path) -> None:
     clock = MovableClock()
     async with running_gateway(
