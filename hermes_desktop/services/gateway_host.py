@@ -342,6 +342,8 @@ class GatewayHost:
             case StopRequested():
                 self._wish(asked_by(event))
             case HardStop() | IdentityLost():
+                if isinstance(event, HardStop):
+                    self._return.forbid()
                 self._wish(forced_by(event, self._clock.monotonic()))
             case IdentityRenewed(record):
                 hosted = self._life.hosted if self._life is not None else None
@@ -355,7 +357,7 @@ class GatewayHost:
                     self._tasks.start(self._come_back(), name="gateway return")
 
     def _wish(self, ending: Ending) -> None:
-        if ending.stopped_from_outside or ending.cause == "gone":
+        if ending.stopped_from_outside:
             self._return.forbid()
         if self._life is not None:
             self._life.end(ending)

@@ -202,11 +202,13 @@ class HostedGateway:
             self._quiet_watch.cancel()
         stopping = [asyncio.ensure_future(self._stop_runner(wish.now()))]
         try:
+            platforms_stop = False
             while not stopping[0].done():
-                changed = asyncio.ensure_future(wish.changed())
-                if wish.now().from_outside:
-                    await self._platforms.stop()
-                await asyncio.wait({*stopping, changed}, return_when=asyncio.FIRST_COMPLETED)
+                changed = wish.changed()
+                if wish.now().from_outside and not platforms_stop:
+                    platforms_stop = True
+                    stopping.append(asyncio.ensure_future(self._platforms.stop()))
+                await asyncio.wait({stopping[0], changed}, return_when=asyncio.FIRST_COMPLETED)
                 if changed.done():
                     stopping.append(asyncio.ensure_future(self._stop_runner(wish.now())))
                 changed.cancel()

@@ -87,7 +87,7 @@ class EndingWish:
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()
-        self._changed = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
         self._ending: Ending | None = None
 
     @property
@@ -99,7 +99,10 @@ class EndingWish:
         """Take one more wish."""
         self._ending = ending if self._ending is None else self._ending.and_also(ending)
         self._asked.set()
-        self._changed.set()
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
 
     async def asked(self) -> Ending:
         """Wait for the first one."""
@@ -116,7 +119,8 @@ class EndingWish:
             raise RuntimeError("nobody wants the gateway to end")
         return self._ending
 
-    async def changed(self) -> None:
-        """Wait until it becomes another one."""
-        self._changed.clear()
-        await self._changed.wait()
+    def changed(self) -> "asyncio.Future[None]":
+        """Done once there is another one than at this call; may be cancelled."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        return future

@@ -143,7 +143,7 @@ class HostingLife:
         if isinstance(answer, Claimed):
             if self._wish.ending is None:
                 return answer.record, outlook
-            await self._give_back(self._wish.now())
+            await self._give_back(stopped=True)
             self._board.enter("idle", self._wish.now().words)
         elif isinstance(answer, NotHere):
             self._board.refuse(refusal_for(answer))
@@ -220,7 +220,7 @@ class HostingLife:
         leaving: asyncio.Future[None] = asyncio.ensure_future(
             hosted.leave(self._wish) if hosted is not None else asyncio.sleep(0)
         )
-        watching = asyncio.ensure_future(self._tell_time())
+        telling = asyncio.ensure_future(self._tell_time())
         try:
             await self._until_due(leaving)
             if hosted is not None:
@@ -228,20 +228,23 @@ class HostingLife:
         except Exception:  # the home must be given back whatever happens
             log.exception("Leaving the platforms failed")
         finally:
-            watching.cancel()
-            await asyncio.wait({watching})
-        await self._give_back(self._wish.now())
+            telling.cancel()
+            await asyncio.wait({telling})
+        await self._give_back(stopped=leaving.done())
         await _finish(leaving)
 
     async def _until_due(self, leaving: "asyncio.Future[None]") -> None:
         """Wait for the gateway to stop, but no longer than until the home must be given back."""
+        latest = None
         while not leaving.done():
-            deadline = self._wish.now().deadline
-            left = None if deadline is None else deadline - _MARGIN_S - self._now()
+            changed, ending = self._wish.changed(), self._wish.now()
+            if ending.identity_gone and latest is None:
+                latest = self._now() + _FINISH_S
+            due = latest if ending.identity_gone or ending.deadline is None else ending.deadline
+            left = None if due is None else due - _MARGIN_S - self._now()
             if left is not None and left <= 0:
                 log.warning("The gateway has not stopped in time; its home is given back")
                 return
-            changed = asyncio.ensure_future(self._wish.changed())
             await asyncio.wait(
                 {leaving, changed}, timeout=left, return_when=asyncio.FIRST_COMPLETED
             )
@@ -249,23 +252,27 @@ class HostingLife:
 
     async def _tell_time(self) -> None:
         """Tell how long is waited."""
-        while (left := self._wish.now().drain_until - self._now()) > 0:
-            ending = self._wish.now()
+        while True:
+            changed, ending = self._wish.changed(), self._wish.now()
+            left = ending.drain_until - self._now()
+            turns = self._board.hosted_turns if left > 0 else 0
             if ending.cause == "closing":
                 return  # the host tells of all turns then
-            turns = self._board.hosted_turns
-            self._board.explain(waiting_words(turns, left) if turns else ending.words)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(left, _TICK_S)):
-                    await self._wish.changed()
-        self._board.explain(self._wish.now().words)
+            self._board.explain(waiting_words(turns, left) if turns else "")
+            await asyncio.wait({changed}, timeout=_TICK_S)
+            changed.cancel()
 
-    async def _give_back(self, ending: Ending) -> None:
-        """Also when it is gone already: somebody waits to hear that we have stopped."""
-        if ending.identity_gone:
-            self._parts.identity.confirm_stopped()
-        else:
+    async def _give_back(self, *, stopped: bool) -> None:
+        """Also when it is gone already: somebody waits to hear that we have stopped.
+
+        Args:
+            stopped: Whether that is true. If not, and another gateway runs, the program is ended
+                by the thread that watches over the identity.
+        """
+        if not self._wish.now().identity_gone:
             await self._parts.identity.release()
+        elif stopped:
+            self._parts.identity.confirm_stopped()
 
 
 async def _finish(leaving: "asyncio.Future[None]") -> None:

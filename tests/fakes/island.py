@@ -82,7 +82,13 @@ class Holder:
 
 
 class Hosted(Holder):
-    """``host_home.py``: the services of the desktop program, with a chat platform on a socket."""
+    """``host_home.py``: the services of the desktop program, with a chat platform on a socket.
+
+    Attributes:
+        facts: Its own ``cmdline`` and ``environ``.
+    """
+
+    facts: dict[str, Any]
 
     def status(self) -> dict[str, Any]:
         return dict(self.ask("status", "status", seconds=20))
@@ -161,7 +167,7 @@ class Island:
             under: A program that runs it, with its arguments.
         """
         made = self._obeying(Hosted, "host_home.py", str(self.home), *options, under=under)
-        made.expect("ready")
+        made.facts = made.expect("ready")
         return made
 
     def _obeying(self, kind: type[H], script: str, *words: str, under: Sequence[str] = ()) -> H:

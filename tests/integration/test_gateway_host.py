@@ -41,6 +41,12 @@ def mark_stop(stage: HostStage) -> None:
     ask_to_stop(stage.home, record, now=time.time())
 
 
+def children() -> list[int]:
+    """The processes that we have started."""
+    tasks = Path("/proc/self/task").glob("*/children")
+    return [int(pid) for task in tasks for pid in task.read_text().split()]
+
+
 def lock_owners(stage: HostStage) -> list[int]:
     return [json.loads(lock.read_text())["pid"] for lock in stage.locks.glob("*.lock")]
 
@@ -63,6 +69,10 @@ async def test_a_started_gateway_answers_and_a_stopped_one_leaves_nothing(tmp_pa
         pid = pid_of(stage)
         assert pid != os.getpid()
         assert lock_owners(stage) == [pid]
+        assert children() == [pid]
+        assert "Qt" not in Path(f"/proc/{pid}/maps").read_text()
+        assert process_facts.looks_like_gateway(process_facts.command_line(pid) or "")
+        assert not process_facts.looks_like_gateway(process_facts.command_line(os.getpid()) or "")
         stage.chat.say("hello", chat="c1", user="u1")
         await stage.until(lambda: stage.chat.texts("c1"))
         await stage.reach("running")
@@ -215,6 +225,27 @@ async def test_a_signal_without_a_note_leaves_no_turn_and_no_platform_behind(
         assert status.running_turns == 0
 
 
+async def test_a_stop_overtakes_a_start_that_waits_for_a_server(tmp_path: Path) -> None:
+    async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    silent = await asyncio.start_server(keep_silent, "127.0.0.1", 0)
+    async with silent, host_stage(tmp_path) as stage:
+        port = silent.sockets[0].getsockname()[1]
+        write_config(stage.home, stage.model, port)
+        starting = asyncio.create_task(stage.host.start())
+        await stage.until(lambda: stage.host.status.platforms)
+        assert stage.host.state == "starting"
+        os.kill(pid_of(stage), signal.SIGTERM)
+
+        await asyncio.wait_for(starting, 5)
+
+        assert stage.host.state == "stopped"
+        assert stage.file(STATE_FILE)["exit_reason"] is None
+        assert lock_owners(stage) == []
+
+
 async def test_a_restart_signal_brings_a_new_one(tmp_path: Path) -> None:
     async with host_stage(tmp_path) as stage:
         await stage.host.start()
@@ -333,8 +364,8 @@ async def test_what_the_command_line_stopped_stays_off_when_the_other_goes(tmp_p
 
 
 async def test_a_home_that_another_gateway_takes_is_left_to_it(tmp_path: Path) -> None:
-    async with host_stage(tmp_path) as stage:
-        await stage.host.start()
+    async with host_stage(tmp_path, autostart=True) as stage:
+        await stage.reach("running")
         pid = pid_of(stage)
         os.kill(pid, signal.SIGSTOP)
         with gateway_lookalike() as record:
@@ -348,6 +379,7 @@ async def test_a_home_that_another_gateway_takes_is_left_to_it(tmp_path: Path) -
             assert status.other is not None
             assert stage.file(PID_FILE)["pid"] == record.pid
             assert not stage.chat.look()["bots"]
+        await stage.reach("running")  # nobody had stopped it
 
 
 async def test_a_take_over_asks_first_and_says_how_far_it_is(tmp_path: Path) -> None:

@@ -143,7 +143,10 @@ async def main() -> None:
                 daemon=True,
             )
             reader.start()
-            tell("ready", pid=os.getpid())
+            facts = {
+                name: Path(f"/proc/self/{name}").read_bytes() for name in ("cmdline", "environ")
+            }
+            tell("ready", **{name: raw.decode().split("\0") for name, raw in facts.items()})
             await session.over.wait()
             await services.close(drain_s=0.2)
             tasks = asyncio.all_tasks() - {asyncio.current_task()}
