@@ -63,6 +63,11 @@ class PlatformList(Block):
         index = self.table.currentIndex()
         return index.data(HEALTH_ROLE) if index.isValid() else None
 
+    @property
+    def tab_stops(self) -> tuple[QWidget, ...]:
+        """What the keyboard reaches, from top to bottom."""
+        return (self.search, self.table, self.reconnect, self.pause, self.resume)
+
     def show_platforms(
         self, platforms: Sequence[PlatformHealth], now: float, *, ours: bool
     ) -> None:

@@ -1,5 +1,7 @@
 """The page of platforms: the gateway, what it serves, who asks to be let in, and who was."""
 
+from itertools import pairwise
+
 from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import (
@@ -138,6 +140,7 @@ class PlatformsPage(QWidget):
         self.people.show_people(people.approved, now)
         for part in self._people_parts:
             part.show()
+        self._order_tabs()
 
     def tell_ages(self, status: GatewayStatusChanged, now: float) -> None:
         """Say anew how long ago things were; the status is the one that is shown."""
@@ -170,6 +173,18 @@ class PlatformsPage(QWidget):
                 return
         first = self.list.table if not self.list.isHidden() else self.area
         first.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _order_tabs(self) -> None:
+        """From top to bottom: lines that come later would else be reached last."""
+        lines = [*self.requests.lines, *self.people.lines]
+        stops: list[QWidget] = [
+            *self.card.buttons.values(),
+            self.empty.copy,
+            *self.list.tab_stops,
+            *(button for line in lines for button in line.buttons),
+        ]
+        for before, after in pairwise(stops):
+            QWidget.setTabOrder(before, after)
 
     def _has_focus(self) -> bool:
         focused = self.window().focusWidget()

@@ -1,9 +1,12 @@
 """Who asks to be let in and who was: answered from the page, with the real files behind it."""
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from hermes_desktop.core.events import PairingChanged
+from tests.fakes.scripted_gateway import health
 from tests.ui.gateway.conftest import GatewayStage, press
 
 pytestmark = pytest.mark.asyncio
@@ -139,3 +142,31 @@ async def test_lines_that_stay_keep_their_widgets(stage) -> None:
     ask(stage, "2", "Bob")
     await stage.until(lambda: len(waiting(stage)) == 2)
     assert stage.page.requests.lines[0] is line
+
+
+async def test_tab_goes_through_the_page_in_the_order_it_is_read(qtbot, stage) -> None:
+    stage.show()
+    qtbot.waitUntil(stage.window.isActiveWindow)
+    ask(stage, "1", "Anna")
+    await stage.until(lambda: waiting(stage))
+    stage.store.approve("telegram", stage.store.pending()[0].entry_id)
+    ask(stage, "2", "Bob")
+    await stage.until(lambda: let_in(stage) and waiting(stage))
+    stage.gateway.say("running", platforms=(health("telegram", "silent", ago=90),))
+    page = stage.page
+    wanted = [
+        page.card.buttons["stop"],
+        page.card.buttons["restart"],
+        page.list.table,
+        page.list.reconnect,
+        page.list.pause,
+        *page.requests.lines[0].buttons,
+        *page.people.lines[0].buttons,
+        stage.strip.line,
+    ]
+    wanted[0].setFocus(Qt.FocusReason.TabFocusReason)
+    visited = [stage.window.focusWidget()]
+    for _ in wanted[1:]:
+        QTest.keyClick(stage.window.focusWidget(), Qt.Key.Key_Tab)
+        visited.append(stage.window.focusWidget())
+    assert visited == wanted
