@@ -182,6 +182,7 @@ class ChatServer:
         if self._server is not None:
             await self._server.wait_closed()
             self._server = None
+        await asyncio.sleep(0.01)  # closed connections are let go by the loop's next rounds
 
     def _keep(self, coroutine: Any) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
