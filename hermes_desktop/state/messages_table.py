@@ -43,9 +43,16 @@ class MessageFields(TypedDict, total=False):
 
 
 JSON_COLUMNS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
-_COUNT_ONE = "UPDATE sessions SET message_count = coalesce(message_count, 0) + 1{more} WHERE id = ?"
-_COUNT_CALLS = ", tool_call_count = coalesce(tool_call_count, 0) + ?"
-_NOTE_TIME = ", last_activity_at = max(coalesce(last_activity_at, 0), ?)"
+_COUNT_ONE = {
+    (calls, times): "UPDATE sessions SET message_count = coalesce(message_count, 0) + 1"
+    + calls * ", tool_call_count = coalesce(tool_call_count, 0) + ?"
+    + times * ", last_activity_at = max(coalesce(last_activity_at, 0), ?)"
+    + " WHERE id = ?"
+    for calls in (False, True)
+    for times in (False, True)
+}
+"""By whether calls are counted and whether the time is noted."""
+
 _STEP_S = 0.000001
 _FIELDS = tuple(MessageFields.__annotations__)
 _KNOWN = {"role", "content", *_FIELDS}
@@ -129,10 +136,8 @@ def addition(
     row = _row(session_id, message, now)
     insert, values = _insert(tuple(row)), tuple(row.values())
     calls = _call_count(message)
-    count = _COUNT_ONE.format(
-        more=(_COUNT_CALLS if calls else "") + (_NOTE_TIME if notes_time else "")
-    )
-    counted = (*((calls,) if calls else ()), *((now,) if notes_time else ()), session_id)
+    count = _COUNT_ONE[calls > 0, notes_time]
+    counted = (calls,) * (calls > 0) + (now,) * notes_time + (session_id,)
 
     def add(conn: sqlite3.Connection) -> int:
         if conn.execute(count, counted).rowcount == 0:

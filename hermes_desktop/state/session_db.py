@@ -165,8 +165,9 @@ class SessionDB(
             MissingSessionError: The session has no row (any more).
         """
         message = {"role": role, "content": content, **fields}
-        now, notes_time = self._clock.time(), self.layout.notes_activity
-        add = messages_table.addition(session_id, message, now, notes_time=notes_time)
+        add = messages_table.addition(
+            session_id, message, self._clock.time(), notes_time=self._file.notes_activity
+        )
         return self._execute_write(add)
 
     def replace_messages(

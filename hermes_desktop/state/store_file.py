@@ -99,7 +99,8 @@ class StoreFile:
         if not self._folder.is_quiet():
             self._follow_file(missing_is_error=True)
         with self.lock:
-            self._require_open()
+            if self._closed:
+                self._require_open()
             try:
                 if not self._is_ready:
                     self._require_writable()
@@ -134,6 +135,7 @@ class StoreFile:
 
     def _note_readiness(self) -> None:
         self._is_ready = self._is_settled and not widening.needs_widening(self.layout)
+        self.notes_activity = "sessions" in self.layout.columns and self.layout.notes_activity
 
     def _widen(self) -> None:
         if widening.needs_widening(self.layout):

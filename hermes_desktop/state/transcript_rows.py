@@ -132,6 +132,9 @@ class SessionMarks:
     _FAR = 5_000
     """Above so many new rows in all sessions the walk along the index is cheaper."""
 
+    _NEAR = 300
+    """So many of the newest rows of all sessions cost less than that walk."""
+
     _KEPT = 512
 
     def __init__(self) -> None:
@@ -163,13 +166,14 @@ class SessionMarks:
     def _newest(self, conn: sqlite3.Connection, session_id: str, highest: int) -> int:
         with self._lock:
             seen, newest = self._known.get(session_id, (-1, 0))
-        if seen >= 0 and seen <= highest <= seen + self._FAR:
-            fresh = conn.execute(
-                "SELECT max(id) FROM messages WHERE id > ? AND +session_id = ?", (seen, session_id)
-            ).fetchone()[0]
-            found = fresh or (newest if self._stands(conn, session_id, newest) else None)
-        else:
-            found = None
+        known = 0 <= seen <= highest <= seen + self._FAR
+        # A session that is asked about for the first time is often one that somebody just wrote to.
+        edge = seen if known else highest - self._NEAR
+        found = conn.execute(
+            "SELECT max(id) FROM messages WHERE id > ? AND +session_id = ?", (edge, session_id)
+        ).fetchone()[0]
+        if found is None and known and self._stands(conn, session_id, newest):
+            found = newest
         if found is None:
             found = conn.execute(
                 "SELECT max(+id) FROM messages WHERE session_id = ?", (session_id,)

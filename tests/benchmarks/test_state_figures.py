@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -41,11 +42,16 @@ def generator() -> ModuleType:
     return module
 
 
+def hermes_python() -> Path:
+    """The interpreter of the real package, whether it is there or not."""
+    named = os.environ.get("HERMES_AGENT_PYTHON")
+    return Path(named) if named else _HERE.parents[1] / ".venv-hermes" / "bin" / "python"
+
+
 @cache
 def theirs(path: Path, long_session: str) -> dict[str, float]:
     """Milliseconds of the real package on a copy of this file, {} without it."""
-    named = os.environ.get("HERMES_AGENT_PYTHON")
-    python = Path(named) if named else _HERE.parents[1] / ".venv-hermes" / "bin" / "python"
+    python = hermes_python()
     if not python.exists():
         return {}
     home = path.parent / "theirs"
@@ -132,8 +138,7 @@ def test_the_session_list_as_a_process(benchmark: BenchmarkFixture, home: Any) -
 
     ours = (sys.executable, "-m", "hermes_desktop", "sessions", "list", "--limit", "20")
     assert len(benchmark.pedantic(lambda: run(*ours), rounds=9).splitlines()) == 20
-    named = os.environ.get("HERMES_AGENT_PYTHON")
-    hermes = Path(named or _HERE.parents[1] / ".venv-hermes/bin/python").parent / "hermes"
+    hermes = hermes_python().parent / "hermes"
     other = None
     if hermes.exists():
         begin = time.perf_counter()
@@ -236,6 +241,54 @@ def test_append(benchmark: BenchmarkFixture, home: Any, db: SessionDB) -> None:
         db.append_message, (home.long_session, "user", "hello there"), rounds=200, iterations=1
     )
     report(benchmark, 1, theirs(home.path, home.long_session).get("append"))
+
+
+def test_append_in_turns_with_the_real_package(
+    benchmark: BenchmarkFixture, home: Any, tmp_path: Path
+) -> None:
+    """Blocks of both by turns, each in a file of its own: what else the machine does hits both."""
+    pythons = {"ours": Path(sys.executable), "theirs": hermes_python()}
+    writers = {
+        name: appending(name, python, home, tmp_path / name)
+        for name, python in pythons.items()
+        if python.exists()
+    }
+    times: dict[str, list[float]] = {name: [] for name in writers}
+
+    def turn() -> None:
+        for name in sorted(writers, reverse=len(times["ours"]) % 2 == 1):
+            writer = writers[name]
+            assert writer.stdin is not None
+            assert writer.stdout is not None
+            writer.stdin.write("25\n")
+            writer.stdin.flush()
+            times[name] += json.loads(writer.stdout.readline())
+
+    benchmark.pedantic(turn, rounds=40)
+    for writer in writers.values():
+        writer.communicate()
+    medians = {name: statistics.median(each) for name, each in times.items()}
+    benchmark.extra_info.update(medians)
+    print("\nappend: " + ", ".join(f"{name} {each:.3f} ms" for name, each in medians.items()))
+
+
+def appending(name: str, python: Path, home: Any, folder: Path) -> subprocess.Popen[str]:
+    folder.mkdir()
+    shutil.copy(home.path, folder / "state.db")  # nobody has it open
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "HERMES_HOME": str(folder)}
+    if name == "ours":
+        environ["PYTHONPATH"] = str(_HERE.parents[1])
+    program = (str(python), str(_HERE / "time_appends.py"), name)
+    writer = subprocess.Popen(
+        (*program, str(folder / "state.db"), home.long_session),
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "ready\n"
+    return writer
 
 
 def test_open_and_close(benchmark: BenchmarkFixture, home: Any) -> None:
