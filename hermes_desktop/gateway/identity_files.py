@@ -5,9 +5,9 @@ Readers are for everybody. The writers belong to the identity process alone
 """
 
 import contextlib
-import fcntl
 import json
 import os
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -211,7 +211,7 @@ class PlantedLock:
         prepared.unlink(missing_ok=True)
         descriptor = os.open(prepared, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(descriptor)
             _fill(descriptor, self._record.as_json())
             self._move_in(prepared)
         except BaseException:
@@ -232,7 +232,7 @@ class PlantedLock:
         except FileNotFoundError:
             raise LockTakenError from None
         try:
-            fcntl.flock(old, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(old)
         except BlockingIOError:
             os.close(old)
             raise LockTakenError from None
@@ -312,3 +312,15 @@ def _same_file(descriptor: int, path: Path) -> bool:
         return False
     ours = os.fstat(descriptor)
     return (ours.st_dev, ours.st_ino) == (there.st_dev, there.st_ino)
+
+
+if sys.platform == "win32":
+
+    def _lock(descriptor: int) -> None:
+        """Nobody gets here: where there is no ``/proc``, no home is claimed."""
+        raise LockTakenError(descriptor)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
