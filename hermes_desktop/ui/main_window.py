@@ -299,6 +299,7 @@ class MainWindow(QMainWindow):
         self._rail.platforms_wanted.connect(self.show_platforms)
         self._gateway.page_wanted.connect(self.show_platforms)
         self._gateway.window_wanted.connect(self.come_forward)
+        self._pages.currentChanged.connect(self._gateway.refresh)
         self._closing.quit_wanted.connect(self.quit_wanted)
         self._rail.help_wanted.connect(self._show_keys)
         self._notices.closed.connect(self.notice_closed)

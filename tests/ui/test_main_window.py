@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox, QSplitter, QWidget
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.events import GatewayStatusChanged, Notice, PlatformHealth
+from hermes_desktop.core.events import GatewayStatusChanged, Notice, OtherGateway, PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.demo_home import create_demo_home
@@ -147,6 +147,19 @@ async def test_the_rail_and_its_keys_lead_to_the_platforms_and_back(qtbot, stage
         stage.press("show_platforms")
         await window.show_session(stage.session(3).id)
         assert not page.isVisible()
+
+
+@pytest.mark.asyncio
+async def test_the_banner_comes_back_with_the_sessions(stage) -> None:
+    async with stage:
+        banner = stage.window.gateway.banner
+        stage.press("show_platforms")
+        attached = GatewayStatusChanged("attached", other=OtherGateway("hermes gateway", 4711))
+        stage.services.gateway._board.status = attached
+        stage.bus.publish(attached)
+        assert not banner.isVisible()
+        stage.press("focus_list")
+        assert banner.isVisible()
 
 
 @pytest.mark.asyncio

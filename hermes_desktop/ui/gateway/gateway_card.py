@@ -54,13 +54,16 @@ class GatewayCard(Block):
         self._serving_since: float | None = None
         self._arrange()
 
-    def show_status(self, status: GatewayStatusChanged, *, now: float, busy: str = "") -> None:
+    def show_status(
+        self, status: GatewayStatusChanged, *, now: float, busy: str = "", replies: int = 0
+    ) -> None:
         """Follow the gateway.
 
         Args:
             status: How it is.
             now: Seconds since the epoch.
             busy: What is being done to it, "" for nothing.
+            replies: How many run that a stop waits for.
         """
         self._note_state(status, now)
         self.shape.show_shape(shape_of(status))
@@ -79,18 +82,18 @@ class GatewayCard(Block):
         self.would_not_run.setVisible(bool(lines))
         self.hint.setText(plain(refusal.hint) if refusal else "")
         self.hint.setVisible(bool(self.hint.text()))
-        self._show_buttons(status, busy)
+        self._show_buttons(status, busy, waiting=status.state == "stopping" and replies > 0)
         self.setAccessibleDescription(f"{self.state.text()}. {self.since.text()} {words}")
 
     def tell_since(self, status: GatewayStatusChanged, now: float) -> None:
         """Say since when it is so."""
         self.since.setText(self._since_words(status, now))
 
-    def _show_buttons(self, status: GatewayStatusChanged, busy: str) -> None:
+    def _show_buttons(self, status: GatewayStatusChanged, busy: str, *, waiting: bool) -> None:
         """What makes no sense at all is not shown, what cannot be done just now is off."""
         may = allowed(status)
         insist = may.start and status.refusal is not None and status.refusal.may_insist
-        usual = not may.take_over and not insist
+        usual = not (may.take_over or insist or waiting)
         taking = busy == "take_over"
         shown = {
             "start": usual,
@@ -99,7 +102,7 @@ class GatewayCard(Block):
             "take_over": may.take_over and not taking,
             "insist": insist,
             "give_up": may.take_over and taking,
-            "hurry": status.state == "stopping" and "Waiting" in status.detail,
+            "hurry": waiting,
         }
         able = {
             "start": may.start and not busy,

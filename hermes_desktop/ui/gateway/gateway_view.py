@@ -122,7 +122,7 @@ class GatewayView(QObject):
         on_page = self.page.isVisible()
         self.banner.show_status(status, now=now, busy=busy, told=on_page)
         if on_page:
-            self.page.show_status(status, now=now, busy=busy)
+            self.page.show_status(status, now=now, busy=busy, replies=self.replies.count)
             self.page.tell_ages(status, now)
         self.timer.settle()
 

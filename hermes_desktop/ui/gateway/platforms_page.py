@@ -114,16 +114,19 @@ class PlatformsPage(QWidget):
         self.empty.copy_wanted.connect(self.copy_wanted)
         QShortcut(QKeySequence.StandardKey.Find, self, self.list.open_search)
 
-    def show_status(self, status: GatewayStatusChanged, *, now: float, busy: str = "") -> None:
+    def show_status(
+        self, status: GatewayStatusChanged, *, now: float, busy: str = "", replies: int = 0
+    ) -> None:
         """Follow the gateway.
 
         Args:
             status: How it is.
             now: Seconds since the epoch.
             busy: What is being done to it, "" for nothing.
+            replies: How many run for platforms.
         """
         had_focus = self._has_focus()
-        self.card.show_status(status, now=now, busy=busy)
+        self.card.show_status(status, now=now, busy=busy, replies=replies)
         platforms = status.other.platforms if status.other is not None else status.platforms
         ours = status.other is None
         self.list.show_platforms(platforms, now, ours=ours)

@@ -111,6 +111,7 @@ async def test_replies_that_ended_are_not_counted(stage) -> None:
 
 async def test_what_is_waited_for_can_be_interrupted(stage) -> None:
     stage.show()
+    run_two_replies(stage)
     stage.gateway.say("stopping", detail="Waiting for 2 replies, 12 s left.")
     press(stage.page.card.buttons["hurry"])
     assert stage.gateway.asked == ["hurry"]
