@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import RefusedError
-from hermes_desktop.core.events import Notice, TurnFinished
+from hermes_desktop.core.events import Notice, TurnFinished, TurnQueued, TurnStarted
 from hermes_desktop.gateway import process_facts
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_files import (
@@ -121,6 +121,39 @@ async def test_a_restart_reads_the_settings_again_and_leaves_the_chat_of_the_des
         assert not finished
         assert "stopped" not in stage.words()
         await stage.services.chat.stop(sent.session_id)
+
+
+async def test_both_runners_never_answer_in_one_conversation_at_once(tmp_path: Path) -> None:
+    async with host_stage(tmp_path) as stage:
+        events: list[object] = []
+        for kind in (TurnQueued, TurnStarted, TurnFinished):
+            stage.services.bus.subscribe(kind, events.append)
+        await stage.host.start()
+        await hang(stage)
+        await stage.until(lambda: any(isinstance(e, TurnStarted) for e in events))
+        (started,) = [e for e in events if isinstance(e, TurnStarted)]
+
+        sent = await stage.services.chat.send("from here", session_id=started.session_id)
+        await stage.until(lambda: any(isinstance(e, TurnQueued) for e in events))
+        assert len([e for e in events if isinstance(e, TurnStarted)]) == 1
+        stage.chat.say("/stop", chat="c1", user="u1")
+        await stage.until(lambda: not stage.services.chat.is_running(sent.session_id))
+
+        last = events[-1]
+        assert isinstance(last, TurnFinished)
+        assert (last.turn_id, last.outcome) == (sent.turn_id, "done")
+
+
+async def test_a_chat_may_ask_for_a_restart(tmp_path: Path) -> None:
+    async with host_stage(tmp_path) as stage:
+        await stage.host.start()
+        first = pid_of(stage)
+
+        stage.chat.say("/restart", chat="c1", user="u1")
+
+        await stage.until(lambda: stage.words().count("starting") == 2)
+        await stage.reach("running")
+        assert pid_of(stage) != first
 
 
 async def test_calls_that_come_together_join(tmp_path: Path) -> None:

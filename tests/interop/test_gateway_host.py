@@ -229,7 +229,9 @@ def test_while_theirs_runs_nothing_of_ours_touches_its_files(
         ours.expect("closed")
 
     lines = trace.read_text(errors="replace").splitlines()
-    names = re.compile(rf"{re.escape(str(island.home))}/[^\"<>]*(gateway|sessions/)[^\"<>]*")
+    names = re.compile(
+        rf"{re.escape(str(island.home))}/[^\"<>]*(gateway|sessions/|\.clean|\.restart)[^\"<>]*"
+    )
     # A call that another thread interrupts has its arguments in the first of its two lines.
     touching = [line for line in lines if names.search(line) and "resumed>" not in line]
     assert any("gateway.pid" in line for line in touching)  # it was looked at
