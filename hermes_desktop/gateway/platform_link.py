@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_FIRST_WORD_S = 0.5
+"""How often a server is looked at that has accepted us and said nothing yet."""
+
 
 class _CalledAwayError(Exception):
     """Somebody wants something else than what is being done."""
@@ -178,8 +181,15 @@ class PlatformLink(LinkRecord):
                     break
                 self._tools.changed()
             else:
-                await self._wait(liveness.until_silent(adapter, connected, self._clock))
+                await self._listen(adapter, liveness.until_silent(adapter, connected, self._clock))
         await self._let_go()
+
+    async def _listen(self, adapter: PlatformAdapter, seconds: float | None) -> None:
+        """Wait until something has to be looked at; tell when the first word was heard."""
+        unheard = seconds is not None and adapter.last_heard is None
+        await self._wait(min(seconds or 0.0, _FIRST_WORD_S) if unheard else seconds)
+        if unheard and adapter.last_heard is not None:
+            self._tools.changed()
 
     def _begin_watching(self) -> None:
         now = LastHeard(self._clock.monotonic(), self._clock.time())

@@ -322,6 +322,11 @@ async def test_a_connection_that_never_says_a_word_is_not_called_connected() -> 
     world.alive = False
     async with world.supervised() as supervisor:
         assert only(supervisor).state == "connecting"
+        world.made[0].heard()
+        changes = world.changes
+        supervisor.look()
+        await until(lambda: world.changes > changes)
+        assert only(supervisor).state == "connected"
         world.clock.advance(90)
         assert only(supervisor).state == "silent"
         supervisor.look()
