@@ -73,6 +73,7 @@ class GatewayView(QObject):
         self._clock = clock
         self._strip = strip
         self._window_visible = False
+        self._begun = False
         self._status = control.status
         self.replies = RunningReplies()
         self.page = PlatformsPage(theme)
@@ -94,6 +95,7 @@ class GatewayView(QObject):
 
     def begin(self) -> None:
         """Show how it is, and read who may write. Call once the loop runs."""
+        self._begun = True
         self.refresh()
         self.pairing.refresh()
 
@@ -110,6 +112,8 @@ class GatewayView(QObject):
         self._strip.show_status(status, now=now)
         if self.page.isVisible():
             self.page.tell_ages(status, now)
+            if status.state == "attached":
+                self.pairing.refresh()  # the other gateway tells nobody here who asks
         elif not self.banner.isHidden():
             self.banner.show_status(status, now=now, busy=self.commands.busy)
 
@@ -133,12 +137,15 @@ class GatewayView(QObject):
 
     def set_visible(self, visible: bool) -> None:  # noqa: FBT001 - a state of one meaning
         """The window shows, or does not; nothing beats while it does not."""
-        self._window_visible = visible
+        came, self._window_visible = visible and not self._window_visible, visible
         self.timer.set_visible(visible)
+        if came and self._begun:
+            self.pairing.refresh()
 
     def close(self) -> None:
         """Wake no more."""
         self.timer.set_visible(False)
+        self.pairing.close()
 
     def act_on(self, key: str) -> None:
         """The button of a notice was pressed."""

@@ -3,12 +3,13 @@
 from collections.abc import Awaitable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.gateway.pairing import CODE_LIFETIME_S
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
 from hermes_desktop.ui.gateway.wanted import PairingDesk, Person
@@ -18,6 +19,7 @@ from hermes_desktop.ui.theme import Theme
 UNDO_PREFIX = "pairing-undo-"
 ASKED = "pairing-asked"
 _REMEMBERED = 10
+_AFTER_EXPIRY_MS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,18 @@ class PairingCommands(QObject):
         self._theme = theme
         self._window = window
         self._known: frozenset[tuple[str, str]] = frozenset()
+        self._expiry = QTimer(self)
+        self._expiry.setSingleShot(True)
+        self._expiry.setTimerType(Qt.TimerType.VeryCoarseTimer)
+        self._expiry.timeout.connect(self.refresh)
         self._reading = False
         self._again = False
         self._count = 0
         self._undo: dict[str, Person] = {}
+
+    def close(self) -> None:
+        """Wake no more for requests that become void."""
+        self._expiry.stop()
 
     def refresh(self) -> None:
         """Read it again; calls while it is read come to one more reading."""
@@ -117,11 +127,20 @@ class PairingCommands(QObject):
     def _take(self, people: People) -> None:
         new = [each for each in people.pending if each.key not in self._known]
         self._known = frozenset(each.key for each in people.pending)
+        self._wait_for_expiry(people)
         self.people_read.emit(people)
         if not people.pending:
             self._bus.publish(NoticeCleared(ASKED))
         elif new:
             self.asked.emit(new[-1])
+
+    def _wait_for_expiry(self, people: People) -> None:
+        """Nobody tells that a request has become void: it is read again at that moment."""
+        self._expiry.stop()
+        if people.pending:
+            first = min(each.when for each in people.pending)
+            left = max(0.0, first + CODE_LIFETIME_S - self._clock.time())
+            self._expiry.start(round(left * 1000) + _AFTER_EXPIRY_MS)
 
     async def _approve(self, entry: Person) -> None:
         await self._done(self._desk.approve(entry.platform, entry.entry_id))

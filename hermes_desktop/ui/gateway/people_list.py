@@ -126,6 +126,9 @@ class PeopleList(Block):
     def show_people(self, people: Sequence[Person], now: float) -> None:
         """Show these, in this order."""
         wanted = {each.key: each for each in people}
+        if list(wanted) == list(self._lines):
+            self.tell_ages(now)
+            return
         had_focus = self._focused_place()
         for key in [key for key in self._lines if key not in wanted]:
             line = self._lines.pop(key)

@@ -1,12 +1,12 @@
 """Who asks to be let in and who was: answered from the page, with the real files behind it."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from hermes_desktop.core.events import PairingChanged
-from tests.fakes.scripted_gateway import health
+from tests.fakes.scripted_gateway import OTHER, health
 from tests.ui.gateway.conftest import GatewayStage, press
 
 pytestmark = pytest.mark.asyncio
@@ -132,6 +132,28 @@ async def test_the_notice_leads_to_the_page_and_goes_with_the_last_request(qtbot
     stage.store.deny("telegram", stage.store.pending()[0].entry_id)
     stage.bus.publish(PairingChanged())
     await stage.until(lambda: not stage.notices)
+
+
+async def test_a_request_that_became_void_goes_by_itself(stage) -> None:
+    stage.show()
+    ask(stage, "1", "Anna")
+    await stage.until(lambda: waiting(stage))
+    expiry = next(t for t in stage.view.pairing.findChildren(QTimer) if t.isActive())
+    assert expiry.interval() == 3_602_000
+    stage.clock.advance(3_601)
+    expiry.timeout.emit()
+    await stage.until(lambda: not waiting(stage))
+    assert not expiry.isActive()
+
+
+async def test_whom_another_gateway_lets_ask_is_seen_while_the_page_shows(stage) -> None:
+    stage.gateway.say("attached", other=OTHER)
+    stage.show()
+    stage.view.begin()
+    await stage.until(stage.page.requests.isVisible)
+    assert stage.store.request("telegram", "1", "Anna").code  # nobody tells of it
+    stage.view.timer.beat.emit()
+    await stage.until(lambda: waiting(stage))
 
 
 async def test_lines_that_stay_keep_their_widgets(stage) -> None:
