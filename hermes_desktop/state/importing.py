@@ -17,6 +17,7 @@ from hermes_desktop.state import messages_table, sessions_table, titles
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.deletion import MOST_MESSAGES, MOST_SESSIONS
 from hermes_desktop.state.schema import SESSIONS
+from hermes_desktop.state.steps import fits_one
 
 Session = Mapping[str, Any]
 
@@ -56,6 +57,10 @@ class ImportReport:
     detached: int = 0
     retitled: list[dict[str, str | None]] = field(default_factory=list)
 
+    def copy(self) -> "ImportReport":
+        """One that can be gone on with, for a transaction that may run more than once."""
+        return ImportReport([*self.imported], [*self.skipped], self.detached, [*self.retitled])
+
     def as_dict(self, order: Sequence[str]) -> dict[str, Any]:
         """The result as users of the class know it; ids in the order they were given."""
         place = {session_id: number for number, session_id in enumerate(order)}
@@ -78,7 +83,10 @@ def refused(errors: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def portions(sessions: Sequence[Session]) -> Iterator[list[Session]]:
-    """Parents before their children, in portions for one short transaction each."""
+    """Parents before their children, in portions for one short transaction each.
+
+    A session that is too long for one stands alone; see :func:`is_long`.
+    """
     portion: list[Session] = []
     messages = 0
     for session in _parents_first(sessions):
@@ -90,6 +98,13 @@ def portions(sessions: Sequence[Session]) -> Iterator[list[Session]]:
         messages += count
     if portion:
         yield portion
+
+
+def is_long(portion: Sequence[Session]) -> bool:
+    """Whether a portion is one session with more messages than one transaction should have."""
+    messages = portion[0].get("messages") or ()
+    size = sum(len(str(each.get("content") or "")) for each in messages)
+    return len(portion) == 1 and not fits_one(len(messages), size)
 
 
 def _parents_first(sessions: Sequence[Session]) -> list[Session]:
@@ -113,21 +128,22 @@ def insert(
     Returns:
         A new report: ``done`` with this portion added.
     """
-    report = ImportReport([*done.imported], [*done.skipped], done.detached, [*done.retitled])
+    report = done.copy()
     for session in sessions:
         session_id = clean_text(session["id"])
         if sessions_table.exists(conn, session_id):
             report.skipped.append(session["id"])
             continue
-        _insert_row(conn, session_id, session, now, report)
+        insert_row(conn, session_id, session, now, report)
         _insert_messages(conn, session_id, session.get("messages") or (), now)
         report.imported.append(session["id"])
     return report
 
 
-def _insert_row(
+def insert_row(
     conn: sqlite3.Connection, session_id: str, session: Session, now: float, report: ImportReport
 ) -> None:
+    """Insert the row of a session; what could not be kept is noted in the report."""
     parent = clean_text(session.get("parent_session_id") or "") or None
     if parent is not None and not sessions_table.exists(conn, parent):
         parent = None
@@ -188,11 +204,11 @@ def _number(value: Any, default: float | None) -> float | None:
 def _insert_messages(
     conn: sqlite3.Connection, session_id: str, messages: Sequence[Mapping[str, Any]], now: float
 ) -> None:
-    ids = _kept_ids(conn, [message.get("id") for message in messages])
+    ids = kept_ids(conn, [message.get("id") for message in messages])
     messages_table.insert_all(conn, session_id, messages, now, ids=ids)
 
 
-def _kept_ids(conn: sqlite3.Connection, ids: Sequence[Any]) -> list[int] | None:
+def kept_ids(conn: sqlite3.Connection, ids: Sequence[Any]) -> list[int] | None:
     """The row ids the messages had, if they can have them again: in order, and nobody else's."""
     if not ids or not all(type(each) is int and 0 < each < _GREATEST_ID for each in ids):
         return None

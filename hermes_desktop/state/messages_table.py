@@ -156,10 +156,32 @@ def insert_all(
     ids: Sequence[int] | None = None,
 ) -> None:
     """Add messages and set the counters to just them; ``ids`` are free row ids, None for new."""
-    rows = [_row(session_id, each, now + n * _STEP_S) for n, each in enumerate(messages)]
+    insert_some(conn, session_id, messages, now, ids=ids)
+    set_counters(conn, session_id, messages)
+
+
+def insert_some(
+    conn: sqlite3.Connection,
+    session_id: str,
+    messages: Sequence[Mapping[str, Any]],
+    now: float,
+    *,
+    place: int = 0,
+    ids: Sequence[int] | None = None,
+) -> None:
+    """Add messages without counting them; the first is number ``place`` of the whole."""
+    rows = [
+        _row(session_id, each, now + n * _STEP_S) for n, each in enumerate(messages, start=place)
+    ]
     if ids is not None:
         rows = [{"id": row_id, **row} for row_id, row in zip(ids, rows, strict=True)]
     insert_rows(conn, "messages", _COLUMNS, rows)
+
+
+def set_counters(
+    conn: sqlite3.Connection, session_id: str, messages: Sequence[Mapping[str, Any]]
+) -> None:
+    """Count just these messages."""
     conn.execute(
         "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?",
         (len(messages), sum(map(_call_count, messages)), session_id),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hermes_desktop.state import export, import_checks, importing
+from hermes_desktop.state import export, import_checks, importing, long_deletion, long_import
 from hermes_desktop.state.importing import ImportReport
 from hermes_desktop.state.store_face import StoreFace, WritingFace
 
@@ -67,8 +67,12 @@ class TransferFace(WritingFace, TransferReads):
         if errors:
             return importing.refused(errors)
         report = ImportReport()
+        long_deletion.finish(self, self._clock.time())
         for portion in importing.portions(given):
             now = self._clock.time()
+            if importing.is_long(portion):
+                report = long_import.import_long(self, portion[0], now, report)
+                continue
             report = self._execute_write(
                 lambda conn, portion=portion, now=now, done=report: importing.insert(  # type: ignore[misc]
                     conn, portion, now, done

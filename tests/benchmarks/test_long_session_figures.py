@@ -117,6 +117,12 @@ def test_branch(benchmark: BenchmarkFixture, long: Timed) -> None:
     assert long.message_count("copy") == MESSAGES
 
 
+def test_import(benchmark: BenchmarkFixture, db: Timed) -> None:
+    messages = [{"role": "user", "content": f"{' '.join(_WORDS * 8)} {n}"} for n in range(10_000)]
+    run(benchmark, db, lambda: db.import_sessions([{"id": "a", "messages": messages}]))
+    assert db.message_count("a") == 10_000
+
+
 def test_many_short_ones_into_the_trash(
     benchmark: BenchmarkFixture, db: Timed, own: OwnStore
 ) -> None:

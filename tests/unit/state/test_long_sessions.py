@@ -408,3 +408,58 @@ def test_an_origin_that_changes_meanwhile(db2: Watched, long: SessionDB) -> None
 def test_what_is_added_to_the_origin_meanwhile_is_not_copied(db2: Watched, long: SessionDB) -> None:
     db2.before = lambda _: long.append_message("root", "user", "late")
     assert db2.create_branch(Branch("root", "copy")) == MANY + 1
+
+
+# ------------------------------------------------------------------------------------------ imports
+
+
+@pytest.fixture
+def exported(long: SessionDB) -> dict[str, Any]:
+    found = long.export_session("root") or {}
+    long.delete_sessions(["root", "tip"])
+    return found
+
+
+@pytest.mark.parametrize("keeps_ids", [True, False])
+def test_a_long_import(db2: Watched, exported: dict[str, Any], keeps_ids: bool) -> None:
+    if not keeps_ids:
+        for message in exported["messages"]:
+            del message["id"]
+    places: list[set[str]] = []
+    db2.before = lambda write: write > 1 and places.append(listed(db2))
+    assert db2.import_sessions([exported])["imported_ids"] == ["root"]
+    assert len(places) > 3
+    assert not any("root" in each for each in places)
+    rows = db2.get_messages("root")
+    assert [row["content"] for row in rows] == [f"root says {n}" for n in range(MANY)]
+    if keeps_ids:
+        assert [row["id"] for row in rows] == [row["id"] for row in exported["messages"]]
+    row = db2.get_session("root") or {}
+    assert (row["title"], row["message_count"], row["tool_call_count"]) == ("Trip", MANY, 2)
+    assert (row["source"], row["archived"]) == ("cli", 0)
+
+
+def test_an_import_whose_title_is_taken_meanwhile(
+    db2: Watched, long: SessionDB, exported: dict[str, Any]
+) -> None:
+    db2.before = lambda write: write == 3 and long.set_session_title("other", "Trip")
+    done = db2.import_sessions([exported])
+    assert done["retitled"] == [{"session_id": "root", "from": "Trip", "to": "Trip #2"}]
+    assert long.get_session_title("root") == "Trip #2"
+
+
+def test_an_import_that_is_cut_short(
+    db2: Watched, long: SessionDB, exported: dict[str, Any]
+) -> None:
+    before = conversations(long)
+
+    def stop(write: int) -> None:
+        if write == 3:
+            db2.before = None
+            raise PowerCutError
+
+    db2.before = stop
+    with pytest.raises(PowerCutError):
+        db2.import_sessions([exported])
+    assert conversations(long) == before
+    assert db2.import_sessions([exported])["imported"] == 1
