@@ -4,6 +4,7 @@ import logging
 from functools import cached_property
 
 from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.events import Notice
 from hermes_desktop.gateway import delivery
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.delivery import Reply
@@ -63,8 +64,8 @@ class RunnerMail(RunnerRestoring):
         found = await self.mail.inbox.left_over()
         for ticket in found.cut_off:  # their chats are marked: they are gone on with
             await self.mail.inbox.finished(ticket)
-        for ticket in found.too_old:
-            log.warning("A message of %s waited for a day; it is not answered", ticket.session_key)
+        if found.too_old:
+            self.bus.publish(_unanswered(found.too_old))
         for ticket in found.waiting:
             source = ticket.event.source
             if source is not None:
@@ -170,3 +171,16 @@ class RunnerMail(RunnerRestoring):
         if self.mail is not None:
             await self.mail.deliverer.close()
         self._tickets.clear()
+
+
+def _unanswered(tickets: tuple[Ticket, ...]) -> Notice:
+    chats = {each.event.source.description for each in tickets if each.event.source is not None}
+    number = len(tickets)
+    what = "A message" if number == 1 else f"{number} messages"
+    return Notice(
+        "warning",
+        f"{what} waited for more than a day and will not be answered.",
+        ", ".join(sorted(chats)),
+        "Write there if it still matters.",
+        key="gateway:unanswered",
+    )

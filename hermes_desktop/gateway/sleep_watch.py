@@ -93,7 +93,7 @@ def outage_notice(platform: str, gap: Gap, *, kept: bool) -> Notice:
     """Tell that a platform was out of reach, and what became of what was written meanwhile."""
     return Notice(
         "info" if kept else "warning",
-        f"{platform} was out of reach from {span(gap)}.",
+        f"{platform.replace('_', ' ').capitalize()} was out of reach from {span(gap)}.",
         _what_became([platform] if kept else [], [] if kept else [platform]),
         key=f"gateway:outage:{platform}",
     )

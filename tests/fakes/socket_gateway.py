@@ -78,20 +78,21 @@ async def socket_gateway(
     turns, mail = WorkerThreads("agent-turn", size=10), WorkerThreads("gateway-mail")
     session_db = AsyncSessionDB(db)
     config = GatewayConfig(platforms={Platform.TELEGRAM: socket_config(port, **extra)})
-    model = ScriptedModel()
+    model, bus = ScriptedModel(), EventBus()
     runner = GatewayRunner(
         config,
         session_store=SessionStore(folder / "sessions", config, db=db),
         session_db=session_db,
         agent_factory=CountingFactory(db, model),
-        bus=EventBus(),
+        bus=bus,
         turn_workers=turns,
         home=folder,
     )
     us = Owner(os.getpid(), process_facts.start_time(os.getpid()))
     notices: list[Notice] = []
+    bus.subscribe(Notice, notices.append)
     runner.use_mail(
-        MailParts(folder, db, own, lambda: us, mail, notify=notices.append, manners=manners)
+        MailParts(folder, db, own, lambda: us, mail, notify=bus.publish, manners=manners)
     )
 
     def wire(adapter: Any) -> None:
@@ -102,7 +103,7 @@ async def socket_gateway(
         config,
         AdapterRegistry({Platform.TELEGRAM: make}, timing=QUICK),
         runner.adapters,
-        SupervisorWiring(wire=wire, connected=runner.platform_connected, notify=notices.append),
+        SupervisorWiring(wire=wire, connected=runner.platform_connected, notify=bus.publish),
     )
     await runner.start()
     await platforms.start()

@@ -10,6 +10,7 @@ import pytest
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.delivery import MAYBE_TWICE
 from hermes_desktop.gateway.sending import SendingManners
+from hermes_desktop.state.delivery_store import DeliveryStore, Owner
 from tests.fakes.gateway import until
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import ChatServer, chat_server
@@ -158,6 +159,22 @@ async def test_messages_an_earlier_run_did_not_answer_come_first(tmp_path: Path)
 
 async def _wait_for_rows(gateway: Any, count: int) -> None:
     await until(lambda: gateway.db.message_count() >= count)
+
+
+@pytest.mark.asyncio
+async def test_a_message_of_yesterday_is_named_and_not_answered(tmp_path: Path) -> None:
+    async with chat_server() as chat:
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            store = DeliveryStore(gateway.db, gateway.own, lambda: Owner(0))
+            source = {"platform": "telegram", "chat_id": "c1"}
+            event = {"text": "old", "source": source, "message_type": "text", "media": [[], []]}
+            store.receive(("telegram", "c1"), "m0", "key", event)
+            gateway.own.write(lambda conn: conn.execute("UPDATE inbox SET received_at = 5"))
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            await until(lambda: bool(gateway.notices))
+            assert gateway.notices[0].title.startswith("A message waited for more than a day")
+            assert gateway.unsettled() == []
+        assert chat.texts() == []
 
 
 @pytest.mark.asyncio

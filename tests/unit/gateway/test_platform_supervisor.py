@@ -312,7 +312,7 @@ async def test_silence_is_seen_probed_and_mended() -> None:
         assert world.attempts[-1] == ("telegram", True)
         assert world.made[0].left == 1
         [notice] = world.notices
-        assert "telegram was out of reach" in notice.title
+        assert "Telegram was out of reach" in notice.title
         assert "fetched: telegram" in notice.detail
 
 
