@@ -129,8 +129,9 @@ def test_theirs_first_ours_writes_nothing_of_a_gateway(island: Island) -> None:
         assert identity_files(island) == before
         assert routing(island) == entries
         assert "stopped" in island.hermes("gateway", "stop")[1].lower()
-        detail = ours.reach("stopped")["detail"]
-        assert re.fullmatch(r"The other gateway ended. This one starts in \d+ s.", detail)
+        ours.reach("stopped")
+        soon = re.compile(r"The other gateway ended. This one starts in \d+ s.")
+        wait_until(lambda: soon.fullmatch(ours.status()["detail"]))
         assert ours.ask("start", "done")["state"] == "running"
 
 
