@@ -11,10 +11,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
 from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.time_bound import call_within
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,8 @@ SLOW_CALLBACK_S = 5.0
 MAX_OVERRUNS = 3
 
 _TURN = ("session_id", "task_id", "turn_id")
+_SAID = ("user_message", "conversation_history", "model", "platform")
+_REQUEST = (*_TURN, "api_request_id", "platform", "model", "provider", "base_url", "api_mode")
 _TOOL = ("tool_name", "args", "task_id", "session_id", "tool_call_id", "turn_id")
 
 HOOKS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -30,21 +34,32 @@ HOOKS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "on_session_end": (*_TURN, "completed", "interrupted", "model", "platform"),
         "on_session_finalize": ("session_id", "platform"),
         "on_session_reset": ("session_id", "platform"),
-        "pre_llm_call": (*_TURN, "user_message", "conversation_history", "model", "platform"),
-        "post_llm_call": (*_TURN, "user_message", "assistant_response", "model", "platform"),
+        "pre_llm_call": (*_TURN, *_SAID, "is_first_turn", "sender_id"),
+        "post_llm_call": (*_TURN, *_SAID, "assistant_response"),
         "transform_llm_output": ("response_text", "session_id", "model", "platform"),
         "pre_tool_call": _TOOL,
         "post_tool_call": (*_TOOL, "result", "duration_ms", "status"),
         "transform_tool_result": (*_TOOL, "result"),
-        "pre_api_request": ("session_id",),
-        "post_api_request": ("session_id",),
-        "api_request_error": ("session_id",),
+        "pre_api_request": (*_REQUEST, "request_messages", "message_count", "started_at"),
+        "post_api_request": (*_REQUEST, "api_duration", "finish_reason", "usage", "response"),
+        "api_request_error": (*_REQUEST, "api_duration", "status_code", "error"),
         "pre_approval_request": ("command", "description", "session_key", "surface"),
         "post_approval_response": ("command", "description", "session_key", "surface", "choice"),
         "pre_gateway_dispatch": ("event", "gateway", "session_store"),
     }
 )
 """Hook → what a callback can count on to be given by name. A caller may give more."""
+
+ANSWERED: Final = frozenset(
+    {
+        "pre_llm_call",
+        "transform_llm_output",
+        "pre_tool_call",
+        "transform_tool_result",
+        "pre_gateway_dispatch",
+    }
+)
+"""Hooks whose answer changes something: it is waited for as long as a callback may take."""
 
 _boundary_reason: ContextVar[str] = ContextVar("hermes_boundary_reason", default="")
 
@@ -75,6 +90,7 @@ class _Callback:
 
     call: Callable[..., Any]
     name: str
+    limit_s: float
     running: dict[int, float] = field(default_factory=dict)
     overruns: int = 0
     off: bool = False
@@ -83,20 +99,39 @@ class _Callback:
 class HookRegistry:
     """Callbacks by the name of a hook, called in the order they were registered. Any thread.
 
+    Each call runs on a thread of its own, so that one that hangs keeps nobody else from being told.
+
     Args:
         clock: Measures how long callbacks take.
-        slow_s: How long one may take.
+        slow_s: How long one may take, unless it was registered with another limit.
+        known: The names that there are; None: any.
+
+    Attributes:
+        report: Told, on any thread, in words, of a callback that is called no more.
     """
 
-    def __init__(self, clock: Clock | None = None, *, slow_s: float = SLOW_CALLBACK_S) -> None:
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        *,
+        slow_s: float = SLOW_CALLBACK_S,
+        known: Mapping[str, Any] | None = HOOKS,
+    ) -> None:
+        self.report: Callable[[str], None] | None = None
         self._clock: Clock = clock or SystemClock()
         self._slow_s = slow_s
+        self._known = known
         self._lock = threading.Lock()
         self._callbacks: dict[str, list[_Callback]] = {}
         self._numbers = itertools.count()
 
     def register(
-        self, name: str, callback: Callable[..., Any], *, plugin: str = ""
+        self,
+        name: str,
+        callback: Callable[..., Any],
+        *,
+        plugin: str = "",
+        limit_s: float | None = None,
     ) -> Callable[[], None]:
         """Have a callback called for a hook.
 
@@ -104,13 +139,15 @@ class HookRegistry:
             name: The hook; an unknown one is kept, for a later version may know it.
             callback: Called with what the hook carries, by name, on any thread.
             plugin: Whose it is, for the log.
+            limit_s: How long it may take; None: as long as all.
 
         Returns:
             Takes it back; harmless when called twice.
         """
         words = getattr(callback, "__qualname__", None) or repr(callback)
-        entry = _Callback(callback, f"{words} of {plugin}" if plugin else str(words))
-        if name not in HOOKS:
+        called = f"{words} of {plugin}" if plugin else str(words)
+        entry = _Callback(callback, called, self._slow_s if limit_s is None else limit_s)
+        if self._known is not None and name not in self._known:
             log.warning("%s registered for %r, which is no hook of this version", entry.name, name)
         with self._lock:
             self._callbacks.setdefault(name, []).append(entry)
@@ -127,11 +164,25 @@ class HookRegistry:
             return any(not entry.off for entry in self._callbacks.get(name, ()))
 
     def invoke(self, name: str, kwargs: Mapping[str, Any]) -> list[Any]:
-        """Call everybody; what they returned, without None. Blocks as long as they do."""
+        """Call everybody; what they returned, without None. Blocks, for each as long as it may."""
         with self._lock:
             entries = list(self._callbacks.get(name, ()))
-        results = (self._call(entry, name, kwargs) for entry in entries if self._may_run(entry))
+        results = (self._await(entry, name, kwargs) for entry in entries if self._may_run(entry))
         return [result for result in results if result is not None]
+
+    def _await(self, entry: _Callback, name: str, kwargs: Mapping[str, Any]) -> Any:
+        """Call somebody; None if it did not answer in time. What only listens is not waited for."""
+        wait_s = entry.limit_s if name in ANSWERED else min(entry.limit_s, self._slow_s)
+        try:
+            return call_within(wait_s, partial(self._call, entry, name, kwargs), name="plugin-hook")
+        except TimeoutError:
+            if wait_s < entry.limit_s:
+                log.info("%s goes on with %s by itself", entry.name, name)
+            else:
+                log.error(  # noqa: TRY400 - no bug of ours
+                    "%s is not awaited any longer in %s", entry.name, name
+                )
+            return None
 
     def _may_run(self, entry: _Callback) -> bool:
         """Whether a callback is still called. One that hangs counts without ever returning."""
@@ -139,16 +190,15 @@ class HookRegistry:
             if entry.off:
                 return False
             now = self._clock.monotonic()
-            hanging = sum(now - began > self._slow_s for began in entry.running.values())
+            hanging = sum(now - began > entry.limit_s for began in entry.running.values())
             if entry.overruns + hanging < MAX_OVERRUNS:
                 return True
             entry.off = True
-        log.error(
-            "%s took longer than %g s %d times and is off until the next start",
-            entry.name,
-            self._slow_s,
-            MAX_OVERRUNS,
-        )
+        times = f"took longer than {entry.limit_s:g} s {MAX_OVERRUNS} times"
+        words = f"{entry.name} {times} and is off until the next start"
+        log.error(words)
+        if self.report is not None:
+            self.report(words)
         return False
 
     def _call(self, entry: _Callback, name: str, kwargs: Mapping[str, Any]) -> Any:
@@ -158,14 +208,14 @@ class HookRegistry:
             entry.running[number] = began
         try:
             return entry.call(**kwargs)
-        except Exception:  # somebody else's code
+        except BaseException:  # somebody else's code, which may say sys.exit(), too
             log.warning("%s failed in %s", entry.name, name, exc_info=True)
             return None
         finally:
             took = self._clock.monotonic() - began
             with self._lock:
                 del entry.running[number]
-                slow = took > self._slow_s
+                slow = took > entry.limit_s
                 entry.overruns += slow
             if slow:
                 log.warning("%s took %.1f s in %s", entry.name, took, name)
@@ -178,5 +228,5 @@ class HookRegistry:
                 entry.name
                 for entries in self._callbacks.values()
                 for entry in entries
-                if any(now - began >= self._slow_s for began in entry.running.values())
+                if any(now - began >= entry.limit_s for began in entry.running.values())
             ]

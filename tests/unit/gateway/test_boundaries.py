@@ -33,7 +33,7 @@ async def test_calls_come_one_after_the_other_off_the_loop(boundaries: Boundarie
         ("on_session_finalize", {"session_id": "old", "platform": "telegram"}, "idle"),
         ("on_session_reset", {"session_id": "new", "platform": "telegram"}, "idle"),
     ]
-    assert threads == {"gateway-hooks-1"}
+    assert threads == {"plugin-hook"}
 
 
 @pytest.mark.asyncio

@@ -1,0 +1,36 @@
+"""The process environment without what programs of others need not know."""
+
+import re
+from collections.abc import Callable, Mapping
+
+_SECRET_WORDS = frozenset(
+    {
+        *("KEY", "KEYS", "PASS", "PAT", "BEARER"),
+        *("COOKIE", "COOKIES", "DSN", "JWT"),
+    }
+)
+_SECRET_PARTS = re.compile(
+    r"TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|(?:PRIVATE|ACCESS|SIGNING)_?KEY|CREDENTIAL"
+)
+
+
+def names_secret(name: str) -> bool:
+    """Whether a variable of this name is likely to hold a secret."""
+    upper = name.upper()
+    return bool(_SECRET_PARTS.search(upper)) or not _SECRET_WORDS.isdisjoint(upper.split("_"))
+
+
+def without_secrets(
+    environ: Mapping[str, str], clean: Callable[[str], str] = lambda text: text
+) -> dict[str, str]:
+    """A copy without variables that hold secrets, by their names or by what they hold.
+
+    Args:
+        environ: The environment.
+        clean: Takes secrets out of text; a variable that it would change is left out.
+    """
+    return {
+        name: value
+        for name, value in environ.items()
+        if not names_secret(name) and clean(value) == value
+    }
