@@ -20,6 +20,7 @@ from hermes_desktop.state.stored_rows import chunks, marks, quoted
 
 MOST_SESSIONS = 100
 MOST_MESSAGES = 2_000
+MOST_BYTES = 2_000_000
 """Limits of one transaction: others wait for it, and each message leaves two search indexes."""
 
 _CHUNK = 400
@@ -185,25 +186,33 @@ def portions(
 ) -> Iterator[Portion]:
     """Ids in portions for one short transaction each; a long one by itself."""
     portion: dict[str, Sequence[str]] = {}
-    messages = 0
+    messages = size = 0
     for session_id in ids:
         family = (session_id, *agents.get(session_id, ()))
-        count = sum(_message_count(conn, each) for each in family)
-        if portion and (len(portion) >= MOST_SESSIONS or messages + count > MOST_MESSAGES):
+        extents = [_extent(conn, each) for each in family]
+        more, larger = sum(count for count, _ in extents), sum(bytes_ for _, bytes_ in extents)
+        full = len(portion) >= MOST_SESSIONS or messages + more > MOST_MESSAGES
+        if portion and (full or size + larger > MOST_BYTES):
             yield Portion(portion)
-            portion, messages = {}, 0
-        if count > MOST_MESSAGES:
+            portion, messages, size = {}, 0, 0
+        if more > MOST_MESSAGES or larger > MOST_BYTES:
             yield Portion({session_id: family[1:]}, is_long=True)
             continue
         portion[session_id] = family[1:]
-        messages += count
+        messages += more
+        size += larger
     if portion:
         yield Portion(portion)
 
 
-def _message_count(conn: sqlite3.Connection, session_id: str) -> int:
-    row = conn.execute("SELECT count(*) FROM messages WHERE session_id = ?", (session_id,))
-    return int(row.fetchone()[0])
+def _extent(conn: sqlite3.Connection, session_id: str) -> tuple[int, int]:
+    """How many messages a session has, and about how many bytes the indexes hold of them."""
+    row = conn.execute(
+        "SELECT count(*), coalesce(sum(coalesce(length(CAST(content AS BLOB)), 0) "
+        "+ coalesce(length(CAST(tool_calls AS BLOB)), 0)), 0) FROM messages WHERE session_id = ?",
+        (session_id,),
+    ).fetchone()
+    return row[0], row[1]
 
 
 def remove_files(folder: Path, ids: Iterable[str]) -> None:

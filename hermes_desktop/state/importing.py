@@ -15,7 +15,7 @@ from typing import Any
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import messages_table, sessions_table, titles
 from hermes_desktop.state.content_codec import clean_text
-from hermes_desktop.state.deletion import MOST_MESSAGES, MOST_SESSIONS
+from hermes_desktop.state.deletion import MOST_BYTES, MOST_MESSAGES, MOST_SESSIONS
 from hermes_desktop.state.schema import SESSIONS
 from hermes_desktop.state.steps import fits_one
 
@@ -88,23 +88,30 @@ def portions(sessions: Sequence[Session]) -> Iterator[list[Session]]:
     A session that is too long for one stands alone; see :func:`is_long`.
     """
     portion: list[Session] = []
-    messages = 0
+    messages = size = 0
     for session in _parents_first(sessions):
-        count = len(session.get("messages") or ())
-        if portion and (len(portion) >= MOST_SESSIONS or messages + count > MOST_MESSAGES):
+        more, larger = _extent(session)
+        full = len(portion) >= MOST_SESSIONS or messages + more > MOST_MESSAGES
+        if portion and (full or size + larger > MOST_BYTES):
             yield portion
-            portion, messages = [], 0
+            portion, messages, size = [], 0, 0
         portion.append(session)
-        messages += count
+        messages += more
+        size += larger
     if portion:
         yield portion
 
 
 def is_long(portion: Sequence[Session]) -> bool:
     """Whether a portion is one session with more messages than one transaction should have."""
-    messages = portion[0].get("messages") or ()
-    size = sum(len(str(each.get("content") or "")) for each in messages)
-    return len(portion) == 1 and not fits_one(len(messages), size)
+    return len(portion) == 1 and not fits_one(*_extent(portion[0]))
+
+
+def _extent(session: Session) -> tuple[int, int]:
+    """How many messages, and about how long their words are."""
+    messages = session.get("messages") or ()
+    words = (str(each.get(name) or "") for each in messages for name in ("content", "tool_calls"))
+    return len(messages), sum(map(len, words))
 
 
 def _parents_first(sessions: Sequence[Session]) -> list[Session]:
