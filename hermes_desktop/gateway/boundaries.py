@@ -46,7 +46,7 @@ class Boundaries:
         except TimeoutError:
             slow = ", ".join(plugins.REGISTRY.hanging()) or "a plugin"
             log.error("%s is not awaited any longer: %s", name, slow)  # noqa: TRY400 - no bug
-        except Exception:  # somebody else's code
+        except Exception:  # somebody else's code, or we have left already
             log.warning("%s failed", name, exc_info=True)
         return []
 

@@ -31,13 +31,16 @@ class RunnerBoundaries(RunnerSurface):
 
     @cached_property
     def boundaries(self) -> Boundaries:
-        """Tells plugins; opened again by the next call after it was closed."""
+        """Tells plugins, from the first call until we have left."""
         return Boundaries()
 
+    def _open_boundaries(self) -> None:
+        """Have plugins told again, after we had left."""
+        self.__dict__.pop("boundaries", None)
+
     def _close_boundaries(self) -> None:
-        if "boundaries" in self.__dict__:
-            self.boundaries.close()
-            del self.boundaries
+        """Tell plugins nothing any more, whatever still comes late."""
+        self.boundaries.close()
 
     async def _emit(self, event_type: str, source: SessionSource | None, **context: Any) -> None:
         """Tell the gateway's event hooks."""
