@@ -143,7 +143,7 @@ class Deliverer:
             hopeless = self._ledger.why_hopeless(owed)
             if hopeless:
                 await self._give_up(owed.obligation_id, reply, owed.last_error or hopeless)
-            elif owed.attempts and self._ledger.waited(owed) < self._manners.later_s:
+            elif self._ledger.was_tried_again_lately(owed, self._manners.later_s):
                 self._try_later(platform, None)
             elif await self._ledger.take_over(owed):
                 arrived += await self._bring_again(self._ledger, reply, owed.obligation_id)

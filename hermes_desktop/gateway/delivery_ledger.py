@@ -53,6 +53,7 @@ class DeliveryLedger:
         self._workers = workers
         self._clock = clock or SystemClock()
         self._in_flight: set[str] = set()
+        self._tried_at: dict[str, float] = {}
 
     async def owe(
         self,
@@ -102,14 +103,21 @@ class DeliveryLedger:
         if name is not None:
             await self._noting(lambda: self._store.set_state(name, state, error))
             self._in_flight.discard(name)
+            if state == "failed":
+                self._tried_at[name] = self._clock.monotonic()
+            else:
+                self._tried_at.pop(name, None)
 
     async def forgive(self, name: str) -> None:
         """A later attempt surely did not leave: it does not count."""
         await self._noting(lambda: self._store.forgive(name))
 
-    def waited(self, owed: Obligation) -> float:
-        """How many seconds ago anything was done about a reply."""
-        return self._clock.time() - owed.updated_at
+    def was_tried_again_lately(self, owed: Obligation, within_s: float) -> bool:
+        """Whether this run has brought it a second time, in vain, not so long ago."""
+        tried_at = self._tried_at.get(owed.obligation_id)
+        if tried_at is None or not owed.attempts:
+            return False
+        return self._clock.monotonic() - tried_at < within_s
 
     async def left_behind(self, platform: str) -> list[Obligation]:
         """Replies for a platform that nobody sees to any more, the oldest first."""
@@ -145,6 +153,6 @@ class DeliveryLedger:
     async def _noting(self, call: Callable[[], T]) -> T | None:
         try:
             return await self._workers.run(call)
-        except HermesError as error:
+        except (HermesError, RuntimeError) as error:  # the latter: its thread is closed
             log.warning("The outbox cannot be used: %s", error)
             return None

@@ -157,7 +157,7 @@ class Inbox:
         """Whether the store could be asked, and what it said."""
         try:
             return True, await self._workers.run(call)
-        except HermesError as error:
+        except (HermesError, RuntimeError) as error:  # the latter: its thread is closed
             log.warning("The inbox cannot be used: %s", error)
             return False, None
 
@@ -181,6 +181,8 @@ class Inbox:
             elif row.state == "begun" and _is_answered(store, row, ticket):
                 replies += 1
                 store.finish(row.id)
+            elif row.state == "waiting" and _came_elsewhere(store, row, ticket):
+                store.finish(row.id)
             elif self._clock.time() - row.received_at > MOST_AGE_S:
                 too_old.append(ticket)
                 store.finish(row.id)
@@ -190,6 +192,12 @@ class Inbox:
                 (cut_off if said else waiting).append(ticket)
         store.prune()
         return LeftOver(tuple(waiting), tuple(cut_off), replies, tuple(too_old))
+
+
+def _came_elsewhere(store: DeliveryStore, row: InboxRow, ticket: Ticket) -> bool:
+    """Whether another gateway has taken the message meanwhile: we had not begun to answer it."""
+    message_id = ticket.event.message_id
+    return message_id is not None and store.is_in_chat(row.session_key, message_id)
 
 
 def _is_answered(store: DeliveryStore, row: InboxRow, ticket: Ticket) -> bool:

@@ -113,7 +113,7 @@ class DeliveryStore:
             session_key: The chat's routing key.
             event: What it takes to deal with it after a restart.
         """
-        if message_id is not None and self._db.chat_has_message(session_key, message_id):
+        if message_id is not None and self.is_in_chat(session_key, message_id):
             return None
         text = json.dumps(event)
         owner = self._owner()
@@ -129,6 +129,10 @@ class DeliveryStore:
             )
         )
         return row
+
+    def is_in_chat(self, session_key: str, message_id: str) -> bool:
+        """Whether a platform's message is stored in one of the latest sessions of a chat."""
+        return self._db.chat_has_message(session_key, message_id)
 
     def begin(self, row_id: int, session_id: str) -> None:
         """Note that a turn of this conversation answers a message from now on."""

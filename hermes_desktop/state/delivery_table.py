@@ -67,7 +67,6 @@ class Obligation:
     state: ObligationState = "pending"
     attempts: int = 0
     created_at: float = 0.0
-    updated_at: float = 0.0
     owner: Owner | None = None
     last_error: str | None = None
 
@@ -212,7 +211,6 @@ def _obligation(row: sqlite3.Row) -> Obligation:
         state=row["state"],
         attempts=row["attempts"],
         created_at=row["created_at"],
-        updated_at=row["updated_at"],
         owner=None if pid is None else Owner(pid, row["owner_started_at"]),
         last_error=row["last_error"],
     )

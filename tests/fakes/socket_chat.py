@@ -92,6 +92,7 @@ class ChatServer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._said = 0
+        self._sending = 0
 
     # What persons and tests do
 
@@ -161,6 +162,7 @@ class ChatServer:
             "logins": self.logins,
             "most_bots": self.most_bots,
             "bots": len(self._bots),
+            "sending": self._sending,
         }
 
     # Life
@@ -249,7 +251,9 @@ class ChatServer:
 
     async def _take_text(self, bot: _Bot, message: dict[str, Any]) -> None:
         if self.faults.send_delay_s:
+            self._sending += 1
             await asyncio.sleep(self.faults.send_delay_s)
+            self._sending -= 1
         if self.refusals:
             bot.say(type="refused", n=message["n"], **self.refusals.pop(0))
             return

@@ -1,0 +1,189 @@
+"""A message is dealt with once, also across restarts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.delivery_ledger import MOST_AGE_S
+from hermes_desktop.gateway.inbound_dedup import Inbox
+from hermes_desktop.gateway.platforms.base import MessageEvent, MessageType
+from hermes_desktop.gateway.session_records import SessionSource
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.delivery_store import DeliveryStore, Owner
+from hermes_desktop.state.own_store import OwnStore
+from tests.fakes.clock import MovableClock
+
+KEY = "agent:main:telegram:dm:c1"
+GONE = Owner(2**22 + 5, 1)
+
+
+class Home:
+    def __init__(self, folder: Path) -> None:
+        self.clock = MovableClock()
+        self.db = SessionDB(folder / "state.db", clock=self.clock)
+        self.own = OwnStore(folder / "desktop.db")
+        self.workers = WorkerThreads("inbox")
+
+    def store(self, owner: Owner) -> DeliveryStore:
+        return DeliveryStore(self.db, self.own, lambda: owner, clock=self.clock)
+
+    def inbox(self, owner: Owner = GONE) -> Inbox:
+        return Inbox(self.store(owner), self.workers, clock=self.clock)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    made = Home(tmp_path)
+    yield made
+    made.workers.close()
+    made.db.close()
+    made.own.close()
+
+
+def event(message_id: str | None = "m1", text: str = "hello", **more: object) -> MessageEvent:
+    source = SessionSource(Platform.TELEGRAM, "c1", user_id="u1", thread_id="7")
+    return MessageEvent(text, source=source, message_id=message_id, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.asyncio
+async def test_without_a_disk_the_memory_counts() -> None:
+    inbox = Inbox()
+    assert not inbox.is_kept
+    ticket = await inbox.admit(event(), KEY)
+    assert ticket is not None
+    assert await inbox.admit(event(), KEY) is None
+    assert await inbox.admit(event(None), KEY) is not None
+    assert await inbox.admit(event(None), KEY) is not None
+    assert await inbox.admit(event("m1", internal=True), KEY) is not None
+    assert await inbox.admit(MessageEvent("x"), KEY) is not None
+    await inbox.begun(ticket, "s1")
+    await inbox.finished(ticket)
+    assert (await inbox.left_over()).waiting == ()
+
+
+@pytest.mark.asyncio
+async def test_brought_again_after_a_restart(home: Home) -> None:
+    first = home.inbox()
+    ticket = await first.admit(event(), KEY)
+    assert ticket is not None
+    assert await first.admit(event(), KEY) is None
+    await first.finished(ticket)
+    assert await home.inbox(Owner(1, 1)).admit(event(), KEY) is None
+
+
+@pytest.mark.asyncio
+async def test_what_waited_is_answered_after_a_restart(home: Home) -> None:
+    sent = event(
+        reply_to_text="before",
+        metadata={"a": 1, "odd": object()},
+        message_type=MessageType.PHOTO,
+        media_urls=("/x.png",),
+        media_types=("image/png",),
+        timestamp=5.0,
+    )
+    await home.inbox().admit(sent, KEY)
+    second = home.inbox(Owner(1, 1))
+    left = await second.left_over()
+    [ticket] = left.waiting
+    got = ticket.event
+    assert (got.text, got.message_id, got.reply_to_text) == ("hello", "m1", "before")
+    assert (got.media_urls, got.media_types) == (("/x.png",), ("image/png",))
+    assert (got.metadata, got.timestamp, got.source) == ({"a": 1}, 5.0, sent.source)
+    assert got.message_type is MessageType.PHOTO
+    assert await second.admit(event(), KEY) is None
+    assert (await second.left_over()).waiting == ()
+    await second.finished(ticket)
+    assert (await home.inbox(GONE).left_over()).waiting == ()
+
+
+@pytest.mark.asyncio
+async def test_what_another_gateway_took_meanwhile_is_not_answered_again(home: Home) -> None:
+    await home.inbox().admit(event(), KEY)
+    home.db.create_session("s1", "telegram", session_key=KEY)
+    home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
+    left = await home.inbox().left_over()
+    assert (left.waiting, left.cut_off) == ((), ())
+    assert home.store(GONE).not_dealt_with() == []
+
+
+@pytest.mark.asyncio
+async def test_a_message_whose_turn_began_but_never_spoke_is_answered(home: Home) -> None:
+    home.db.create_session("s1", "telegram", session_key=KEY)
+    first = home.inbox()
+    ticket = await first.admit(event(), KEY)
+    assert ticket is not None
+    await first.begun(ticket, "s1")
+    assert [each.event.text for each in (await home.inbox().left_over()).waiting] == ["hello"]
+
+
+@pytest.mark.asyncio
+async def test_a_worker_that_is_closed_does_no_harm(home: Home) -> None:
+    inbox = home.inbox()
+    home.workers.close()
+    assert await inbox.admit(event(), KEY) is not None
+
+
+@pytest.mark.asyncio
+async def test_a_turn_that_was_cut_off(home: Home) -> None:
+    home.db.create_session("s1", "telegram", session_key=KEY)
+    first = home.inbox()
+    ticket = await first.admit(event(), KEY)
+    assert ticket is not None
+    await first.begun(ticket, "s1")
+    home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
+    left = await home.inbox().left_over()
+    assert [each.session_key for each in left.cut_off] == [KEY]
+    assert left.replies == 0
+
+
+@pytest.mark.asyncio
+async def test_a_reply_that_nobody_had_noted_is_owed(home: Home) -> None:
+    home.db.create_session("s1", "telegram", session_key=KEY)
+    first = home.inbox()
+    ticket = await first.admit(event(), KEY)
+    assert ticket is not None
+    await first.begun(ticket, "s1")
+    home.db.append_message("s1", role="user", content="hello")
+    home.db.append_message("s1", role="assistant", content="hi")
+    assert (await home.inbox().left_over()).replies == 1
+    [owed] = home.store(GONE).owed(["telegram"])
+    assert (owed.content, owed.chat_id, owed.thread_id, owed.state) == ("hi", "c1", "7", "pending")
+    assert (await home.inbox().left_over()).replies == 0
+    assert len(home.store(GONE).owed(["telegram"])) == 1
+
+
+@pytest.mark.asyncio
+async def test_what_is_a_day_old_is_not_answered(home: Home) -> None:
+    await home.inbox().admit(event(), KEY)
+    home.clock.advance(MOST_AGE_S + 1)
+    left = await home.inbox().left_over()
+    assert [each.event.text for each in left.too_old] == ["hello"]
+    assert left.waiting == ()
+    assert (await home.inbox().left_over()).too_old == ()
+
+
+@pytest.mark.asyncio
+async def test_rows_that_make_no_sense_go(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    store = home.store(GONE)
+    for text in ({}, {"source": {"platform": "nowhere", "chat_id": "1"}}):
+        store.receive(("telegram", "c1"), None, KEY, text)
+    assert (await home.inbox().left_over()).waiting == ()
+    assert "cannot be read" in caplog.text
+    assert store.not_dealt_with() == []
+
+
+@pytest.mark.asyncio
+async def test_a_store_that_fails_lets_messages_through(home: Home, tmp_path: Path) -> None:
+    home.own.close()
+    (tmp_path / "desktop.db").unlink(missing_ok=True)
+    (tmp_path / "desktop.db").mkdir()
+    inbox = home.inbox()
+    ticket = await inbox.admit(event(), KEY)
+    assert ticket is not None
+    assert ticket.row_id is None
+    await inbox.begun(ticket, "s1")
+    await inbox.finished(ticket)
+    assert (await inbox.left_over()).waiting == ()
