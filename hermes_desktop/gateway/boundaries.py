@@ -4,12 +4,12 @@ Plugins get the hooks in order and on a worker, each call awaited for at most
 :data:`~hermes_desktop.plugins.SLOW_CALLBACK_S`; whatever they do, the boundary is crossed.
 """
 
-import asyncio
 import logging
 from typing import Any
 
 from hermes_desktop import plugins
 from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.gateway.bounded_calls import BoundedCalls
 from hermes_desktop.gateway.runner_state import EventHooks
 from hermes_desktop.plugins.hooks import giving_reason
 
@@ -68,20 +68,26 @@ class Boundaries:
 
 
 async def emit(
-    hooks: EventHooks | None, event_type: str, context: dict[str, Any], *, limit_s: float
+    hooks: EventHooks | None,
+    event_type: str,
+    context: dict[str, Any],
+    *,
+    calls: BoundedCalls,
+    limit_s: float,
 ) -> None:
-    """Tell the event hooks of something. Never raises.
+    """Tell the event hooks of something. Never raises; whoever hangs is left behind.
 
     Args:
         hooks: Who hears of it; None: nobody.
         event_type: ``session:start``, …
         context: What they are told.
+        calls: Keeps what is left behind.
         limit_s: How long they may take together.
     """
     if hooks is None:
         return
     try:
-        await asyncio.wait_for(hooks.emit(event_type, context), limit_s)
+        await calls.within(limit_s, hooks.emit(event_type, context), doing=event_type)
     except TimeoutError:
         log.warning("The hooks of %s took too long", event_type)
     except Exception:  # somebody else's code

@@ -43,6 +43,8 @@ __all__ = ["GatewayRunner", "_normalize_empty_agent_response"]
 
 log = logging.getLogger(__name__)
 
+UNUSED_LOOK_S = 600.0
+
 _AGENT_PENDING_SENTINEL = agent_cache.PENDING
 
 _STATES: Mapping[Phase, str] = {
@@ -158,6 +160,8 @@ class GatewayRunner(RunnerStopping):
         await self._take_up()
         if self.home is not None:
             self._watch("expired conversations", self._session_expiry_watcher)
+        else:
+            self._watch("unused agents", self._let_unused_agents_go)
 
     async def _connect_platforms(self) -> None:
         for adapter in self.adapters.values():
@@ -175,6 +179,12 @@ class GatewayRunner(RunnerStopping):
     def _watch(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Do a piece of work as long as the gateway runs; see :mod:`housekeeping`."""
         self._watchers.start(housekeeping.supervised(name, work, self.clock), name=name)
+
+    async def _let_unused_agents_go(self) -> None:
+        """What is left to do for a private runner, whose chats do not expire."""
+        while True:
+            await asyncio.sleep(UNUSED_LOOK_S)
+            self._sweep_idle_cached_agents()
 
     async def _session_expiry_watcher(self, interval: float = 300) -> None:
         """Deal with conversations that have expired, unused agents and old entries."""

@@ -48,7 +48,8 @@ class RunnerBoundaries(RunnerSurface):
             "platform": source.platform.value if source is not None else "",
             "user_id": source.user_id if source is not None else None,
         }
-        await emit(self.hooks, event_type, who | context, limit_s=self.event_hooks_s)
+        facts = who | context
+        await emit(self.hooks, event_type, facts, calls=self._bounded, limit_s=self.event_hooks_s)
 
     # What a conversation leaves behind
 

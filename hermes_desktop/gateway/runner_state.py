@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -13,6 +13,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.gateway.agent_cache import CacheEntry
 from hermes_desktop.gateway.agents import AgentFactory
+from hermes_desktop.gateway.bounded_calls import BoundedCalls
 from hermes_desktop.gateway.config import GatewayConfig, Platform
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
@@ -42,7 +43,7 @@ is to be started, not awaited.
 class EventHooks(Protocol):
     """What hears of the gateway's events (``session:start``, ``agent:end``, …)."""
 
-    async def emit(self, event_type: str, context: dict[str, Any]) -> Any:
+    def emit(self, event_type: str, context: dict[str, Any]) -> Coroutine[Any, Any, Any]:
         """Tell everybody who wants to know."""
         ...
 
@@ -258,6 +259,10 @@ class RunnerState:
         return asyncio.Event()
 
     # What runs
+
+    @cached_property
+    def _bounded(self) -> BoundedCalls:
+        return BoundedCalls()
 
     @cached_property
     def _message_tasks(self) -> TaskSet:

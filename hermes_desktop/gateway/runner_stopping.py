@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any
 
@@ -72,10 +72,13 @@ class RunnerStopping(RunnerAdmission):
         self._close_boundaries()
         self._enter("stopped")
 
-    async def _within(self, usual_s: float, step: Awaitable[Any], words: str) -> None:
-        """Await one step, at most so long; failures are logged and stop nothing."""
+    async def _within(self, usual_s: float, step: Coroutine[Any, Any, Any], words: str) -> None:
+        """Await one step, at most so long; failures are logged and stop nothing.
+
+        One that cannot even be cancelled is left behind.
+        """
         try:
-            await asyncio.wait_for(step, self._left(usual_s))
+            await self._bounded.within(self._left(usual_s), step, doing=words)
         except TimeoutError:
             log.warning("%s in time", words)
         except Exception:  # the other steps are to be taken, too

@@ -1,6 +1,7 @@
 """How a gateway leaves, and what the next run takes up."""
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -157,6 +158,34 @@ async def test_leaving_is_bounded_whatever_hangs(
     entry = stored(tmp_path)
     assert (entry["resume_pending"], entry["resume_reason"]) == (True, "restart_interrupted")
     assert not (tmp_path / ".clean_shutdown").exists()
+
+
+class StubbornPlatform(FakePlatform):
+    """A platform that cannot be left, and does not hear that nobody waits for it any more."""
+
+    wake = False
+
+    async def disconnect(self) -> None:
+        while not self.wake:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+        await super().disconnect()
+
+
+@pytest.mark.asyncio
+async def test_a_platform_that_cannot_be_left_is_left_behind(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    telegram = StubbornPlatform()
+    async with running_gateway(tmp_path / "state.db", hosted=True, telegram=telegram) as gateway:
+        runner = gateway.runner
+        runner._bounded._grace_s = 0.01
+        soon = runner.clock.monotonic() + 0.3
+        await runner.stop(drain_s=0, deadline=soon)
+        assert gateway.reports[-1].phase == "stopped"
+        assert "telegram was not left" in caplog.text
+        telegram.wake = True
+        await until(lambda: len(runner._bounded) == 0)
 
 
 @pytest.mark.asyncio

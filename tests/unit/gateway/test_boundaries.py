@@ -1,6 +1,7 @@
 """Telling plugins and event hooks of boundaries: in order, bounded, whatever they do."""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.gateway.boundaries import Boundaries, emit
+from hermes_desktop.gateway.bounded_calls import BoundedCalls
 from tests.fakes.gateway import until
 from tests.fakes.plugins import EventHooks, listening, registered
 
@@ -63,19 +65,28 @@ async def test_answers_come_back_and_closing_is_no_reason_to_fail(boundaries: Bo
 
 
 class BrokenHooks:
+    """They raise, and when they are slow they do not even hear that they are cancelled."""
+
+    wake = asyncio.Event()
+
     async def emit(self, event_type: str, context: dict[str, Any]) -> None:
         if event_type == "slow":
-            await asyncio.sleep(30)
+            while not self.wake.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self.wake.wait()
         raise OSError("no such hook")
 
 
 @pytest.mark.asyncio
 async def test_event_hooks_may_fail_or_hang(caplog: pytest.LogCaptureFixture) -> None:
-    hooks = EventHooks()
-    await emit(hooks, "session:end", {"session_key": "k"}, limit_s=1)
+    hooks, calls = EventHooks(), BoundedCalls(grace_s=0.01)
+    await emit(hooks, "session:end", {"session_key": "k"}, calls=calls, limit_s=1)
     assert hooks.heard == [("session:end", {"session_key": "k"})]
-    await emit(None, "session:end", {}, limit_s=1)
-    await emit(BrokenHooks(), "session:end", {}, limit_s=1)
-    await emit(BrokenHooks(), "slow", {}, limit_s=0.01)
+    await emit(None, "session:end", {}, calls=calls, limit_s=1)
+    await emit(BrokenHooks(), "session:end", {}, calls=calls, limit_s=1)
+    await emit(BrokenHooks(), "slow", {}, calls=calls, limit_s=0.01)
+    assert len(calls) == 1
+    BrokenHooks.wake.set()
+    await until(lambda: len(calls) == 0)
     assert "The hooks of session:end failed" in caplog.text
     assert "The hooks of slow took too long" in caplog.text
