@@ -4,6 +4,7 @@ A reply is cleaned, noted in the outbox, sent, and settled. What surely did not 
 it had never been tried; what may have arrived is brought again with words that say so.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -31,6 +32,8 @@ from hermes_desktop.state.delivery_table import ObligationState
 __all__ = ["MAYBE_TWICE", "Deliverer", "Reply", "SendingManners", "send"]
 
 log = logging.getLogger(__name__)
+
+_CHATS_AT_ONCE = 4
 
 MAYBE_TWICE = "♻️ This reply may have reached you before: its delivery was cut off.\n\n"
 
@@ -132,22 +135,36 @@ class Deliverer:
     async def redeliver(self, platform: Platform) -> int:
         """Bring what is owed to the chats of a platform that is connected now.
 
+        Each chat gets its replies in order; one that hangs does not hold up all others.
+
         Returns:
             How many replies arrived.
         """
-        if self._ledger is None or self._closed:
+        ledger = self._ledger
+        if ledger is None or self._closed:
             return 0
-        arrived = 0
-        for owed in await self._ledger.left_behind(platform.value):
-            reply = _of_obligation(platform, owed, self._cleaned(platform, owed.content))
-            hopeless = self._ledger.why_hopeless(owed)
-            if hopeless:
-                await self._give_up(owed.obligation_id, reply, owed.last_error or hopeless)
-            elif self._ledger.was_tried_again_lately(owed, self._manners.later_s):
-                self._try_later(platform, None)
-            elif await self._ledger.take_over(owed):
-                arrived += await self._bring_again(self._ledger, reply, owed.obligation_id)
-        return arrived
+        chats: dict[str, list[Obligation]] = {}
+        for owed in await ledger.left_behind(platform.value):
+            chats.setdefault(f"{owed.chat_id}:{owed.thread_id or ''}", []).append(owed)
+        at_once = asyncio.Semaphore(_CHATS_AT_ONCE)
+
+        async def see_to(chat: list[Obligation]) -> int:
+            async with at_once:
+                return sum([await self._see_to(ledger, platform, owed) for owed in chat])
+
+        return sum(await asyncio.gather(*map(see_to, chats.values())))
+
+    async def _see_to(self, ledger: DeliveryLedger, platform: Platform, owed: Obligation) -> int:
+        """Bring one owed reply, or give it up; how many arrived."""
+        reply = _of_obligation(platform, owed, self._cleaned(platform, owed.content))
+        hopeless = ledger.why_hopeless(owed)
+        if hopeless:
+            await self._give_up(owed.obligation_id, reply, owed.last_error or hopeless)
+        elif ledger.was_tried_again_lately(owed, self._manners.later_s):
+            self._try_later(platform, None)
+        elif await ledger.take_over(owed):
+            return await self._bring_again(ledger, reply, owed.obligation_id)
+        return 0
 
     async def _bring_again(self, ledger: DeliveryLedger, reply: Reply, name: str) -> int:
         async with self._order.hold(reply.place):

@@ -50,7 +50,7 @@ class RunnerMail(RunnerRestoring):
         """A reply of an earlier run arrived: its chat needs no taking up for it."""
 
         async def clear() -> None:
-            await self.turn_workers.run(self.session_store.clear_resume_pending, session_key)
+            await self._aside(self.session_store.clear_resume_pending, session_key)
 
         self._notices.start(clear(), name="redelivered")
 
@@ -80,8 +80,9 @@ class RunnerMail(RunnerRestoring):
 
     async def platform_connected(self, platform: Platform) -> None:
         """Do what waited for a platform: owed replies, chats that were cut off, old messages."""
-        if self.mail is not None:
-            await self.mail.deliverer.redeliver(platform)
+        if self.mail is not None:  # may take long: nobody waits for it
+            owed = self.mail.deliverer.redeliver(platform)
+            self._notices.start(owed, name=f"owed replies of {platform.value}")
         try:
             await self.resume_chats(platform)
         except HermesError as error:

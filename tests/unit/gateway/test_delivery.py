@@ -351,6 +351,27 @@ async def test_owed_replies_of_the_dead_are_brought(stage: Stage) -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_chat_that_hangs_does_not_hold_up_the_others(stage: Stage) -> None:
+    store = stage.store(GONE)
+    for chat in ("slow", "c2", "c3"):
+        store.owe(Obligation(chat, KEY, "telegram", chat, None, chat))
+    hang = stage.platform.gate
+
+    async def send(chat_id: str, text: str, **more: Any) -> SendResult:
+        if chat_id == "slow":
+            await hang.wait()
+        stage.platform.sent.append((chat_id, text))
+        return OK
+
+    hang.clear()
+    stage.platform.send = send  # type: ignore[method-assign]
+    task = asyncio.create_task(stage.deliverer().redeliver(Platform.TELEGRAM))
+    await until(lambda: stage.platform.texts == ["c2", "c3"])
+    hang.set()
+    assert await task == 3
+
+
+@pytest.mark.asyncio
 async def test_owed_replies_of_the_living_are_theirs(stage: Stage) -> None:
     left(stage, "theirs", owner=Owner(1, None))
     assert await stage.deliverer().redeliver(Platform.TELEGRAM) == 0
