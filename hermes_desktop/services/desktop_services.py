@@ -64,6 +64,7 @@ class DesktopServices:
         await self.gateway.open(host=watch and self.hosts)
         if watch:
             self.tasks.start(self.watch.run(), name="state-watch")
+            self.tasks.start(self.actions.tidy_later(), name="tidy-trash")
             # The first look only learns. It is queued now, so that whatever is read from here on
             # is read after it, on the same thread.
             await asyncio.sleep(0)

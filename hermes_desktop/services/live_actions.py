@@ -1,15 +1,20 @@
 """What a person does to sessions in the window: archive, delete, undo; awaited on the loop."""
 
+import asyncio
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.live_catalog import LiveCatalog
 from hermes_desktop.services.session_actions import DeletePlan, SessionActions
 from hermes_desktop.services.state_watch import StateWatch
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.trash import TrashReceipt
 from hermes_desktop.state.trash_restore import Restored
+
+log = logging.getLogger(__name__)
 
 NAMED_SUBAGENTS = 5
 """How many of the subagents that go along are called by name."""
@@ -111,6 +116,19 @@ class LiveActions:
         changed = await self._writers.run(self._actions.unarchive, tuple(ids))
         self._watch.look_now()
         return changed
+
+    async def tidy_later(self, *, after_s: float = 5.0) -> None:
+        """Finish what a crash cut short and drop what is 30 days old, once the start is over.
+
+        Failures are logged: nobody asked for it, and the next delete does it again.
+        """
+        await asyncio.sleep(after_s)
+        try:
+            await self._bulk.run(self._actions.tidy_trash)
+        except HermesError as error:
+            log.warning("The trash was not tidied: %s %s", error.title, error.detail)
+        else:
+            self._watch.look_now()
 
     async def close(self) -> None:
         """Let go of our own file, after what runs has ended."""

@@ -14,7 +14,8 @@ from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.services.live_catalog import ListQuery
 from hermes_desktop.services.session_actions import RunningTurnError
-from hermes_desktop.state import SessionDB
+from hermes_desktop.state import SessionDB, hidden_rows
+from hermes_desktop.state.hidden_rows import Mark, Way
 
 pytestmark = pytest.mark.asyncio
 LONG_AGO = 1_700_000_000.0
@@ -74,6 +75,23 @@ async def test_a_delete_is_previewed_done_seen_and_undone(services: DesktopServi
     assert {each.root_id for each in restored} == {"s7", "s8"}
     await waiting
     assert (await services.catalog.page(ListQuery())).total == 300
+
+
+async def test_what_a_crash_cut_short_is_finished_after_the_start(
+    services: DesktopServices, caplog: pytest.LogCaptureFixture
+) -> None:
+    mark = Mark(Way.FOR_GOOD, "token", LONG_AGO, 10_000)
+    services.db._execute_write(lambda conn: hidden_rows.hide(conn, ["s7"], mark))
+    waiting = asyncio.ensure_future(next_change(services))
+    await services.actions.tidy_later(after_s=0.0)
+    assert "s7" in (await waiting).removed_ids
+    assert services.db.get_session("s7") is None
+    services.db._conn.execute("CREATE TABLE notes (about TEXT REFERENCES sessions(id))")
+    services.db._conn.execute("INSERT INTO notes VALUES ('s8')")
+    services.db._execute_write(lambda conn: hidden_rows.hide(conn, ["s8"], mark))
+    await services.actions.tidy_later(after_s=0.0)
+    assert "The trash was not tidied" in caplog.text
+    assert services.db.summary("s8") is not None
 
 
 async def test_archiving_far_down_the_list_is_seen_at_once(services: DesktopServices) -> None:
