@@ -38,7 +38,7 @@ async def watch(runner: "RunnerBoundaries", interval: float) -> None:
 
 async def look(runner: "RunnerBoundaries") -> None:
     """One look. A conversation with a running turn, of whichever chat, is left for the next."""
-    for session_entry in await runner.turn_workers.run(_expired, runner):
+    for session_entry in await runner._aside(_expired, runner):
         busy = runner.is_busy(session_entry.session_key)
         if not busy and not runner._turn_leases.is_held(session_entry.session_id):
             await _expire(runner, session_entry)
@@ -79,7 +79,7 @@ async def _expire(runner: "RunnerBoundaries", session_entry: SessionEntry) -> No
             log.exception("The end of %s could not be dealt with (%d)", session_id, failures)
             if failures < MAX_FAILURES:
                 return
-            await runner.turn_workers.run(
+            await runner._aside(
                 lambda: store.set_expiry_finalized(session_entry, clear_model_override=False)
             )
         runner._expiry_failures.pop(session_id, None)
@@ -93,4 +93,4 @@ async def _prune(runner: "RunnerBoundaries") -> None:
     runner._last_session_store_prune_ts = now
     days = runner.config.session_store_max_age_days
     if days > 0:
-        await runner.turn_workers.run(runner.session_store.prune_old_entries, days)
+        await runner._aside(runner.session_store.prune_old_entries, days)

@@ -139,7 +139,7 @@ class GatewayRunner(RunnerStopping):
         self._restart_requested = False
         self._leave_by = float("inf")
         self._told_of.clear()
-        self._open_boundaries()
+        self._open_threads()
         self._enter("starting")
         self._starting = asyncio.get_running_loop().create_task(self._begin_work(), name="begin")
         try:

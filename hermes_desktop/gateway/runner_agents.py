@@ -35,7 +35,7 @@ class RunnerAgents(RunnerState):
     def _release_agent(self, agent: Any) -> None:
         """Let an agent's clients go, on a worker: that may take a while."""
         with contextlib.suppress(RuntimeError):  # the workers are closed, the clients go with us
-            self.turn_workers.submit(release_agent, agent)
+            self._side_workers.submit(release_agent, agent)
 
     def _sweep_idle_cached_agents(self) -> int:
         """Let go of agents above the limit and of those long unused; how many went."""

@@ -34,13 +34,15 @@ class RunnerBoundaries(RunnerSurface):
         """Tells plugins, from the first call until we have left."""
         return Boundaries()
 
-    def _open_boundaries(self) -> None:
-        """Have plugins told again, after we had left."""
+    def _open_threads(self) -> None:
+        """Have threads of our own again, after we had left."""
         self.__dict__.pop("boundaries", None)
+        self.__dict__.pop("_side_workers", None)
 
-    def _close_boundaries(self) -> None:
-        """Tell plugins nothing any more, whatever still comes late."""
+    def _close_threads(self) -> None:
+        """Tell plugins nothing and look up nothing any more, whatever still comes late."""
         self.boundaries.close()
+        self._side_workers.close()
 
     async def _emit(self, event_type: str, source: SessionSource | None, **context: Any) -> None:
         """Tell the gateway's event hooks."""
@@ -69,7 +71,7 @@ class RunnerBoundaries(RunnerSurface):
     async def _clean_up(self, agent: Any) -> None:
         call = partial(self._cleanup_agent_resources, agent)
         try:
-            await self.turn_workers.run_within(CLEANUP_S, call)
+            await self._side_workers.run_within(CLEANUP_S, call)
         except TimeoutError:
             log.warning("An agent did not close in time and is left behind")
         except RuntimeError:
@@ -110,14 +112,14 @@ class RunnerBoundaries(RunnerSurface):
         await self.stop_turn(session_key, reason=RESET_REQUESTED)
         await self._retire_agent(session_key)
         self._clear_conversation_scope(session_key)
-        fresh = await self.turn_workers.run(self.session_store.reset_session, session_key)
+        fresh = await self._aside(self.session_store.reset_session, session_key)
         if old_id is not None:
             await self.boundaries.finalize(old_id, platform, "new_session")
         await self._emit("session:end", source, session_key=session_key)
         await self._emit("session:reset", source, session_key=session_key)
         if fresh is None:
             make = partial(self.session_store.get_or_create_session, source, force_new=True)
-            fresh = await self.turn_workers.run(make)
+            fresh = await self._aside(make)
         problem = await self._title(fresh.session_id, reset_replies.title_of(event.text))
         await self.boundaries.reset(fresh.session_id, platform, "new_session")
         return EphemeralReply(
@@ -155,9 +157,9 @@ class RunnerBoundaries(RunnerSurface):
         finalized = session_entry.previous_finalized
         note = None
         if session_entry.was_auto_reset:
-            note = await self.turn_workers.run(self.session_store.take_reset_note, session_key)
+            note = await self._aside(self.session_store.take_reset_note, session_key)
         elif session_entry.is_fresh_reset:
-            await self.turn_workers.run(self.session_store.take_fresh_reset, session_key)
+            await self._aside(self.session_store.take_fresh_reset, session_key)
             began = True
         if note is not None:
             old_id = None if finalized else note.previous_session_id
@@ -209,10 +211,10 @@ class RunnerBoundaries(RunnerSurface):
         if not exhausted or adapter.platform is Platform.DESKTOP:
             return ""
         session_key, old_id = session_entry.session_key, session_entry.session_id
-        fresh = await self.turn_workers.run(self.session_store.reset_session, session_key)
+        fresh = await self._aside(self.session_store.reset_session, session_key)
         if fresh is None:
             return ""
-        await self.turn_workers.run(self.session_store.take_fresh_reset, session_key)
+        await self._aside(self.session_store.take_fresh_reset, session_key)
         reason = "compression_exhausted"
         await self._cross(session_key, session_entry.origin, old_id, fresh.session_id, reason)
         return f"{reset_replies.EXHAUSTED}\n{way_back(old_id)}"
@@ -236,7 +238,7 @@ class RunnerBoundaries(RunnerSurface):
             await self._clean_up(cached[0])
         self._evict_cached_agent(session_key)
         self._clear_conversation_scope(session_key)
-        await self.turn_workers.run(self.session_store.set_expiry_finalized, session_entry)
+        await self._aside(self.session_store.set_expiry_finalized, session_entry)
 
     async def _closed(self, platform: Platform, session_id: str) -> None:
         """A conversation that was opened here is closed; it may be opened again."""

@@ -144,13 +144,13 @@ class RunnerBusy(RunnerTurns):
             return await super()._outcome(event, source, adapter, record)
         places = ActiveSessions(self.home, self.clock)
         name = record.session_id or record.session_key
-        lease = await self.turn_workers.run(places.take, name, limit)
+        lease = await self._aside(places.take, name, limit)
         if lease is None:
             return turn_outcome.from_error(too_many_conversations(limit))
         try:
             return await super()._outcome(event, source, adapter, record)
         finally:
-            await self.turn_workers.run(partial(places.give_back, lease))
+            await self._aside(partial(places.give_back, lease))
 
 
 def _steer(agent: Any, text: str) -> bool:

@@ -64,7 +64,7 @@ class RunnerRestoring(RunnerBusy):
         self._restored.clear()
         self._startup_restore_in_progress = self.home is not None
         if self.home is not None:
-            await self.turn_workers.run(self._read_the_past)
+            await self._aside(self._read_the_past)
 
     def _read_the_past(self) -> None:
         files = self._restart_files
@@ -106,10 +106,10 @@ class RunnerRestoring(RunnerBusy):
         """
         if self.home is None:
             return 0
-        found = await self.turn_workers.run(self._find_cut_off, platform)
+        found = await self._aside(self._find_cut_off, platform)
         fates = {entry.session_key: self._fate(cut_off) for entry, cut_off in found}
         continued = {key for key, fate in fates.items() if fate is Fate.CONTINUE}
-        await self.turn_workers.run(self._count_attempts, continued)
+        await self._aside(self._count_attempts, continued)
         for entry, _ in found:
             await self._deal_with(entry, fates[entry.session_key])
         return len(continued)
@@ -180,9 +180,9 @@ class RunnerRestoring(RunnerBusy):
             return
         store = self.session_store
         if fate is Fate.GIVE_UP:
-            await self.turn_workers.run(store.suspend_session, session_key)
-        await self.turn_workers.run(store.clear_resume_pending, session_key)
-        await self.turn_workers.run(self._forget_attempts, session_key)
+            await self._aside(store.suspend_session, session_key)
+        await self._aside(store.clear_resume_pending, session_key)
+        await self._aside(self._forget_attempts, session_key)
         words = {Fate.TELL: resuming.SEND_AGAIN, Fate.GIVE_UP: resuming.GIVEN_UP}.get(fate)
         if words is not None:  # not awaited: whoever writes now is not to wait for that
             told = self._deliver(MessageEvent(words, source=source), adapter, words)
@@ -212,7 +212,7 @@ class RunnerRestoring(RunnerBusy):
         cut_off = self._draining and outcome.outcome == "stopped" and not record.unwanted
         settle = partial(self._settle_chat, record, outcome.prompt_tokens)
         try:
-            await self.turn_workers.run(partial(self._cut_off_chat, record) if cut_off else settle)
+            await self._aside(partial(self._cut_off_chat, record) if cut_off else settle)
         except (HermesError, RuntimeError) as error:
             log.warning("The end of a turn of %s was not noted: %s", record.session_key, error)
 
@@ -257,13 +257,13 @@ class RunnerRestoring(RunnerBusy):
             "message_id": chat.message_id,
         }
         known = {name: value for name, value in facts.items() if value}
-        await self.turn_workers.run(files.ask_for_notice, known)
+        await self._aside(files.ask_for_notice, known)
 
     async def _say_that_we_are_back(self) -> None:
         files = self._restart_files
         if files is None:
             return
-        chat = await self.turn_workers.run(files.take_notice)
+        chat = await self._aside(files.take_notice)
         try:
             source = SessionSource.from_dict(chat)
         except (KeyError, ValueError, TypeError):

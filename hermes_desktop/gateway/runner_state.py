@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hermes_desktop.gateway.runner_report import RunnerReport
 
 MAX_TURNS = 10
+SIDE_THREADS = 4
 
 Phase = Literal["stopped", "starting", "running", "stopping"]
 
@@ -259,6 +260,11 @@ class RunnerState:
         return asyncio.Event()
 
     # What runs
+
+    @cached_property
+    def _side_workers(self) -> WorkerThreads:
+        """Threads for what blocks beside turns: those may take up all of theirs."""
+        return WorkerThreads("gateway-side", size=SIDE_THREADS)
 
     @cached_property
     def _bounded(self) -> BoundedCalls:

@@ -69,7 +69,7 @@ class RunnerStopping(RunnerAdmission):
         self._shutdown_event.set()
         await self._write_end(in_order=in_order)
         await self._close_agents(running)
-        self._close_boundaries()
+        self._close_threads()
         self._enter("stopped")
 
     async def _within(self, usual_s: float, step: Coroutine[Any, Any, Any], words: str) -> None:
@@ -142,7 +142,7 @@ class RunnerStopping(RunnerAdmission):
 
     async def _off_loop(self, usual_s: float, call: Any) -> None:
         await self._within(
-            usual_s, self.turn_workers.run_within(self._left(usual_s), call), "A last step failed"
+            usual_s, self._side_workers.run_within(self._left(usual_s), call), "A last step failed"
         )
 
     async def _close_agents(self, running: dict[str, Any]) -> None:

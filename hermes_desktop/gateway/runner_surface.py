@@ -2,9 +2,12 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.agent_cache import PENDING
+from hermes_desktop.gateway.refusals import closing
 from hermes_desktop.gateway.runner_agents import RunnerAgents
 from hermes_desktop.gateway.runner_state import Phase
 from hermes_desktop.gateway.session import SessionSource
@@ -12,12 +15,27 @@ from hermes_desktop.gateway.turn import TurnRecord
 
 log = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 STOP_REQUESTED = "stop requested"
 RESET_REQUESTED = "session reset requested"
 
 
 class RunnerSurface(RunnerAgents):
     """Stopping, queueing and asking about turns."""
+
+    async def _aside(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Await a blocking call that is no part of a turn.
+
+        Raises:
+            RefusedError: We have left.
+        """
+        try:
+            future = self._side_workers.submit(call, *args, **kwargs)
+        except RuntimeError:
+            raise closing() from None
+        return await asyncio.wrap_future(future)
 
     def is_busy(self, session_key: str) -> bool:
         """Whether a turn of a chat runs or waits."""

@@ -41,6 +41,9 @@ ALLOWED = GatewayConfig(
 
 E = TypeVar("E")
 
+OWN_THREADS = ("gateway-hooks", "gateway-side")
+"""What a runner makes for itself, and must not leave behind."""
+
 
 @dataclass
 class RunningGateway:
@@ -147,7 +150,7 @@ async def running_gateway(
     finally:
         model.hold.set()
         await runner.stop(drain_s=5.0)
-        await until(lambda: not any(t.name.startswith("gateway-hooks") for t in threads()))
+        await until(lambda: not any(t.name.startswith(OWN_THREADS) for t in threads()))
         for workers in (read, write, turns):
             workers.close()
         db.close()

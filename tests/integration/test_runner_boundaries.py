@@ -298,3 +298,18 @@ async def test_a_conversation_of_the_window_is_told_when_it_is_closed_once(tmp_p
         (first, "desktop", "close"),
     ]
     assert events.names()[-1] == "session:end"
+
+
+@pytest.mark.asyncio
+async def test_new_does_not_wait_for_the_turns_of_other_chats(tmp_path: Path) -> None:
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        await gateway.telegram.receive("hello")
+        old = session_of(gateway)
+        gateway.model.hold.clear()
+        turns = [gateway.telegram.receive("long", chat_id=f"other{n}") for n in range(10)]
+        await until(lambda: gateway.model.at_once == 10)
+        async with asyncio.timeout(10):
+            assert "Session reset" in await gateway.runner._handle_reset_command(new())
+        assert session_of(gateway) != old
+        gateway.model.hold.set()
+        await asyncio.gather(*turns)
