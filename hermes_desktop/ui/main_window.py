@@ -298,6 +298,7 @@ class MainWindow(QMainWindow):
         self._rail.sessions_wanted.connect(self._show_list)
         self._rail.platforms_wanted.connect(self.show_platforms)
         self._gateway.page_wanted.connect(self.show_platforms)
+        self._gateway.need_changed.connect(self._rail.platforms_button.show_need)
         self._gateway.window_wanted.connect(self.come_forward)
         self._pages.currentChanged.connect(self._gateway.refresh)
         self._closing.quit_wanted.connect(self.quit_wanted)

@@ -11,6 +11,7 @@ from hermes_desktop.ui.theme import RADIUS_BLOCK, SPACE_4, SPACE_12, Theme
 RAIL_WIDTH = 48
 _BUTTON = 40
 _ICON = 22
+_DOT = 10
 
 
 class RailButton(QToolButton):
@@ -23,11 +24,25 @@ class RailButton(QToolButton):
         self._icon_name = icon_name
         self._theme = theme
         self._by_key = False
+        self._words = words
+        self._needs = ""
         self.setAccessibleName(words)
         self.setToolTip(words)
         self.setFixedSize(QSize(_BUTTON, _BUTTON))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         theme.changed.connect(self.update)
+
+    @property
+    def needs(self) -> str:
+        """What on this page needs a person, "" for nothing."""
+        return self._needs
+
+    def show_need(self, words: str) -> None:
+        """Mark the button with a dot, and say why; "" takes the dot away."""
+        self._needs = words
+        self.setToolTip("\n".join(filter(None, (self._words, words))))
+        self.setAccessibleDescription(words)
+        self.update()
 
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -57,6 +72,16 @@ class RailButton(QToolButton):
         target = QRect(0, 0, _ICON, _ICON)
         target.moveCenter(self.rect().center())
         painter.drawPixmap(target, pixmap(self._icon_name, colour, _ICON, self.devicePixelRatioF()))
+        if self._needs:
+            self._paint_dot(painter, target)
+
+    def _paint_dot(self, painter: QPainter, icon_place: QRect) -> None:
+        """At the upper outer corner of the icon, with a rim so that it stands off its lines."""
+        palette = self._theme.palette
+        left = icon_place.left() - 2 if self.isRightToLeft() else icon_place.right() - _DOT + 3
+        painter.setPen(QPen(QColor(palette.window), 2))
+        painter.setBrush(QColor(palette.warning))
+        painter.drawEllipse(left, icon_place.top() - 2, _DOT, _DOT)
 
 
 class Rail(QWidget):

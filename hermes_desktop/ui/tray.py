@@ -9,14 +9,13 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, NoticeCleared
 from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.ui.gateway.gateway_words import allowed
+from hermes_desktop.ui.gateway.gateway_words import allowed, requests_text
 from hermes_desktop.ui.resource_files import plain_icon
 from hermes_desktop.ui.tray_host_watch import TrayHostWatch
 from hermes_desktop.ui.tray_state import (
     RECENT_SESSIONS,
     TrayFace,
     menu_label,
-    requests_text,
     tray_face,
 )
 

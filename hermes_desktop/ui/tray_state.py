@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hermes_desktop.core.events import GatewayStatusChanged, Notice
-from hermes_desktop.ui.gateway.gateway_words import listed, shape_of, status_words
+from hermes_desktop.ui.gateway.gateway_words import listed, requests_text, shape_of, status_words
 from hermes_desktop.ui.gateway.platform_words import state_shape
 from hermes_desktop.ui.sessions.source_names import source_name
 
@@ -44,11 +44,6 @@ def tray_face(
     if problem is not None:
         return TrayFace("tray-attention", "\n".join([*lines, problem.title]), problem.title)
     return TrayFace("tray-attention" if requests else icon, "\n".join(lines), words)
-
-
-def requests_text(count: int) -> str:
-    """How many people ask, as a sentence without its end."""
-    return "1 person asks to be let in" if count == 1 else f"{count} people ask to be let in"
 
 
 def menu_label(text: str) -> str:

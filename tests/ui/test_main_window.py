@@ -150,6 +150,19 @@ async def test_the_rail_and_its_keys_lead_to_the_platforms_and_back(qtbot, stage
 
 
 @pytest.mark.asyncio
+async def test_the_rail_marks_the_page_that_needs_a_person(stage) -> None:
+    async with stage:
+        button = stage.window._rail.platforms_button
+        slack = PlatformHealth("slack", "fatal")
+        stage.bus.publish(GatewayStatusChanged("degraded", platforms=(slack,)))
+        assert button.needs == "Gateway running, with a problem"
+        assert button.accessibleDescription() == button.needs
+        stage.window.grab()
+        stage.bus.publish(GatewayStatusChanged("running"))
+        assert button.needs == ""
+
+
+@pytest.mark.asyncio
 async def test_the_banner_comes_back_with_the_sessions(stage) -> None:
     async with stage:
         banner = stage.window.gateway.banner

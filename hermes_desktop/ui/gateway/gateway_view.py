@@ -14,7 +14,7 @@ from hermes_desktop.ui.gateway.age_timer import AgeTimer
 from hermes_desktop.ui.gateway.ages import next_look_ms
 from hermes_desktop.ui.gateway.gateway_banner import GatewayBanner
 from hermes_desktop.ui.gateway.gateway_commands import GatewayCommands
-from hermes_desktop.ui.gateway.gateway_words import status_words
+from hermes_desktop.ui.gateway.gateway_words import requests_text, shape_of, status_words
 from hermes_desktop.ui.gateway.pairing_commands import ASKED, PairingCommands, People
 from hermes_desktop.ui.gateway.platform_words import distances
 from hermes_desktop.ui.gateway.platforms_page import PlatformsPage
@@ -46,12 +46,14 @@ class GatewayView(QObject):
         page_wanted: The page of platforms is to be shown.
         window_wanted: A question is going to be asked; a hidden window should show.
         requests_changed: How many people ask to be let in.
+        need_changed: What needs a person, in a few words, "" for nothing.
         told: Title and words of a notification, for when the window is hidden.
     """
 
     page_wanted = Signal()
     window_wanted = Signal()
     requests_changed = Signal(int)
+    need_changed = Signal(str)
     told = Signal(str, str)
 
     def __init__(  # noqa: PLR0913 - the parts it joins
@@ -74,6 +76,7 @@ class GatewayView(QObject):
         self._strip = strip
         self._window_visible = False
         self._begun = False
+        self._requests = 0
         self._status = control.status
         self.replies = RunningReplies()
         self.page = PlatformsPage(theme)
@@ -122,6 +125,7 @@ class GatewayView(QObject):
         if {before.state, status.state} not in _NOT_NEWS and before.state != status.state:
             announce(self._strip, status_words(status))
         busy = self.commands.busy
+        self._tell_need()
         self._strip.show_status(status, now=now)
         on_page = self.page.isVisible()
         self.banner.show_status(status, now=now, busy=busy, told=on_page)
@@ -183,7 +187,9 @@ class GatewayView(QObject):
 
     def _people_read(self, people: People) -> None:
         self.page.show_people(people, self._clock.time())
-        self.requests_changed.emit(len(people.pending))
+        self._requests = len(people.pending)
+        self.requests_changed.emit(self._requests)
+        self._tell_need()
         self.timer.settle()
 
     def _asked(self, entry: Person) -> None:
@@ -197,6 +203,11 @@ class GatewayView(QObject):
             )
         if not self._window_visible:
             self.told.emit(title, words)
+
+    def _tell_need(self) -> None:
+        trouble = status_words(self._status) if shape_of(self._status) == "attention" else ""
+        asked = requests_text(self._requests) if self._requests else ""
+        self.need_changed.emit(", ".join(filter(None, (asked, trouble))))
 
     def _next_look(self) -> int:
         status, now = self._status, self._clock.time()

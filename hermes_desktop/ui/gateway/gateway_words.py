@@ -112,6 +112,11 @@ def serves(status: GatewayStatusChanged) -> bool:
     return status.state in {"starting", "running", "working", "degraded"}
 
 
+def requests_text(count: int) -> str:
+    """How many people ask, as a sentence without its end."""
+    return "1 person asks to be let in" if count == 1 else f"{count} people ask to be let in"
+
+
 def replies_text(count: int) -> str:
     """``1 reply``, ``2 replies``."""
     return "1 reply" if count == 1 else f"{count:,} replies"

@@ -166,3 +166,12 @@ def test_esc_empties_the_search_before_it_leaves_the_page(stage) -> None:
     assert stage.page.step_back()
     assert stage.page.list.search.text() == ""
     assert not stage.page.step_back()
+
+
+def test_what_needs_a_person_is_told_to_the_rail(stage) -> None:
+    needs: list[str] = []
+    stage.view.need_changed.connect(needs.append)
+    stage.gateway.say("running")
+    stage.gateway.say("degraded", platforms=(health("slack", "fatal"),))
+    stage.gateway.say("running")
+    assert needs == ["", "Gateway running, with a problem", ""]
