@@ -10,6 +10,7 @@ from typing import Any
 from hermes_desktop.agent.conversation_loop import Reply, ask
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.system_prompt import build_system_prompt
+from hermes_desktop.agent.turn_hooks import TurnHooks
 from hermes_desktop.agent.turn_results import failed_result, finished_result, gone_error
 from hermes_desktop.agent.types import (
     AgentResult,
@@ -170,20 +171,45 @@ class AIAgent:
         if conversation_history is not None:
             self._history = list(conversation_history)
         writer = _RowWriter(self._store, self.session_id, persisted_callback)
+        hooks = TurnHooks(self.session_id, task_id, self._provider.choice, self._source, cancel)
         try:
             prompt, history = self._prepare(system_message)
             sent = _sent(text, clean_text(turn_note))
             writer.write("user", text, platform_message_id=platform_message_id, **sent)
         except NotFoundError:
-            return failed_result(
-                self.session_id, gone_error(self.session_id), "session_gone", self._history or []
-            )
+            gone, known = gone_error(self.session_id), self._history or []
+            result = failed_result(self.session_id, gone, "session_gone", known)
+            hooks.over(result, text, known)
+            return result
         history.append({"role": "user", "content": without_memory(text), **sent})
+        self._let_plugins_add(hooks, text, history)
         request = ChatRequest(
             self.model, wire_messages(prompt, history), self._provider.choice.max_tokens
         )
+        hooks.asking(request)
         reply = ask(self._provider, request, cancel, stream_callback, reasoning_callback)
-        return self._conclude(reply, writer, history)
+        hooks.answered(request, reply)
+        result = self._conclude(reply, writer, history)
+        hooks.over(result, text, history)
+        return result
+
+    def _let_plugins_add(
+        self, hooks: TurnHooks, text: str, history: list[ConversationMessage]
+    ) -> None:
+        """Add what plugins say to the message that the model is told; its own text stays."""
+        is_first_turn = len(history) == 1
+        if is_first_turn:
+            hooks.session_started()
+        context = hooks.context(text, history, is_first_turn=is_first_turn)
+        if not context:
+            return
+        asked = history[-1]
+        asked["api_content"] = f"{asked.get('api_content') or asked['content']}\n\n{context}"
+        try:
+            self._store.set_latest_user_api_content(self.session_id, text, asked["api_content"])
+        except HermesError as error:
+            # It is told now; told again later without it, the model reads a little anew.
+            log.warning("What plugins added is not kept: %s", error.title)
 
     def _prepare(self, system_message: str | None) -> tuple[str, list[ConversationMessage]]:
         """The prompt and the history of this turn; makes the row when there is none yet."""

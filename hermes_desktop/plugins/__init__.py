@@ -1,16 +1,18 @@
 """What other people's code hears of: callbacks by the name of a hook, and how they are called.
 
 :func:`invoke_hook` is looked up here whenever it is called, so that a caller, a test or a plugin
-may put another one in its place. There is one registry in a process, because there is one set of
-plugins in it.
+may put another one in its place. There is one registry, and one table of commands, in a process,
+because there is one set of plugins in it.
 """
 
 from collections.abc import Callable
 from typing import Any, Final
 
+from hermes_desktop.plugins.commands import CommandTable
 from hermes_desktop.plugins.hooks import SLOW_CALLBACK_S, HookRegistry, boundary_reason
 
 __all__ = [
+    "COMMANDS",
     "REGISTRY",
     "SLOW_CALLBACK_S",
     "HookRegistry",
@@ -21,6 +23,8 @@ __all__ = [
 ]
 
 REGISTRY: Final = HookRegistry()
+COMMANDS: Final = CommandTable()
+"""The commands that plugins add to chats."""
 
 
 def invoke_hook(name: str, **kwargs: Any) -> list[Any]:

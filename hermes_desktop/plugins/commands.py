@@ -1,0 +1,99 @@
+"""Commands that plugins add to chats."""
+
+import inspect
+import logging
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.core.time_bound import call_within
+
+log = logging.getLogger(__name__)
+
+COMMAND_S = 30.0
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCommand:
+    """A command of a plugin.
+
+    Attributes:
+        name: In small letters, without a slash.
+        handler: Gets what follows the command; returns the answer, None, or something to await.
+        plugin: Whose it is.
+    """
+
+    name: str
+    handler: Callable[[str], Any]
+    description: str = ""
+    args_hint: str = ""
+    plugin: str = ""
+
+    def run(self, args: str, given_up: Callable[[], bool] = lambda: False) -> str:
+        """Do it and give the answer. Blocks, :data:`COMMAND_S` at most.
+
+        Raises:
+            TimeoutError: It took too long, or was given up.
+            BaseException: What the plugin raised.
+        """
+        name = f"plugin-command {self.name}"
+        answer = call_within(
+            COMMAND_S, lambda: _finished(self.handler(args)), name=name, given_up=given_up
+        )
+        return "" if answer is None else str(answer)
+
+
+def _finished(answer: Any) -> Any:
+    """The result of a coroutine, in a loop of its own."""
+    if not inspect.isawaitable(answer):
+        return answer
+    import asyncio  # noqa: PLC0415 - only for a plugin that uses it
+
+    async def wait() -> Any:
+        return await answer
+
+    return asyncio.run(wait())
+
+
+class CommandTable:
+    """The commands of all plugins. Any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._commands: dict[str, PluginCommand] = {}
+
+    def add(self, command: PluginCommand) -> Callable[[], None]:
+        """Take a command in.
+
+        Returns:
+            Takes it out again; harmless when called twice.
+
+        Raises:
+            ValueError: Its name cannot be one, or is taken.
+        """
+        if not _NAME.fullmatch(command.name):
+            raise ValueError(f"“{command.name}” cannot be the name of a command")
+        with self._lock:
+            if command.name in self._commands:
+                owner = self._commands[command.name].plugin
+                raise ValueError(f"/{command.name} is a command of {owner} already")
+            self._commands[command.name] = command
+
+        def take_out() -> None:
+            with self._lock:
+                if self._commands.get(command.name) is command:
+                    del self._commands[command.name]
+
+        return take_out
+
+    def find(self, name: str) -> PluginCommand | None:
+        """The command of that name."""
+        return self._commands.get(name)
+
+    def all(self) -> tuple[PluginCommand, ...]:
+        """All of them, by name."""
+        with self._lock:
+            return tuple(self._commands[name] for name in sorted(self._commands))

@@ -1,0 +1,125 @@
+"""What a person let run, and in which shape: what was changed since is asked about again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.file_lock import hold
+
+Standing = Literal["given", "refused", "changed", "none"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """One answer.
+
+    Attributes:
+        key: Which plugin or hook.
+        path: Where it lay.
+        digest: Of what it was.
+        given: False: it shall not run, even where another list allows it.
+        files: Digests of its files, to say later what changed.
+        at: When, ISO 8601.
+    """
+
+    key: str
+    path: str
+    digest: str
+    given: bool = True
+    files: Mapping[str, str] = field(default_factory=dict)
+    at: str = ""
+
+
+class ConsentFile:
+    """The answers of one home. Blocking; any thread, any of our processes.
+
+    Args:
+        folder: The folder that is ours alone; made when the first answer is written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / "plugin-consents.json"
+
+    @property
+    def path(self) -> Path:
+        """Where they stand."""
+        return self._path
+
+    def read(self) -> dict[str, Consent]:
+        """All answers, by key.
+
+        Raises:
+            ConfigError: They cannot be read; nothing may run then.
+        """
+        try:
+            data = json.loads(self._path.read_text(encoding="utf-8"))
+            if data["version"] != _VERSION:
+                raise self._unreadable("it was written by a newer version")
+            return {each["key"]: _consent(each) for each in data["consents"]}
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise self._unreadable(error.strerror or type(error).__name__) from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise self._unreadable(str(error)) from error
+
+    def write(self, consent: Consent) -> None:
+        """Note an answer in place of an earlier one. Errors as in :meth:`read`."""
+        self._change(lambda all_of_them: all_of_them.update({consent.key: consent}))
+
+    def forget(self, key: str) -> None:
+        """Take an answer back. Errors as in :meth:`read`."""
+        self._change(lambda all_of_them: all_of_them.pop(key, None))
+
+    def _change(self, change: Any) -> None:
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with hold(self._folder / ".plugin-consents.lock"):
+                consents = self.read()
+                change(consents)
+                items = [asdict(each) for _, each in sorted(consents.items())]
+                text = json.dumps({"version": _VERSION, "consents": items}, indent=1)
+                write_text_atomic(self._path, text + "\n")
+        except OSError as error:
+            raise ConfigError(
+                "The answer cannot be kept.",
+                f"{self._path}: {error.strerror or type(error).__name__}.",
+                "Check the rights of the folder.",
+            ) from error
+
+    def _unreadable(self, reason: str) -> ConfigError:
+        return ConfigError(
+            "What may run cannot be read, so nothing of it runs.",
+            f"{self._path}: {reason}.",
+            "Move the file away, then enable the plugins again.",
+        )
+
+
+def standing_of(consent: Consent | None, path: str, digest: str) -> Standing:
+    """What an answer means for something as it is now."""
+    if consent is None:
+        return "none"
+    if not consent.given:
+        return "refused"
+    return "given" if (consent.path, consent.digest) == (path, digest) else "changed"
+
+
+def _consent(item: Mapping[str, Any]) -> Consent:
+    files = item["files"]
+    if not isinstance(files, dict) or not isinstance(item["given"], bool):
+        raise TypeError("an answer is none")
+    return Consent(
+        str(item["key"]),
+        str(item["path"]),
+        str(item["digest"]),
+        item["given"],
+        {str(name): str(digest) for name, digest in files.items()},
+        str(item["at"]),
+    )

@@ -1,0 +1,156 @@
+"""The plugins of a home: folders, and packages that were installed beside this program."""
+
+import hashlib
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.plugins.contents import Contents, UnreadableError, read_contents
+from hermes_desktop.plugins.needed_modules import Needs, is_there, needs_of
+
+GROUP = "hermes_desktop.plugins"
+MANIFESTS = ("plugin.yaml", "plugin.yml")
+HOOK_MANIFESTS = ("HOOK.yaml", "HOOK.yml")
+
+Kind = Literal["plugin", "package", "hook"]
+ReadYaml = Callable[[Path], Mapping[str, Any]]
+"""Decodes a file of settings; raises :class:`ConfigError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plugin or an event hook as it lies there; nothing of it has run.
+
+    Attributes:
+        kind: A folder, an installed package, or a folder with an event hook.
+        key: How it is called among all of them.
+        path: Where it is.
+        hooks: What its manifest says that it hears of.
+        needs: Modules that are not there.
+        problem: Why it cannot be used; "" if it can.
+        entry_point: ``module:name`` of a package.
+    """
+
+    kind: Kind
+    key: str
+    name: str
+    path: Path
+    version: str = ""
+    description: str = ""
+    author: str = ""
+    hooks: tuple[str, ...] = ()
+    contents: Contents = field(default_factory=Contents)
+    needs: Needs = field(default_factory=Needs)
+    problem: str = ""
+    entry_point: str = ""
+
+
+def find_plugins(folder: Path, read_yaml: ReadYaml) -> Iterator[Found]:
+    """Look at every folder in ``plugins``. Blocking."""
+    for each in _folders(folder):
+        yield _look(each, "plugin", each.name, MANIFESTS, "__init__.py", read_yaml)
+
+
+def find_event_hooks(folder: Path, read_yaml: ReadYaml) -> Iterator[Found]:
+    """Look at every folder in ``hooks``. Blocking."""
+    for each in _folders(folder):
+        yield _look(each, "hook", f"hook:{each.name}", HOOK_MANIFESTS, "handler.py", read_yaml)
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        inside = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [each for each in inside if each.is_dir() and not each.name.startswith((".", "_"))]
+
+
+def _look(
+    folder: Path,
+    kind: Kind,
+    key: str,
+    manifests: tuple[str, ...],
+    first: str,
+    read_yaml: ReadYaml,
+) -> Found:
+    path = folder.resolve()
+    found = Found(kind, key, folder.name, path)
+    try:
+        contents = read_contents(path)
+    except UnreadableError as error:
+        return replace(found, problem=str(error))
+    found = replace(found, contents=contents)
+    manifest = next((each for each in manifests if each in contents.files), None)
+    absent = manifests[0] if manifest is None else first if first not in contents.files else ""
+    if manifest is None or absent:
+        return replace(found, problem=f"It has no {absent}.")
+    try:
+        said = read_yaml(path / manifest)
+    except ConfigError as error:
+        return replace(found, problem=str(error))
+    found = replace(
+        found,
+        version=_text(said.get("version")),
+        description=_text(said.get("description")),
+        author=_text(said.get("author")),
+        hooks=_words(said.get("events" if kind == "hook" else "provides_hooks", said.get("hooks"))),
+    )
+    needs = needs_of(contents.sources, first)
+    problem = needs.broken
+    if needs.missing:
+        problem = f"It needs {', '.join(needs.missing)}, which is not part of this program."
+    elif kind == "hook" and not found.hooks:
+        problem = f"{manifest} names no events."
+    return replace(found, needs=needs, problem=problem)
+
+
+def find_packages() -> Iterator[Found]:
+    """Look at installed packages that offer plugins. Blocking; imports none of them."""
+    for point in sorted(metadata.entry_points(group=GROUP), key=lambda each: each.name):
+        path, contents, problem = _package_contents(point.module.partition(".")[0])
+        yield Found(
+            "package",
+            f"package:{point.name}",
+            point.name,
+            path,
+            version=point.dist.version if point.dist is not None else "",
+            description=_text(point.dist.metadata["Summary"] if point.dist is not None else ""),
+            contents=contents,
+            problem=problem,
+            entry_point=point.value,
+        )
+
+
+def _package_contents(top: str) -> tuple[Path, Contents, str]:
+    if not is_there(top):
+        return Path(top), Contents(), f"Its module {top} is not there."
+    spec = importlib.util.find_spec(top)
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    origin = spec.origin if spec is not None else None
+    try:
+        if places:
+            return Path(places[0]), read_contents(Path(places[0])), ""
+        if origin is not None and Path(origin).is_file():
+            return Path(origin), _single(Path(origin)), ""
+    except UnreadableError as error:
+        return Path(places[0] if places else top), Contents(), str(error)
+    return Path(top), Contents(), "Where its code is cannot be said."
+
+
+def _single(file: Path) -> Contents:
+    data = file.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    return Contents({file.name: digest}, {file.name: len(data)}, {file.name: data}, digest)
+
+
+def _text(value: object) -> str:
+    return " ".join(str(value).split())[:500] if value not in (None, "") else ""
+
+
+def _words(value: object) -> tuple[str, ...]:
+    items = value if isinstance(value, list | tuple) else [value] if value else []
+    return tuple(_text(each) for each in items if _text(each))

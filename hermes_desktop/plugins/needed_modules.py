@@ -1,0 +1,146 @@
+"""Which modules a plugin needs that are not there, found out without running any of it."""
+
+import ast
+import importlib.util
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+FOREIGN = frozenset(
+    {
+        *("acp_adapter", "agent", "batch_runner", "gateway", "hermes_bootstrap", "hermes_cli"),
+        *("hermes_constants", "hermes_logging", "hermes_state", "hermes_time", "mcp_serve"),
+        *("model_tools", "run_agent", "tools", "toolset_distributions", "toolsets"),
+        *("trajectory_compressor", "tui_gateway"),
+    }
+)
+"""Modules of the ``hermes`` program: they belong to its process, also where they can be found."""
+
+_FORGIVING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What is not there.
+
+    Attributes:
+        missing: Modules that it cannot begin without.
+        later: Modules that parts of it need when they are used.
+        broken: Why it cannot be understood at all; "" if it can.
+    """
+
+    missing: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+    broken: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """An import as it stands; ``at_once`` if it happens when the module begins."""
+
+    name: str
+    level: int
+    members: tuple[str, ...]
+    at_once: bool
+
+
+def needs_of(sources: Mapping[str, bytes], first: str = "__init__.py") -> Needs:
+    """Look at a plugin from its first file on, along what it imports of itself.
+
+    Args:
+        sources: Its Python files by path inside its folder.
+        first: Where it begins.
+    """
+    missing: set[str] = set()
+    later: set[str] = set()
+    waiting, seen = [(first, True)], set[str]()
+    while waiting:
+        file, at_once = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        try:
+            imports = list(_imports(ast.parse(sources[file], file).body, at_once=True))
+        except (SyntaxError, ValueError, RecursionError) as error:
+            return Needs(broken=f"{file} is no Python that runs here: {error}.")
+        for each in imports:
+            needed = at_once and each.at_once
+            if each.level:
+                inside, absent = _own_files(each, file, sources)
+                waiting.extend((name, needed) for name in inside)
+            else:
+                top = each.name.partition(".")[0]
+                absent = [] if is_there(top) else [top]
+            (missing if needed else later).update(absent)
+    return Needs(tuple(sorted(missing)), tuple(sorted(later - missing)))
+
+
+def is_there(module: str) -> bool:
+    """Whether a module of the first level can be imported and is not the other program's."""
+    if module in FOREIGN:
+        return False
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _own_files(
+    each: _Import, file: str, sources: Mapping[str, bytes]
+) -> tuple[list[str], list[str]]:
+    """The files that a relative import means, and what of it does not exist."""
+    package = file.split("/")[:-1]
+    climbs = each.level - 1
+    if climbs > len(package):
+        return [], ["." * each.level + each.name]
+    base = [*package[: len(package) - climbs], *(each.name.split(".") if each.name else [])]
+    found = [name for name in _candidates(base) if name in sources]
+    if not found and each.name:
+        return [], ["." * each.level + each.name]
+    members = [name for member in each.members for name in _candidates([*base, member])]
+    return [*found, *(name for name in members if name in sources)], []
+
+
+def _candidates(parts: list[str]) -> tuple[str, ...]:
+    path = "/".join(parts)
+    return ("__init__.py",) if not path else (f"{path}.py", f"{path}/__init__.py")
+
+
+def _imports(body: "list[ast.stmt]", *, at_once: bool) -> Iterator[_Import]:
+    for node in body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield _Import(alias.name, 0, (), at_once)
+        elif isinstance(node, ast.ImportFrom):
+            members = tuple(alias.name for alias in node.names)
+            yield _Import(node.module or "", node.level, members, at_once)
+        elif isinstance(node, ast.Try) and _is_forgiving(node):
+            rest = [*node.orelse, *node.finalbody, *(s for h in node.handlers for s in h.body)]
+            yield from _imports(rest, at_once=False)
+        elif isinstance(node, ast.ClassDef | ast.Try):
+            yield from _imports(_bodies(node), at_once=at_once)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from _imports(node.orelse, at_once=at_once)
+        else:  # functions, and what happens on some conditions only
+            yield from _imports(_bodies(node), at_once=False)
+
+
+def _bodies(node: ast.AST) -> "list[ast.stmt]":
+    """All statements directly inside a statement."""
+    inside: list[ast.stmt] = []
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            inside.append(child)
+        elif isinstance(child, ast.ExceptHandler | ast.match_case):
+            inside.extend(child.body)
+    return inside
+
+
+def _is_forgiving(node: ast.Try) -> bool:
+    """Whether a failing import inside is expected."""
+    return any(
+        handler.type is None
+        or not _FORGIVING.isdisjoint(
+            each.id for each in ast.walk(handler.type) if isinstance(each, ast.Name)
+        )
+        for handler in node.handlers
+    )
