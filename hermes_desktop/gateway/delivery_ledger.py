@@ -146,10 +146,6 @@ class DeliveryLedger:
         self._in_flight.discard(owed.obligation_id)
         return False
 
-    async def prune(self) -> None:
-        """Forget what is settled and old."""
-        await self._noting(self._store.prune)
-
     async def _noting(self, call: Callable[[], T]) -> T | None:
         try:
             return await self._workers.run(call)

@@ -8,11 +8,12 @@ import pytest
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.delivery_ledger import MOST_AGE_S
-from hermes_desktop.gateway.inbound_dedup import Inbox
+from hermes_desktop.gateway.inbound_dedup import PRUNE_EVERY, Inbox
 from hermes_desktop.gateway.platforms.base import MessageEvent, MessageType
 from hermes_desktop.gateway.session_records import SessionSource
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.delivery_store import DeliveryStore, Owner
+from hermes_desktop.state.inbox_table import KEPT_S
 from hermes_desktop.state.own_store import OwnStore
 from tests.fakes.clock import MovableClock
 
@@ -163,6 +164,18 @@ async def test_what_is_a_day_old_is_not_answered(home: Home) -> None:
     assert [each.event.text for each in left.too_old] == ["hello"]
     assert left.waiting == ()
     assert (await home.inbox().left_over()).too_old == ()
+
+
+@pytest.mark.asyncio
+async def test_what_is_settled_and_old_is_forgotten_while_it_runs(home: Home) -> None:
+    inbox = home.inbox()
+    first = await inbox.admit(event("old"), KEY)
+    assert first is not None
+    await inbox.finished(first)
+    home.clock.advance(KEPT_S + 1)
+    for _ in range(PRUNE_EVERY - 1):
+        await inbox.finished(first)
+    assert await home.inbox().admit(event("old"), KEY) is not None
 
 
 @pytest.mark.asyncio
