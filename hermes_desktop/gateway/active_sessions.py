@@ -33,10 +33,12 @@ class ActiveSessions:
     Args:
         home: The home.
         clock: Where times come from.
+        surface: What kind of program takes places.
     """
 
-    def __init__(self, home: Path, clock: Clock | None = None) -> None:
+    def __init__(self, home: Path, clock: Clock | None = None, *, surface: str = SURFACE) -> None:
         self._folder = home / "runtime"
+        self._surface = surface
         self._clock = clock or SystemClock()
 
     def take(self, session_id: str, limit: int) -> str | None:
@@ -66,6 +68,17 @@ class ActiveSessions:
         if lease:
             self._change(lambda entries: [e for e in entries if e.get("lease_id") != lease])
 
+    def move(self, lease: str, session_id: str) -> None:
+        """Its conversation goes on under another id; harmless for "" and for one not ours."""
+
+        def change(entries: list[Entry]) -> list[Entry]:
+            return [
+                e | {"session_id": session_id} if e.get("lease_id") == lease else e for e in entries
+            ]
+
+        if lease:
+            self._change(change)
+
     def _entry(self, lease: str, session_id: str) -> Entry:
         now = self._clock.time()
         return {
@@ -74,7 +87,7 @@ class ActiveSessions:
             "process_start_time": _started_at(os.getpid()),
             "session_id": session_id,
             "started_at": now,
-            "surface": SURFACE,
+            "surface": self._surface,
             "updated_at": now,
         }
 

@@ -1,0 +1,123 @@
+"""``hermes-desktop rpc``: the assistant for other programs, by JSON-RPC."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.core.errors import HermesError
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.tui_gateway.serving import Ending
+    from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket
+    from hermes_desktop.tui_gateway.transport.streams import Streams
+
+_BY_ITSELF = ""
+
+
+@click.command()
+@click.option(
+    "--socket",
+    "socket",
+    is_flag=False,
+    flag_value=_BY_ITSELF,
+    default=None,
+    metavar="[PATH]",
+    help="Serve any number of programs of yours on a Unix socket, instead of standard streams.",
+)
+@with_home
+def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
+    """Serve front ends, editors and scripts: JSON-RPC 2.0, one object a line, both ways.
+
+    Requests come on standard input, answers and events go to standard output, and nothing else
+    does. The first frame is the event gateway.ready; session.create, then prompt.submit, is a
+    conversation. When the input ends, replies that are being written are written to their end.
+    Ctrl-C and SIGTERM interrupt them; what came so far is kept.
+    """
+    from hermes_desktop.tui_gateway.transport.streams import claim_streams
+
+    if socket is None:
+        if output.is_input_terminal():
+            output.say("Waiting for requests, one JSON object a line. Ctrl-D ends.")
+        streams = claim_streams()
+        return _serve(paths, streams=streams)
+    return _serve(paths, socket=socket)
+
+
+def _serve(
+    paths: "HermesPaths", *, streams: "Streams | None" = None, socket: str | None = None
+) -> int:
+    from hermes_desktop.core.clock import SystemClock
+    from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
+    from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
+    from hermes_desktop.services.rpc_program import RpcParts
+    from hermes_desktop.tui_gateway.serving import Ending, SocketServing, StreamServing
+
+    redactor = SecretRedactor()
+    set_up_logging(redactor, log_file=paths.log_file)
+    parts = RpcParts(paths, redactor=redactor, environ=os.environ, clock=SystemClock())
+    deadline = ExitDeadline(tell=output.say)
+
+    def closing() -> None:
+        deadline.arm(EXIT_SLACK_S)
+
+    ending = Ending()
+    with contextlib.closing(ending), _signals(ending):
+        if streams is not None:
+            StreamServing(streams, ending, closing).run(parts.program())
+        else:
+            listening = _listen(paths, socket or "")
+            output.say(f"Serving {paths.home} at {listening.path}. Ctrl-C ends it.")
+            SocketServing(listening, ending, closing).run(parts.program())
+        parts.close()
+    return 0
+
+
+def _listen(paths: "HermesPaths", wanted: str) -> "ListeningSocket":
+    from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket
+
+    path = Path(wanted).expanduser().absolute() if wanted else _own_path(paths)
+    try:
+        return ListeningSocket(path)
+    except OSError as error:
+        raise HermesError(
+            "The socket cannot be made.",
+            f"{path}: {error.strerror or error}.",
+            "Give another path.",
+        ) from error
+
+
+def _own_path(paths: "HermesPaths") -> Path:
+    """One for each home, where the system keeps such things."""
+    import hashlib
+
+    from hermes_desktop.core.paths import runtime_dir
+
+    digest = hashlib.sha256(os.fsencode(paths.home.resolve())).hexdigest()[:16]
+    return runtime_dir() / "hermes-desktop" / f"rpc-{digest}.sock"
+
+
+@contextlib.contextmanager
+def _signals(ending: "Ending") -> Iterator[None]:
+    """Let the usual signals ask for the end."""
+
+    def ask(*_: object) -> None:
+        ending.ask()
+
+    taken = {}
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            taken[number] = signal.signal(number, ask)
+    try:
+        yield
+    finally:
+        for number, before in taken.items():
+            signal.signal(number, before)

@@ -1,0 +1,155 @@
+"""The parts of ``hermes-desktop rpc``, joined: what the protocol's server works with."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from hermes_desktop import __version__
+from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.commands.context import ProgramFacts
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.active_sessions import ActiveSessions
+from hermes_desktop.gateway.config import Platform, platform_or_none
+from hermes_desktop.gateway.empty_replies import normalize_empty_agent_response
+from hermes_desktop.services.rpc_settings import RpcSettings
+from hermes_desktop.services.session_actions import DeletePlan, SessionActions
+from hermes_desktop.services.session_catalog import find_session_id
+from hermes_desktop.state import SessionDB
+from hermes_desktop.tui_gateway.program import AgentWish, RpcProgram
+
+_LOCAL = frozenset({"tui", "cli", "webui", "acp", "api_server", "import"})
+
+
+class RpcParts:
+    """What one serving process holds. Opened when first needed; any thread.
+
+    Args:
+        paths: The home.
+        redactor: Learns the keys that are read, so that no log shows them.
+        environ: The process environment.
+        clock: Where times come from.
+    """
+
+    def __init__(
+        self,
+        paths: HermesPaths,
+        *,
+        redactor: SecretRedactor,
+        environ: Mapping[str, str],
+        clock: Clock,
+    ) -> None:
+        self._paths = paths
+        self._redactor = redactor
+        self._environ = environ
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._db: SessionDB | None = None
+        self._actions: SessionActions | None = None
+        self._builder: Any = None
+
+    def program(self) -> RpcProgram:
+        """What the server is set up with."""
+        return RpcProgram(
+            db=self.db,
+            agents=self,
+            settings=RpcSettings(self._paths, self._environ),
+            places=ActiveSessions(self._paths.home, self._clock, surface="tui"),
+            trash=self,
+            find=find_session_id,
+            fill_in=_fill_in,
+            is_platform=_is_platform,
+            facts=ProgramFacts(
+                version=__version__,
+                profile=self._paths.profile,
+                home=self._paths.home,
+                choose_model=self.choose_model,
+            ),
+            home=self._paths.home,
+            saved_dir=self._paths.sessions_dir / "saved",
+            clock=self._clock,
+        )
+
+    def db(self) -> SessionDB:
+        """The conversations.
+
+        Raises:
+            StateError: They cannot be opened.
+        """
+        with self._lock:
+            if self._db is None:
+                self._db = SessionDB(self._paths.state_db, clock=self._clock)
+            return self._db
+
+    def close(self) -> None:
+        """Close what was opened. Nothing may be asked any more."""
+        with self._lock:
+            if self._actions is not None:
+                self._actions.close()
+            if self._db is not None:
+                self._db.close()
+
+    # ------------------------------------------------------------------------------------ agents
+
+    def build(self, wish: AgentWish) -> Any:
+        """Make an agent. Raises as :meth:`AgentBuilder.build`."""
+        from hermes_desktop.gateway.agents import AgentRequest  # noqa: PLC0415 - see _agents
+
+        return self._agents().build(
+            AgentRequest(
+                session_id=wish.session_id,
+                source=wish.source,
+                session_key=wish.session_id,
+                session_fields=wish.fields,
+                model_override=wish.model,
+            )
+        )
+
+    def choose_model(self, chosen: Mapping[str, str]) -> ModelChoice:
+        """Which model would answer. Raises as :meth:`AgentBuilder.choose_model`."""
+        found: ModelChoice = self._agents().choose_model(chosen)
+        return found
+
+    def fingerprint(self) -> str:
+        """Changes when agents have to be made anew."""
+        return str(self._agents().fingerprint())
+
+    def _agents(self) -> Any:
+        db = self.db()
+        with self._lock:
+            if self._builder is None:
+                # It loads the client for HTTP, which takes as long as all the rest.
+                from hermes_desktop.services.agent_builder import AgentBuilder  # noqa: PLC0415
+
+                self._builder = AgentBuilder(
+                    self._paths, db, self._redactor, self._environ, offline=False, clock=self._clock
+                )
+            return self._builder
+
+    # ------------------------------------------------------------------------------------- trash
+
+    def plan(self, session_id: str) -> DeletePlan:
+        """What a delete takes."""
+        return self._session_actions().plan_delete([session_id])
+
+    def delete(self, plan: DeletePlan) -> None:
+        """Move it to the trash."""
+        self._session_actions().delete(plan)
+
+    def _session_actions(self) -> SessionActions:
+        db = self.db()
+        with self._lock:
+            if self._actions is None:
+                self._actions = SessionActions(db, self._paths.own_store, clock=self._clock)
+            return self._actions
+
+
+def _fill_in(result: Mapping[str, Any], text: str, history_len: int) -> str:
+    return normalize_empty_agent_response(result, text, history_len=history_len)
+
+
+def _is_platform(source: str) -> bool:
+    """Whether sessions of this source are chats of a messaging platform."""
+    found = platform_or_none(source)
+    return source not in _LOCAL and found not in {None, Platform.LOCAL, Platform.DESKTOP}

@@ -1,0 +1,35 @@
+"""Telling plugins of conversations that begin and end, for a bounded time."""
+
+import logging
+import threading
+from typing import Any
+
+from hermes_desktop import plugins
+from hermes_desktop.plugins.hooks import giving_reason
+
+log = logging.getLogger(__name__)
+
+
+def tell(name: str, *, reason: str = "", **kwargs: Any) -> None:
+    """Call a hook. Never raises; a callback that takes too long is not awaited any longer.
+
+    Args:
+        name: The hook.
+        reason: What :func:`plugins.boundary_reason` answers meanwhile.
+        kwargs: What it carries.
+    """
+    over = threading.Event()
+
+    def call() -> None:
+        try:
+            with giving_reason(reason):
+                plugins.invoke_hook(name, **kwargs)
+        except Exception:  # somebody else's code
+            log.warning("%s failed", name, exc_info=True)
+        finally:
+            over.set()
+
+    threading.Thread(target=call, daemon=True).start()
+    if not over.wait(plugins.SLOW_CALLBACK_S):
+        slow = ", ".join(plugins.REGISTRY.hanging()) or "a plugin"
+        log.error("%s is not awaited any longer: %s", name, slow)

@@ -1,0 +1,200 @@
+"""What a live session does for commands."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import TypeVar
+
+from hermes_desktop.commands import registry
+from hermes_desktop.commands.context import CommandContext, Sender
+from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError, RefusedError
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.core.ids import new_session_id
+from hermes_desktop.state import SessionDB
+from hermes_desktop.tui_gateway import ending, guard, live_sessions
+from hermes_desktop.tui_gateway.agents import drop_agent
+from hermes_desktop.tui_gateway.errors import RpcError
+from hermes_desktop.tui_gateway.serving_state import Server, Session
+from hermes_desktop.tui_gateway.session_record import source_of
+from hermes_desktop.tui_gateway.settings_methods import choose_model
+from hermes_desktop.tui_gateway.turns import claim, release, tell_info
+
+T = TypeVar("T")
+_OF_A_GATEWAY = "Gateway"
+
+
+def usable_commands() -> tuple[registry.CommandDef, ...]:
+    """The commands that make sense in a session without messaging platforms."""
+    return tuple(each for each in registry.available_commands() if each.category != _OF_A_GATEWAY)
+
+
+async def _at_once(call: Callable[[], T]) -> T:
+    """Commands are done on threads that may block."""
+    return call()
+
+
+def context_of(
+    server: Server, sid: str, session: Session, db: SessionDB, args: str
+) -> CommandContext:
+    """All that a command gets that was typed in a live session."""
+    sender = Sender(
+        platform=source_of(session),
+        chat_id=sid,
+        user_id="the person at this machine",
+        session_key=session["session_key"],
+        restricted=True,
+        is_admin=False,
+        command_names=frozenset(each.name for each in usable_commands()),
+    )
+    return CommandContext(
+        args=args,
+        sender=sender,
+        host=SessionHost(server, sid, session, db),
+        store=db,
+        run=_at_once,
+        clock=server.program.clock,
+        facts=server.program.facts,
+        listed=session.setdefault("listed", []),
+    )
+
+
+class SessionHost:
+    """A :class:`~hermes_desktop.commands.context.CommandHost` for one live session.
+
+    Its methods block and never wait for a loop.
+    """
+
+    def __init__(self, server: Server, sid: str, session: Session, db: SessionDB) -> None:
+        self._server = server
+        self._sid = sid
+        self._session = session
+        self._db = db
+
+    async def session_id(self, *, begin: bool = False) -> str | None:
+        """The stored session, if something was said in it."""
+        key = str(self._session["session_key"])
+        return key if begin or self._db.get_session(key) is not None else None
+
+    def is_busy(self) -> bool:
+        """Whether a reply is being written."""
+        return bool(self._session["running"])
+
+    def running_since(self) -> float | None:
+        """When the running turn began, as far as it is known."""
+        return self._session.get("last_active") if self._session["running"] else None
+
+    @contextlib.asynccontextmanager
+    async def alone_in(self, session_id: str) -> AsyncIterator[None]:
+        """Keep turns out of the session meanwhile."""
+        if session_id != self._session["session_key"]:
+            yield
+            return
+        if not claim(self._session):
+            raise BusyError(
+                "A reply is being written in this conversation.", hint="Wait for it, or stop it."
+            )
+        try:
+            yield
+        finally:
+            release(self._server, self._sid, self._session)
+
+    async def stop_turn(self) -> bool:
+        """End the running turn and drop what waits."""
+        running = bool(self._session["running"])
+        return bool(ending.interrupt(self._session)) or running
+
+    async def begin_anew(self, title: str) -> str:
+        """Leave the conversation behind and begin another one here."""
+        new_id = new_session_id(self._server.program.clock.now())
+        self._leave_for(new_id, "session_reset")
+        self._session["pending_title"] = self._db.sanitize_title(title)
+        self._server.boundary("on_session_reset", new_id, source_of(self._session))
+        tell_info(self._server, self._sid, self._session)
+        return "New session."
+
+    async def switch_to(self, session_id: str) -> None:
+        """Go on in another stored session."""
+        if self._db.get_session(session_id) is None:
+            raise NotFoundError(f"There is no session {session_id}.")
+        found = live_sessions.with_key(self._server.state, session_id)
+        if found is not None and found[0] != self._sid:
+            raise BusyError(
+                "That conversation is open already.",
+                f"It is the live session {found[0]}.",
+                "Activate it there, or close it first.",
+            )
+        self._leave_for(session_id, "tui_close")
+        tell_info(self._server, self._sid, self._session)
+
+    def _leave_for(self, session_id: str, end_reason: str) -> None:
+        session, server, db = self._session, self._server, self._db
+        if not claim(session):
+            raise BusyError("A reply is being written here.", hint="Wait for it, or stop it.")
+        try:
+            old = session["session_key"]
+            if db.get_session(old) is not None and not session.get("looked_only"):
+                db.end_session(old, end_reason)
+            server.boundary("on_session_finalize", old, source_of(session))
+            drop_agent(session)
+            session["session_key"] = session_id
+            session["pending_title"] = None
+            session["model_override"] = {}
+            session.pop("parent_session_id", None)
+            session.pop("seed", None)
+            session["row_seen"] = False
+            session["looked_only"] = True
+            guard.read_anew(db, session)
+        finally:
+            release(server, self._sid, session)
+
+    def forget_agent(self) -> None:
+        """Let the conversation be read anew."""
+        guard.read_anew(self._db, self._session)
+
+    async def queue(self, text: str) -> int:
+        """Have a message answered after what runs."""
+        session = self._session
+        with session["history_lock"]:
+            if not session["running"]:
+                raise BusyError("Nothing is being written here any more.", hint="Send it again.")
+            waiting: list[str] = session.setdefault("queued_prompt", [])
+            waiting.append(text)
+            return len(waiting)
+
+    def model_override(self) -> Mapping[str, str]:
+        """What was chosen for this conversation."""
+        return dict(self._session.get("model_override") or {})
+
+    async def set_model_override(self, override: Mapping[str, str]) -> None:
+        """Choose a model; an empty mapping takes the choice back."""
+        try:
+            choose_model(self._server, self._sid, self._session, override)
+        except RpcError as error:
+            raise RefusedError(error.message) from error
+
+    async def restart(self) -> bool:
+        """There is no gateway to start anew."""
+        return False
+
+    def platforms(self) -> tuple[PlatformHealth, ...]:
+        """There are none."""
+        return ()
+
+    async def pause(self, platform: str) -> None:
+        """There are no platforms."""
+        raise _no_platform(platform)
+
+    async def resume(self, platform: str) -> None:
+        """There are no platforms."""
+        raise _no_platform(platform)
+
+    async def set_home(self) -> None:
+        """There are no platforms."""
+        raise _no_platform("This session")
+
+
+def _no_platform(platform: str) -> HermesError:
+    return RefusedError(
+        f"{platform} is not served here.",
+        "This process answers programs on this machine, no messaging platforms.",
+        "Use `hermes-desktop gateway`.",
+    )

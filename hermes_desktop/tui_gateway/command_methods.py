@@ -1,0 +1,154 @@
+"""Methods about commands: which there are, what a beginning may become, and doing one."""
+
+import logging
+from typing import Any
+
+from hermes_desktop.commands import registry
+from hermes_desktop.commands.context import CommandReply
+from hermes_desktop.commands.handlers import do_command
+from hermes_desktop.commands.registry import CommandDef
+from hermes_desktop.commands.words import count
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.tui_gateway.command_host import context_of, usable_commands
+from hermes_desktop.tui_gateway.conversation_methods import take_back
+from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.serving_state import Call
+from hermes_desktop.tui_gateway.turns import alone, tell_info
+
+log = logging.getLogger(__name__)
+
+
+def catalog(_: Call) -> dict[str, Any]:
+    """``commands.catalog``."""
+    categories: dict[str, list[list[str]]] = {}
+    canonical: dict[str, str] = {}
+    for command in usable_commands():
+        categories.setdefault(command.category, []).append([f"/{command.name}", _meta(command)])
+        canonical |= {f"/{name}": f"/{command.name}" for name in (command.name, *command.aliases)}
+    return {
+        "pairs": [pair for pairs in categories.values() for pair in pairs],
+        "canon": canonical,
+        "categories": [{"name": name, "pairs": pairs} for name, pairs in categories.items()],
+        "sub": {},
+        "skill_count": 0,
+        "warning": "",
+    }
+
+
+def _meta(command: CommandDef) -> str:
+    usage = f" (usage: {command.usage()})" if command.args_hint else ""
+    return command.description[:1].upper() + command.description[1:] + usage
+
+
+def resolve(call: Call) -> dict[str, Any]:
+    """``command.resolve``."""
+    command = _find(call.params.optional_text("name"))
+    return {
+        "canonical": command.name,
+        "description": command.description,
+        "category": command.category,
+        "available": command in usable_commands(),
+    }
+
+
+def _find(name: str) -> CommandDef:
+    command = registry.resolve_command(name)
+    if command is None:
+        raise RpcError(Code.UNKNOWN_COMMAND, f"unknown command: {name}")
+    return command
+
+
+def dispatch(call: Call) -> dict[str, Any]:
+    """``command.dispatch``: do one; what it comes to says what the peer is to do."""
+    command = _find(call.params.text("name"))
+    args = call.params.optional_text("arg").strip()
+    if command.name == "undo":
+        return _undo(call, args)
+    reply = _do(call, command, args)
+    if reply.ask is not None:
+        return {"type": "send", "message": reply.ask, "notice": reply.text}
+    return {"type": "exec", "output": reply.text}
+
+
+def _undo(call: Call, args: str) -> dict[str, Any]:
+    """What was taken back comes to the peer, to be typed anew."""
+    sid, session = call.session()
+    prompts = int(args) if args.isascii() and args.isdigit() and len(args) <= 3 else 1  # noqa: PLR2004
+    with alone(call.server, sid, session, "/undo"):
+        removed, text = take_back(call.db(), session, max(1, prompts))
+    if not removed:
+        raise RpcError(Code.STALE, "no user messages to undo")
+    tell_info(call.server, sid, session)
+    return {
+        "type": "prefill",
+        "message": text,
+        "notice": f"{count(removed, 'message')} taken back.",
+    }
+
+
+def execute(call: Call) -> dict[str, Any]:
+    """``slash.exec``: do a line as it was typed, with or without its slash."""
+    typed = call.params.text("command").strip()
+    name, _, args = typed.removeprefix("/").partition(" ")
+    command = registry.resolve_command(name)
+    if command is None:
+        call.session()
+        return {"output": f"There is no command /{name[:40]}. /help shows all."}
+    reply = _do(call, command, args.strip())
+    if reply.ask is not None:
+        return {"output": reply.text, "type": "send", "message": reply.ask}
+    return {"output": reply.text}
+
+
+def _do(call: Call, command: CommandDef, args: str) -> CommandReply:
+    sid, session = call.session()
+    if command not in usable_commands():
+        where = " here" if command.available else " in this version"
+        return CommandReply(f"/{command.name} is not there{where}.")
+    if session["running"] and not command.while_busy:
+        raise RpcError(
+            Code.BUSY, f"session busy: interrupt the current turn before /{command.name}"
+        )
+    import asyncio  # noqa: PLC0415 - most sessions of a program never need it
+
+    context = context_of(call.server, sid, session, call.db(), args)
+    try:
+        reply = asyncio.run(do_command(command, context))
+    except HermesError as error:
+        raise in_protocol(error, Code.HOST) from error
+    except Exception as error:
+        log.exception("The command %s failed", command.name)
+        words = f"/{command.name} failed: {type(error).__name__}; the log says more"
+        raise RpcError(Code.HOST, words) from error
+    if command.name in {"title", "branch"}:
+        tell_info(call.server, sid, session)
+    return reply
+
+
+def status(call: Call) -> dict[str, Any]:
+    """``session.status``: what is going on, in words."""
+    _, session = call.session()
+    reply = _do(call, _find("status"), "")
+    return {"output": reply.text, "running": session["running"]}
+
+
+def complete_slash(call: Call) -> dict[str, Any]:
+    """``complete.slash``."""
+    text = call.params.optional_text("text")
+    if not text.startswith("/"):
+        return {"items": []}
+    if " " in text:
+        return {"items": [], "replace_from": text.rindex(" ") + 1}
+    begun = text[1:].lower()
+    items = [
+        {"text": name, "display": f"/{name}", "meta": _meta(command) + also}
+        for command in usable_commands()
+        for name, also in _names(command)
+        if name.startswith(begun)
+    ]
+    return {"items": items, "replace_from": 1}
+
+
+def _names(command: CommandDef) -> list[tuple[str, str]]:
+    aliases = [(alias, f" (alias for /{command.name})") for alias in command.aliases]
+    return [(command.name, ""), *aliases]

@@ -1,0 +1,81 @@
+"""From a peer's lines to answers: in order, but what must not wait does not."""
+
+import contextvars
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hermes_desktop.tui_gateway import frames, methods
+from hermes_desktop.tui_gateway.errors import Code, RpcError
+from hermes_desktop.tui_gateway.frames import Frame
+from hermes_desktop.tui_gateway.serving_state import current_peer
+from hermes_desktop.tui_gateway.transport.base import Transport
+from hermes_desktop.tui_gateway.transport.lines import MOST_BYTES, TOO_LONG
+from hermes_desktop.tui_gateway.work_queue import WorkQueue
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Any], Frame]
+SLOW_AT_ONCE = 4
+
+
+class Dispatcher:
+    """Answers one peer.
+
+    Args:
+        handle: Answers a decoded request; never raises.
+        peer: Where the answers go.
+    """
+
+    def __init__(self, handle: Handler, peer: Transport) -> None:
+        self._handle = handle
+        self._peer = peer
+        self._ordered = WorkQueue()
+        self._slow = WorkQueue(SLOW_AT_ONCE)
+
+    def serve(self, lines: Iterable[Any]) -> None:
+        """Answer every line, and return when all are answered. Blocks; never raises."""
+        try:
+            for line in lines:
+                if not self._peer.alive:
+                    break
+                self.take(line)
+        except OSError as error:
+            log.info("A peer cannot be read any more: %s", error)
+        except Exception:
+            log.exception("Reading a peer failed")
+        self._ordered.finish()
+        self._slow.finish()
+
+    def take(self, line: Any) -> None:
+        """Answer one line, now or when those before it are answered."""
+        if line is TOO_LONG:
+            words = f"the line is longer than {MOST_BYTES} bytes and was skipped"
+            self._peer.write(frames.failure(None, RpcError(Code.BAD_REQUEST, words)))
+            return
+        if not line.strip():
+            return
+        try:
+            request = frames.decode(line)
+        except RpcError as error:
+            self._peer.write(frames.failure(None, error))
+            return
+        name = request.get("method") if isinstance(request, dict) else None
+        if not isinstance(name, str):
+            name = ""
+        if name in methods.AT_ONCE:
+            self._answer(request)
+        elif name in methods.SLOW:
+            self._slow.add(lambda: self._answer(request))
+        else:
+            self._ordered.add(lambda: self._answer(request))
+
+    def _answer(self, request: Any) -> None:
+        contextvars.copy_context().run(self._answer_here, request)
+
+    def _answer_here(self, request: Any) -> None:
+        current_peer.set(self._peer)
+        try:
+            self._peer.write(self._handle(request))
+        except Exception:
+            log.exception("An answer could not be written")

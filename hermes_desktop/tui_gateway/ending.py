@@ -1,0 +1,139 @@
+"""The end of a live session, and following an agent that moved to another one."""
+
+import logging
+from typing import Any
+
+from hermes_desktop.tui_gateway import boundaries, rows
+from hermes_desktop.tui_gateway.agents import close_agent
+from hermes_desktop.tui_gateway.serving_state import Server, Session
+from hermes_desktop.tui_gateway.session_record import model_of, source_of
+
+log = logging.getLogger(__name__)
+
+CLOSING_S = 5.0
+"""How long a running turn may take to end when its session is closed."""
+
+
+def finalize(server: Server, session: Session, end_reason: str) -> None:
+    """End a live session, once. Never raises.
+
+    Args:
+        server: Whose session.
+        session: No turn runs in it any more, or it does not end.
+        end_reason: What its row is ended with.
+    """
+    if session.get("_finalized"):
+        return
+    session["_finalized"] = True
+    with session["history_lock"]:
+        history = list(session["history"])
+    agent = session.get("agent")
+    _give_place_back(server, session)
+    _let_agent_finish(agent, history)
+    session_id = str(getattr(agent, "session_id", None) or session["session_key"])
+    source = source_of(session)
+    boundaries.tell(
+        "on_session_end",
+        reason="close",
+        session_id=session_id,
+        task_id="",
+        turn_id="",
+        completed=False,
+        interrupted=True,
+        model=model_of(session),
+        platform=source,
+    )
+    server.boundary("on_session_finalize", session_id, source)
+    db = server.db()
+    program = server.state.program
+    foreign = program is not None and program.is_platform(source)
+    if db is not None and not foreign:
+        rows.end(db, session, session_id, end_reason)
+    if agent is not None:
+        close_agent(agent)
+
+
+def _let_agent_finish(agent: Any, history: list[dict[str, Any]]) -> None:
+    """Agents that keep something of their own are asked to store it."""
+    persist = getattr(agent, "_persist_session", None)
+    commit = getattr(agent, "commit_memory_session", None)
+    try:
+        if persist is not None:
+            persist(getattr(agent, "_session_messages", None) or history)
+        if commit is not None and history:
+            commit(history)
+    except Exception:  # the session ends all the same
+        log.warning("An agent could not store what it keeps", exc_info=True)
+
+
+def _give_place_back(server: Server, session: Session) -> None:
+    lease = session.pop("active_session_lease", None)
+    if lease and server.state.program is not None:
+        server.program.places.give_back(lease)
+
+
+def follow_agent(
+    server: Server, session: Session, *, clear_pending_title: bool, restart_slash_worker: bool
+) -> None:
+    """After a compression the agent may be in another session: go there, too.
+
+    Args:
+        server: Whose session.
+        session: The live session.
+        clear_pending_title: Forget a title that was chosen for the old one.
+        restart_slash_worker: Let go of a worker that knows the old one.
+    """
+    new_id = getattr(session.get("agent"), "session_id", None) or ""
+    if not new_id or new_id == session["session_key"]:
+        return
+    lease = session.get("active_session_lease")
+    if lease and server.state.program is not None:
+        server.program.places.move(lease, new_id)
+    session["session_key"] = new_id
+    session["bind_needed"] = True
+    if clear_pending_title:
+        session["pending_title"] = None
+    if restart_slash_worker:
+        session["slash_worker"] = None
+
+
+def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:
+    """Close a live session: its turn is interrupted, what it said so far is stored. Blocks.
+
+    Returns:
+        False when there is no such live session.
+    """
+    state = server.state
+    with state.lock:
+        session = state.sessions.get(sid)
+        if session is None or session.get("_closing"):
+            return False
+        session["_closing"] = True
+    interrupt(session)
+    over = session.get("_turn_over")
+    if over is not None and session["running"] and not over.wait(CLOSING_S):
+        log.error("A turn of %s did not end and is left behind", session["session_key"])
+    server.finalize(session, end_reason)
+    with state.lock:
+        state.sessions.pop(sid, None)
+    return True
+
+
+def interrupt(session: Session) -> list[str]:
+    """Have the running turn end, and drop what waits behind it; what that was."""
+    with session["history_lock"]:
+        dropped = list(session.get("queued_prompt") or [])
+        session["queued_prompt"] = []
+        running = session["running"]
+        if running:
+            session["_turn_cancel_requested"] = True
+    if running:
+        interrupt_agent(session)
+    return dropped
+
+
+def interrupt_agent(session: Session) -> None:
+    """Have the agent end what it does, if it knows how."""
+    agent = session.get("agent")
+    if agent is not None and hasattr(agent, "interrupt"):
+        agent.interrupt()

@@ -1,0 +1,126 @@
+"""The live sessions: found, joined, let go when nobody wants them any more."""
+
+import secrets
+from collections.abc import Iterator
+
+from hermes_desktop.tui_gateway import ending
+from hermes_desktop.tui_gateway.errors import Code, RpcError
+from hermes_desktop.tui_gateway.serving_state import Server, ServerState, Session
+from hermes_desktop.tui_gateway.transport.base import Audience, Transport
+
+MOST_LIVE = 64
+IDLE_S = 6 * 3600.0
+ORPHAN_S = 60.0
+"""How long a session waits for a peer to come back."""
+
+
+def new_live_id(state: ServerState) -> str:
+    """A live id that none of the live sessions has."""
+    while (sid := secrets.token_hex(4)) in state.sessions:
+        pass
+    return sid
+
+
+def add(server: Server, session: Session, peer: Transport | None) -> str:
+    """Make a session live; its live id. With too many, the longest unused one is closed.
+
+    Raises:
+        RpcError: Turns run in all of them.
+    """
+    state = server.state
+    if len(state.sessions) >= MOST_LIVE:
+        oldest = next(_unused(state), None)
+        if oldest is None:
+            raise RpcError(Code.TOO_MANY, f"session limit: {MOST_LIVE} sessions are at work")
+        ending.close_live(server, oldest)
+    with state.lock:
+        sid = new_live_id(state)
+        state.sessions[sid] = session
+    join(session, peer)
+    return sid
+
+
+def join(session: Session, peer: Transport | None) -> None:
+    """Let a peer hear of a session from now on."""
+    audience = session.get("transport")
+    if peer is not None and isinstance(audience, Audience):
+        audience.add(peer)
+        session["orphaned_at"] = None
+
+
+def with_key(state: ServerState, session_key: str) -> tuple[str, Session] | None:
+    """The live session of a stored one, with its live id."""
+    with state.lock:
+        for sid, session in state.sessions.items():
+            if session["session_key"] == session_key and not session.get("_closing"):
+                return sid, session
+    return None
+
+
+def left_by(server: Server, peer: Transport, now: float) -> None:
+    """A peer is gone: it hears no more, and what was its alone waits or is closed.
+
+    Args:
+        server: Whose sessions.
+        peer: Who is gone.
+        now: Monotonic seconds.
+    """
+    with server.state.lock:
+        heard = [
+            (sid, session)
+            for sid, session in server.state.sessions.items()
+            if isinstance(session.get("transport"), Audience) and session["transport"].has(peer)
+        ]
+    for sid, session in heard:
+        session["transport"].remove(peer)
+        if session["transport"].alive:
+            continue
+        session["orphaned_at"] = now
+        if session.get("close_on_disconnect"):
+            ending.close_live(server, sid)
+
+
+def tidy(server: Server, now: float) -> None:
+    """Close sessions that nobody used for long, and those whose peers did not come back.
+
+    A session in which a turn runs stays.
+
+    Args:
+        server: Whose sessions.
+        now: Monotonic seconds.
+    """
+    with server.state.lock:
+        found = list(server.state.sessions.items())
+    for sid, session in found:
+        orphaned = session.get("orphaned_at")
+        lost = orphaned is not None and now - orphaned > ORPHAN_S
+        unused = now - session.get("used_at", now) > IDLE_S
+        if (lost or unused) and not session["running"]:
+            ending.close_live(server, sid)
+
+
+def close_all(server: Server) -> None:
+    """Close every session; turns are interrupted, all at once."""
+    with server.state.lock:
+        found = list(server.state.sessions.items())
+    for _, session in found:
+        ending.interrupt(session)
+    for sid, _ in found:
+        ending.close_live(server, sid)
+
+
+def running(state: ServerState) -> list[Session]:
+    """The sessions in which a turn runs."""
+    with state.lock:
+        return [session for session in state.sessions.values() if session["running"]]
+
+
+def _unused(state: ServerState) -> Iterator[str]:
+    """Live ids of sessions without a turn, the longest unused first."""
+    with state.lock:
+        idle = [
+            (session.get("used_at", 0.0), sid)
+            for sid, session in state.sessions.items()
+            if not session["running"]
+        ]
+    return (sid for _, sid in sorted(idle))

@@ -1,0 +1,139 @@
+"""Which methods there are, which are answered at once, and which are not in this version."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hermes_desktop.tui_gateway import (
+    command_methods,
+    conversation_methods,
+    opening_methods,
+    paths_completion,
+    prompt_methods,
+    settings_methods,
+)
+from hermes_desktop.tui_gateway.errors import Code, RpcError
+from hermes_desktop.tui_gateway.serving_state import Call, Method
+
+METHODS: Mapping[str, Method] = {
+    "session.create": opening_methods.create,
+    "session.list": opening_methods.list_,
+    "session.most_recent": opening_methods.most_recent,
+    "session.resume": opening_methods.resume,
+    "session.active_list": opening_methods.active_list,
+    "session.activate": opening_methods.activate,
+    "session.close": opening_methods.close,
+    "session.delete": opening_methods.delete,
+    "session.history": conversation_methods.history,
+    "session.title": conversation_methods.title,
+    "session.undo": conversation_methods.undo,
+    "session.save": conversation_methods.save,
+    "session.branch": conversation_methods.branch,
+    "session.usage": conversation_methods.usage,
+    "session.cwd.set": conversation_methods.set_folder,
+    "session.status": command_methods.status,
+    "session.steer": prompt_methods.steer,
+    "session.interrupt": prompt_methods.interrupt,
+    "prompt.submit": prompt_methods.submit,
+    "config.get": settings_methods.get,
+    "config.set": settings_methods.set_,
+    "config.show": settings_methods.show,
+    "model.options": settings_methods.model_options,
+    "setup.status": settings_methods.setup_status,
+    "commands.catalog": command_methods.catalog,
+    "command.resolve": command_methods.resolve,
+    "command.dispatch": command_methods.dispatch,
+    "slash.exec": command_methods.execute,
+    "complete.slash": command_methods.complete_slash,
+    "complete.path": paths_completion.complete_path,
+}
+
+AT_ONCE = frozenset({"session.interrupt", "session.steer"})
+"""Answered as they come, before what the same peer asked earlier: they must not wait."""
+
+SLOW = frozenset(
+    {
+        "session.branch",
+        "session.close",
+        "session.delete",
+        "session.list",
+        "session.save",
+        "slash.exec",
+        "command.dispatch",
+        "complete.path",
+        "model.options",
+    }
+)
+"""Answered beside the others, because they may take long; their answers may come later."""
+
+_LATER = frozenset(
+    [
+        "session.context_breakdown",
+        "prompt.background",
+        "image.attach",
+        "image.attach_bytes",
+        "image.detach",
+        "file.attach",
+        "pdf.attach",
+        "clipboard.paste",
+        "model.save_key",
+        "model.disconnect",
+        "tools.list",
+        "tools.show",
+        "tools.configure",
+        "toolsets.list",
+        "skills.manage",
+        "skills.reload",
+        "plugins.list",
+        "plugins.manage",
+        "reload.mcp",
+        "reload.env",
+        "agents.list",
+        "process.list",
+        "process.stop",
+        "process.kill",
+        "delegation.status",
+        "delegation.pause",
+        "subagent.interrupt",
+        "rollback.list",
+        "rollback.diff",
+        "rollback.restore",
+        "insights.get",
+        "voice.toggle",
+        "voice.record",
+        "voice.tts",
+        "llm.oneshot",
+        "shell.exec",
+    ]
+)
+_OF_A_GATEWAY = frozenset(
+    ["handoff.request", "handoff.state", "handoff.fail", "cron.manage", "browser.manage"]
+)
+_ANSWERS = frozenset(["clarify.respond", "sudo.respond", "secret.respond", "terminal.read.respond"])
+
+
+def find(name: str) -> Method:
+    """The method of a name.
+
+    Raises:
+        RpcError: There is none, or it is not in this version.
+    """
+    method = METHODS.get(name)
+    if method is not None:
+        return method
+    if name in _LATER:
+        raise RpcError(Code.GENERIC, f"{name} is not in this version")
+    if name in _OF_A_GATEWAY:
+        raise RpcError(Code.HOST, f"{name} is not in this version: no gateway is hosted here")
+    if name in _ANSWERS:
+        raise RpcError(Code.BUSY, f"no pending request: nothing asks for {name} in this version")
+    if name == "approval.respond":
+        return _nothing_to_approve
+    if name == "session.compress":
+        raise RpcError(Code.COMPRESS, "session.compress is not in this version")
+    raise RpcError(Code.UNKNOWN_METHOD, f"unknown method: {name}")
+
+
+def _nothing_to_approve(call: Call) -> dict[str, Any]:
+    """``approval.respond``: nothing waits for one in this version."""
+    call.session()
+    return {"resolved": 0}

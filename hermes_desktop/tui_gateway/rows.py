@@ -1,0 +1,55 @@
+"""The row of a live session in state.db: there from the first prompt on, not before."""
+
+import logging
+from typing import Any
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.state import SessionDB
+from hermes_desktop.tui_gateway import guard
+from hermes_desktop.tui_gateway.serving_state import Session
+from hermes_desktop.tui_gateway.session_record import source_of
+
+log = logging.getLogger(__name__)
+
+
+def begin(db: SessionDB, session: Session) -> dict[str, Any] | None:
+    """Have the row open for a turn, where there is one; what a peer brought along is stored.
+
+    A row that is missing is made by the agent, together with its first message.
+
+    Raises:
+        HermesError: state.db cannot do it.
+    """
+    key = session["session_key"]
+    row = db.get_session(key)
+    seed = session.pop("seed", None)
+    if seed and row is None:
+        try:
+            _store_seed(db, session, seed)
+        except HermesError:
+            session["seed"] = seed
+            raise
+        return None
+    if row is not None and row.get("ended_at") is not None:
+        db.reopen_session(key)
+    return row
+
+
+def _store_seed(db: SessionDB, session: Session, seed: list[dict[str, Any]]) -> None:
+    key = session["session_key"]
+    folder = session.get("cwd") if session.get("explicit_cwd") else None
+    db.create_session(
+        key, source_of(session), cwd=folder, parent_session_id=session.get("parent_session_id")
+    )
+    db.replace_messages(key, seed)
+    guard.read_anew(db, session)
+
+
+def end(db: SessionDB, session: Session, session_id: str, end_reason: str) -> None:
+    """End the row, unless it was only looked at. Never raises for the file."""
+    if session.get("looked_only"):
+        return
+    try:
+        db.end_session(session_id, end_reason)
+    except HermesError as error:
+        log.warning("Session %s could not be ended: %s", session_id, error)

@@ -1,0 +1,150 @@
+"""The names of the protocol's server that others count on, and nothing more.
+
+Everything is done by functions in the modules beside this one. They get :data:`SERVER`, which looks
+the names of this module up whenever it needs one, so that each can be replaced.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from hermes_desktop.state import SessionDB
+from hermes_desktop.tui_gateway import boundaries, ending, frames, methods
+from hermes_desktop.tui_gateway.errors import Code, RpcError
+from hermes_desktop.tui_gateway.frames import Frame
+from hermes_desktop.tui_gateway.params import Params
+from hermes_desktop.tui_gateway.program import RpcProgram
+from hermes_desktop.tui_gateway.render import make_stream_renderer, render_message
+from hermes_desktop.tui_gateway.serving_state import Call, ServerState, Session, current_peer
+
+__all__ = ["SERVER", "configure", "handle_request", "make_stream_renderer", "render_message"]
+
+log = logging.getLogger(__name__)
+
+_state: Final = ServerState()
+_sessions: dict[str, Session] = _state.sessions
+
+
+def configure(program: RpcProgram | None) -> None:
+    """Say what the server works with; None takes it back.
+
+    Args:
+        program: The store, the agents, the settings, the trash.
+    """
+    _state.program = program
+
+
+def handle_request(request: Any) -> Frame:
+    """Answer one request. Blocks as long as that takes; replies of the model come as events.
+
+    Args:
+        request: A decoded request.
+
+    Returns:
+        The answer, a result or an error. Nothing is raised.
+    """
+    request_id = frames.id_of(request)
+    try:
+        name, params = frames.checked(request)
+        call = Call(SERVER, Params(params), current_peer.get())
+        return frames.response(request_id, methods.find(name)(call))
+    except RpcError as error:
+        return frames.failure(request_id, error)
+    except Exception as error:
+        log.exception("A request crashed")
+        words = f"handler error: {type(error).__name__}: {error}"
+        return frames.failure(request_id, RpcError(Code.CRASH, words))
+
+
+def _get_db() -> SessionDB | None:
+    """The conversations, None without a program."""
+    return _state.program.db() if _state.program is not None else None
+
+
+def _emit(kind: str, sid: str, payload: Any = None) -> None:
+    """Tell the peers of a session, else whoever is being answered, else the default peer."""
+    frame = frames.event(kind, sid, payload)
+    session = _sessions.get(sid, {})
+    for peer in (session.get("transport"), current_peer.get(), _state.default_peer):
+        if peer is not None and peer.write(frame):
+            return
+
+
+def _notify_session_boundary(name: str, session_id: str, platform: str) -> None:
+    """Tell plugins that a conversation ended, or that the next one is ready."""
+    reason = "close" if name == "on_session_finalize" else ""
+    boundaries.tell(name, reason=reason, session_id=session_id, platform=platform)
+
+
+def _sync_session_key_after_compress(
+    sid: str,
+    session: Session,
+    *,
+    clear_pending_title: bool = True,
+    restart_slash_worker: bool = True,
+) -> None:
+    """Follow the agent to the session that a compression moved it to."""
+    ending.follow_agent(
+        SERVER,
+        session,
+        clear_pending_title=clear_pending_title,
+        restart_slash_worker=restart_slash_worker,
+    )
+    log.debug("%s is the session %s", sid, session["session_key"])
+
+
+def _finalize_session(session: Session, end_reason: str = "tui_close") -> None:
+    """End a live session, once."""
+    ending.finalize(SERVER, session, end_reason)
+
+
+class _ThisModule:
+    """A :class:`~hermes_desktop.tui_gateway.serving_state.Server` made of this module's names."""
+
+    @property
+    def state(self) -> ServerState:
+        """What the server keeps."""
+        return _state
+
+    @property
+    def program(self) -> RpcProgram:
+        """What the program handed in."""
+        if _state.program is None:
+            raise RpcError(Code.GENERIC, "the server was not set up")
+        return _state.program
+
+    def db(self) -> SessionDB | None:
+        """The conversations."""
+        return _get_db()
+
+    def emit(self, kind: str, sid: str, payload: Any = None) -> None:
+        """Tell the peers of a session."""
+        _emit(kind, sid, payload)
+
+    def stream_renderer(self, cols: int) -> Any:
+        """Renders a reply while it comes."""
+        return make_stream_renderer(cols)
+
+    def render(self, text: str, cols: int) -> str | None:
+        """Renders a whole reply."""
+        return render_message(text, cols)
+
+    def sync_key(self, sid: str, session: Session, **how: bool) -> None:
+        """Follow the agent."""
+        _sync_session_key_after_compress(sid, session, **how)
+
+    def finalize(self, session: Session, end_reason: str) -> None:
+        """End a live session."""
+        _finalize_session(session, end_reason)
+
+    def boundary(self, name: str, session_id: str, platform: str) -> None:
+        """Tell plugins."""
+        _notify_session_boundary(name, session_id, platform)
+
+    def start_thread(self, target: Callable[[], None]) -> None:
+        """Run something beside the caller."""
+        threading.Thread(target=target, daemon=True).start()
+
+
+SERVER: Final = _ThisModule()

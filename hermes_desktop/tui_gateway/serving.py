@@ -1,0 +1,215 @@
+"""Serving peers until it is over: on the program's own streams, or on a socket."""
+
+import contextlib
+import logging
+import os
+import select
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.tui_gateway import live_sessions
+from hermes_desktop.tui_gateway.dispatching import Dispatcher
+from hermes_desktop.tui_gateway.frames import event
+from hermes_desktop.tui_gateway.program import RpcProgram
+from hermes_desktop.tui_gateway.server import SERVER, configure, handle_request
+from hermes_desktop.tui_gateway.transport.base import Transport
+from hermes_desktop.tui_gateway.transport.lines import read_lines
+from hermes_desktop.tui_gateway.transport.sockets import ListeningSocket, SocketTransport
+from hermes_desktop.tui_gateway.transport.streams import Streams, StreamTransport
+
+log = logging.getLogger(__name__)
+
+TIDY_S = 30.0
+_LOOK_S = 0.5
+Why = Literal["asked", "all said", "peer gone"]
+_WORDS: dict[int, Why] = {ord("a"): "asked", ord("s"): "all said", ord("g"): "peer gone"}
+
+
+class Ending:
+    """Why serving is to end. A pipe, because a signal may come at any moment of any lock."""
+
+    def __init__(self) -> None:
+        self.reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+
+    def ask(self) -> None:
+        """End now: from a signal's handler, or any thread."""
+        self._tell(b"a")
+
+    def all_said(self) -> None:
+        """The last peer has nothing more to ask, and everything was answered."""
+        self._tell(b"s")
+
+    def peer_gone(self) -> None:
+        """Nobody hears any more."""
+        self._tell(b"g")
+
+    def read(self) -> set[Why]:
+        """What was told since the last look; blocks until something was."""
+        return {_WORDS[each] for each in os.read(self.reader, 512)}
+
+    def close(self) -> None:
+        """Let the pipe go."""
+        os.close(self._writer)
+        os.close(self.reader)
+
+    def _tell(self, word: bytes) -> None:
+        with contextlib.suppress(OSError):  # full: enough was told; closed: it is over
+            os.write(self._writer, word)
+
+
+def ready_frame(program: RpcProgram | None = None) -> dict[str, object]:
+    """The first frame that every peer gets."""
+    facts = {"version": program.facts.version, "profile": program.facts.profile} if program else {}
+    return event("gateway.ready", None, {"skin": {"name": "default"}, **facts})
+
+
+@dataclass(eq=False)
+class StreamServing:
+    """Serves the one peer at the other end of the program's streams.
+
+    Args:
+        streams: See :func:`claim_streams`.
+        ending: Told from signals; :meth:`run` looks at it.
+        closing: Called when the end begins.
+    """
+
+    streams: Streams
+    ending: Ending
+    closing: Callable[[], None] = lambda: None
+    peer: StreamTransport = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.peer = StreamTransport(self.streams.sink, on_gone=self.ending.peer_gone)
+
+    def run(self, program: RpcProgram) -> None:
+        """Serve until the peer has said all and heard all, is gone, or somebody asks for the end.
+
+        Replies that are being written when the peer has nothing more to ask are written to their
+        end; in the other cases they are interrupted, and what was said so far is stored.
+        """
+        configure(program)
+        SERVER.state.default_peer = self.peer
+        self.peer.write(ready_frame(program))
+        threading.Thread(target=self._read, daemon=True, name="rpc-read").start()
+        with _tidying(program.clock):
+            self._wait()
+        self.closing()
+        live_sessions.close_all(SERVER)
+        SERVER.state.default_peer = None
+
+    def _read(self) -> None:
+        lines = read_lines(lambda most: os.read(self.streams.source, most))
+        Dispatcher(handle_request, self.peer).serve(lines)
+        self.ending.all_said()
+
+    def _wait(self) -> None:
+        looking = select.poll()
+        looking.register(self.ending.reader, select.POLLIN)
+        looking.register(self.streams.sink, 0)  # tells when nobody reads it any more
+        while True:
+            found = dict(looking.poll())
+            if self.streams.sink in found:
+                return
+            told = self.ending.read()
+            if told & {"asked", "peer gone"}:
+                return
+            if "all said" in told:
+                _when_quiet(self.ending)
+
+
+def _when_quiet(ending: Ending) -> None:
+    """Ask for the end as soon as no turn runs."""
+
+    def wait() -> None:
+        while found := live_sessions.running(SERVER.state):
+            for session in found:
+                session["_turn_over"].wait()
+        ending.ask()
+
+    threading.Thread(target=wait, daemon=True, name="rpc-quiet").start()
+
+
+@dataclass(eq=False)
+class SocketServing:
+    """Serves any number of peers on a socket.
+
+    Args:
+        listening: The socket; closed at the end.
+        ending: Told from signals.
+        closing: Called when the end begins.
+    """
+
+    listening: ListeningSocket
+    ending: Ending
+    closing: Callable[[], None] = lambda: None
+    _peers: list[SocketTransport] = field(default_factory=list)
+
+    def run(self, program: RpcProgram) -> None:
+        """Serve until somebody asks for the end; running replies are interrupted then."""
+        configure(program)
+        threading.Thread(
+            target=self._accept, args=(program,), daemon=True, name="rpc-accept"
+        ).start()
+        with _tidying(program.clock):
+            while "asked" not in self.ending.read():
+                pass
+        self.closing()
+        self.listening.close()
+        live_sessions.close_all(SERVER)
+        for peer in tuple(self._peers):
+            peer.close()
+
+    def _accept(self, program: RpcProgram) -> None:
+        while (peer := self.listening.accept()) is not None:
+            self._peers.append(peer)
+            threading.Thread(
+                target=self._serve, args=(peer, program), daemon=True, name="rpc-read"
+            ).start()
+
+    def _serve(self, peer: SocketTransport, program: RpcProgram) -> None:
+        peer.write(ready_frame(program))
+        Dispatcher(handle_request, peer).serve(read_lines(peer.read))
+        _hear_the_end(peer)
+        _let_go(peer, program.clock)
+        peer.close()
+        self._peers.remove(peer)
+
+
+def _hear_the_end(peer: SocketTransport) -> None:
+    """A peer that only has nothing more to ask still hears the replies that are being written."""
+    while peer.listens:
+        heard = [s for s in live_sessions.running(SERVER.state) if s["transport"].has(peer)]
+        if not heard:
+            return
+        heard[0]["_turn_over"].wait(_LOOK_S)
+
+
+def _let_go(peer: Transport, clock: Clock) -> None:
+    try:
+        live_sessions.left_by(SERVER, peer, clock.monotonic())
+    except Exception:
+        log.exception("A peer that left could not be let go")
+
+
+@contextlib.contextmanager
+def _tidying(clock: Clock, every_s: float = TIDY_S) -> Iterator[None]:
+    """Close sessions that nobody wants any more, now and then."""
+    over = threading.Event()
+
+    def tidy() -> None:
+        while not over.wait(every_s):
+            try:
+                live_sessions.tidy(SERVER, clock.monotonic())
+            except Exception:
+                log.exception("Looking for unused sessions failed")
+
+    thread = threading.Thread(target=tidy, daemon=True, name="rpc-tidy")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()

@@ -1,0 +1,197 @@
+"""A live session as a mapping: how it is made, and what peers are told of it.
+
+Keys that are always there: ``agent``, ``session_key``, ``history``, ``history_lock``,
+``history_version``, ``running``, ``attached_images``, ``image_counter``, ``cols``,
+``slash_worker``, ``show_reasoning``, ``tool_progress_mode``, ``pending_title``. Every other key may
+be missing and is read with ``get``.
+"""
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hermes_desktop.state import SessionDB
+from hermes_desktop.tui_gateway.serving_state import Server, Session
+from hermes_desktop.tui_gateway.transport.base import Audience
+
+DEFAULT_COLS = 80
+SOURCE = "tui"
+_PREVIEW = 120
+
+
+def new_session(session_key: str, *, cols: int = DEFAULT_COLS, now: float = 0.0) -> Session:
+    """A live session that nothing was said in yet.
+
+    Args:
+        session_key: Id of its conversation; no row has to exist.
+        cols: Width of the peer's terminal.
+        now: Seconds since the epoch.
+    """
+    return {
+        "agent": None,
+        "session_key": session_key,
+        "history": [],
+        "history_lock": threading.Lock(),
+        "history_version": 0,
+        "running": False,
+        "attached_images": [],
+        "image_counter": 0,
+        "cols": cols,
+        "slash_worker": None,
+        "show_reasoning": False,
+        "tool_progress_mode": "all",
+        "pending_title": None,
+        "source": SOURCE,
+        "transport": Audience(),
+        "created_at": now,
+        "last_active": now,
+        "queued_prompt": [],
+        "_turn_over": threading.Event(),
+    }
+
+
+def text_of(content: Any) -> str:
+    """The readable part of a message's content."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict))
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return ""
+
+
+def told_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A history as peers are told it: who said what."""
+    told: list[dict[str, Any]] = []
+    for message in history:
+        role = message.get("role")
+        text = text_of(message.get("content"))
+        if role == "tool":
+            told.append({"role": "tool", "name": message.get("tool_name") or "", "text": text})
+        elif role in {"user", "assistant"} and text:
+            told.append({"role": role, "text": text})
+    return told
+
+
+def shown_history(session: Session) -> list[dict[str, Any]]:
+    """What a person is shown: what was said before a compression, then what the model knows."""
+    with session["history_lock"]:
+        return [*session.get("shown_before", ()), *session["history"]]
+
+
+def source_of(session: Session) -> str:
+    """Where the conversation began."""
+    return str(session.get("source") or SOURCE)
+
+
+def folder_of(session: Session) -> str:
+    """The folder that the session works in."""
+    return str(session.get("cwd") or os.getcwd())  # noqa: PTH109 - a text is told
+
+
+def status_of(session: Session) -> str:
+    """What the session does."""
+    return "working" if session["running"] else "idle"
+
+
+def title_of(db: SessionDB | None, session: Session) -> str:
+    """The title, also one that waits for the first reply; "" without."""
+    pending = session.get("pending_title")
+    if pending:
+        return str(pending)
+    return (db.get_session_title(session["session_key"]) if db is not None else None) or ""
+
+
+def usage_of(db: SessionDB | None, session: Session) -> dict[str, Any]:
+    """What the conversation has used, as stored, whoever counted it."""
+    row = db.get_session(session["session_key"]) if db is not None else None
+    counts = {name: _count(row, column) for name, column in _USAGE.items()}
+    told = counts["input"] + counts["cache_read"]
+    return {
+        "model": model_of(session),
+        **counts,
+        "prompt": told,
+        "completion": counts["output"],
+        "total": told + counts["output"],
+    }
+
+
+_USAGE = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cache_read_tokens",
+    "reasoning": "reasoning_tokens",
+    "calls": "api_call_count",
+}
+
+
+def _count(row: Mapping[str, Any] | None, column: str) -> int:
+    value = row.get(column) if isinstance(row, dict) else None
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def model_of(session: Session) -> str:
+    """Name of the model that answers, "" when nobody looked yet."""
+    agent = session.get("agent")
+    chosen = session.get("model_override") or {}
+    name = getattr(agent, "model", None) or chosen.get("model") or session.get("model_name")
+    return name if isinstance(name, str) else ""
+
+
+def info_of(server: Server, session: Session) -> dict[str, Any]:
+    """What peers show beside the conversation. May ask state.db."""
+    program = server.program
+    db = server.db()
+    return {
+        "model": model_of(session),
+        "provider": session.get("provider_name", ""),
+        "tools": {},
+        "skills": {},
+        "cwd": folder_of(session),
+        "branch": "",
+        "project": None,
+        "running": session["running"],
+        "title": title_of(db, session),
+        "stored_session_id": session["session_key"],
+        "source": source_of(session),
+        "lazy": session.get("agent") is None,
+        "profile_name": program.facts.profile,
+        "version": program.facts.version,
+        "usage": usage_of(db, session),
+        "ignored": list(session.get("ignored", ())),
+    }
+
+
+def snapshot_of(server: Server, sid: str, session: Session) -> dict[str, Any]:
+    """All that a peer needs that comes to a live session."""
+    told = told_messages(shown_history(session))
+    return {
+        "session_id": sid,
+        "session_key": session["session_key"],
+        "info": info_of(server, session),
+        "message_count": len(told),
+        "messages": told,
+        "inflight": session.get("inflight_turn"),
+        "running": session["running"],
+        "status": status_of(session),
+        "started_at": session.get("created_at", 0.0),
+    }
+
+
+def line_of(db: SessionDB | None, sid: str, session: Session) -> dict[str, Any]:
+    """One line of the list of live sessions."""
+    told = told_messages(shown_history(session))
+    inflight = session.get("inflight_turn") or {}
+    last = inflight.get("assistant") or (told[-1]["text"] if told else "")
+    return {
+        "id": sid,
+        "session_key": session["session_key"],
+        "title": title_of(db, session),
+        "preview": " ".join(last.split())[:_PREVIEW],
+        "model": model_of(session),
+        "message_count": len(told),
+        "started_at": session.get("created_at", 0.0),
+        "last_active": session.get("last_active", 0.0),
+        "status": status_of(session),
+    }

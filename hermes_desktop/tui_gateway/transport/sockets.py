@@ -1,0 +1,215 @@
+"""A Unix socket for several peers, all of the person whose home it is."""
+
+import contextlib
+import logging
+import os
+import select
+import socket
+import stat
+import struct
+import threading
+from collections import deque
+from pathlib import Path
+
+from hermes_desktop.core import file_lock
+from hermes_desktop.core.errors import BusyError, RefusedError, UsageError
+from hermes_desktop.tui_gateway.frames import Frame, encode
+
+log = logging.getLogger(__name__)
+
+MOST_UNREAD_BYTES = 64 * 1024 * 1024
+"""A peer that leaves more unread is let go; others must not wait for it."""
+_LONGEST_PATH = 107
+_PRIVATE = 0o077
+_CREDENTIALS = struct.Struct("3i")
+
+
+class SocketTransport:
+    """Sends frames to one connection, on a thread of its own. Any thread may write.
+
+    Args:
+        connection: The accepted socket; closed by :meth:`close`.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._changed = threading.Condition()
+        self._waiting: deque[bytes] = deque()
+        self._unread = 0
+        self._gone = False
+        self._closing = False
+        self._thread = threading.Thread(target=self._send, daemon=True, name="rpc-peer")
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the peer is still there."""
+        return not self._gone and not self._closing
+
+    def write(self, frame: Frame) -> bool:
+        """Send a frame; False only when the peer is gone."""
+        data = encode(frame)
+        with self._changed:
+            if self._gone or self._closing:
+                return False
+            if self._unread + len(data) > MOST_UNREAD_BYTES:
+                log.warning("A peer reads too slowly and is let go")
+                self._hang_up()
+                return False
+            self._waiting.append(data)
+            self._unread += len(data)
+            self._changed.notify()
+        return True
+
+    @property
+    def listens(self) -> bool:
+        """Whether the peer has not hung up, though it may have nothing more to ask."""
+        if not self.alive:
+            return False
+        looking = select.poll()
+        looking.register(self._connection, 0)
+        return not looking.poll(0)
+
+    def read(self, most: int) -> bytes:
+        """What the peer sent, b"" when there is no more."""
+        try:
+            return self._connection.recv(most)
+        except OSError:
+            return b""
+
+    def close(self, *, limit_s: float = 2.0) -> None:
+        """Send what waits, for a moment at most, and hang up."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(limit_s)
+        with self._changed:
+            self._hang_up()
+        self._connection.close()
+
+    def _hang_up(self) -> None:
+        self._gone = True
+        self._waiting.clear()
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._changed.notify()
+
+    def _send(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._gone or self._closing)
+                if self._gone or not self._waiting:
+                    return
+                data = self._waiting.popleft()
+            try:
+                self._connection.sendall(data)
+            except OSError:
+                with self._changed:
+                    self._hang_up()
+                return
+            with self._changed:
+                self._unread -= len(data)
+
+
+class ListeningSocket:
+    """The socket of one home, in a folder that nobody else may enter.
+
+    Args:
+        path: Where; its folder is made (0700) if missing.
+
+    Raises:
+        UsageError: The path is too long for a socket.
+        RefusedError: Others may enter the folder, or something else stands there.
+        BusyError: Another process listens there.
+        OSError: It cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if len(os.fsencode(path)) > _LONGEST_PATH:
+            raise UsageError(
+                "The path of the socket is too long.",
+                f"{path} has more than {_LONGEST_PATH} bytes.",
+                "Give a shorter one.",
+            )
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _check_folder(path.parent)
+        with file_lock.hold(path.with_name(f"{path.name}.lock")):
+            _remove_left_over(path)
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            before = os.umask(0o177)  # from its first moment on nobody else may connect
+            try:
+                self._socket.bind(str(path))
+            except OSError:
+                self._socket.close()
+                raise
+            finally:
+                os.umask(before)
+            self._socket.listen(16)
+            self._inode = path.stat().st_ino
+
+    def accept(self) -> SocketTransport | None:
+        """The next peer of our own; None when the socket was closed. Blocks."""
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return None
+            if _is_ours(connection):
+                return SocketTransport(connection)
+            log.warning("Somebody else connected and was let go")
+            connection.close()
+
+    def close(self) -> None:
+        """Listen no more, and take the socket away if it is still ours."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        with contextlib.suppress(OSError):
+            if self.path.stat().st_ino == self._inode:
+                self.path.unlink()
+
+
+def _check_folder(folder: Path) -> None:
+    found = folder.stat()
+    if found.st_uid != os.getuid() or found.st_mode & _PRIVATE:
+        raise RefusedError(
+            "The socket is not made in a folder that others may enter.",
+            f"{folder} belongs to somebody else, or its rights are wider than 0700.",
+            "Choose a folder that only you may enter, or leave the path out.",
+        )
+
+
+def _remove_left_over(path: Path) -> None:
+    """Take a socket away that nobody listens to any more."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise RefusedError(
+            "There is something else where the socket would be.",
+            f"{path} is no socket; it was left as it is.",
+            "Give another path.",
+        )
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+    raise BusyError(
+        "Another process serves this socket.",
+        f"Somebody answers at {path}.",
+        "Connect to it, or give another path.",
+    )
+
+
+def _is_ours(connection: socket.socket) -> bool:
+    """Whether the peer is a process of the same person; where the system cannot tell, it is not."""
+    kind = getattr(socket, "SO_PEERCRED", None)
+    if kind is None:
+        return False
+    found = connection.getsockopt(socket.SOL_SOCKET, kind, _CREDENTIALS.size)
+    _, user, _ = _CREDENTIALS.unpack(found)
+    return bool(user == os.getuid())

@@ -1,0 +1,76 @@
+"""The program's own standard streams, kept for the protocol alone."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hermes_desktop.tui_gateway.frames import Frame, encode
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Descriptors that nobody else knows.
+
+    Attributes:
+        source: Requests come from there.
+        sink: Frames go there.
+    """
+
+    source: int
+    sink: int
+
+
+def claim_streams() -> Streams:
+    """Take standard input and output away from everybody else.
+
+    What others print from now on, child processes and libraries included, goes to standard error;
+    who reads standard input finds nothing there.
+
+    Raises:
+        OSError: One of them is closed.
+    """
+    sys.stdout.flush()
+    streams = Streams(os.dup(0), os.dup(1))
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return streams
+
+
+@dataclass(eq=False)
+class StreamTransport:
+    """Writes frames to a descriptor, whole and in order. Blocks while the peer does not read.
+
+    Args:
+        sink: The descriptor.
+        on_gone: Called once, when the peer is found to be gone.
+    """
+
+    sink: int
+    on_gone: Callable[[], None] = lambda: None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _gone: bool = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether the last frame arrived."""
+        return not self._gone
+
+    def write(self, frame: Frame) -> bool:
+        """Send a frame; False only when the peer is gone."""
+        data = memoryview(encode(frame))
+        with self._lock:
+            if self._gone:
+                return False
+            try:
+                while data:
+                    data = data[os.write(self.sink, data) :]
+            except OSError:
+                self._gone = True
+        if self._gone:
+            self.on_gone()
+        return not self._gone

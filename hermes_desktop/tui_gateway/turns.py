@@ -1,0 +1,317 @@
+"""One prompt after the other: from what was typed to what peers are told when it is over."""
+
+import contextlib
+import contextvars
+import inspect
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from hermes_desktop.core.errors import HermesError, NotFoundError
+from hermes_desktop.core.ids import new_turn_id
+from hermes_desktop.core.session_context import set_session_vars
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records import SessionMark
+from hermes_desktop.tui_gateway import boundaries, guard, rows, titles
+from hermes_desktop.tui_gateway.errors import Code, RpcError
+from hermes_desktop.tui_gateway.serving_state import Server, Session
+from hermes_desktop.tui_gateway.session_record import info_of, model_of, source_of, usage_of
+
+log = logging.getLogger(__name__)
+
+Result = Mapping[str, Any]
+
+
+def run_prompts(server: Server, sid: str, session: Session, text: str) -> None:
+    """Answer a prompt, and then what was queued behind it. On the turn's own thread."""
+    following: str | None = text
+    while following is not None:
+        _in_own_context(partial(run_turn, server, sid, session, following))
+        following = _next_prompt(session)
+        if not session.get("_closing"):
+            tell_info(server, sid, session)
+
+
+def claim(session: Session) -> bool:
+    """Have the session to oneself; False when a turn, or somebody else, has it."""
+    with session["history_lock"]:
+        if session["running"] or session.get("_closing"):
+            return False
+        session["running"] = True
+        session["_turn_cancel_requested"] = False
+    over = session.get("_turn_over")
+    if over is not None:
+        over.clear()
+    return True
+
+
+def release(server: Server, sid: str, session: Session) -> None:
+    """Give a claim back; what was queued meanwhile is answered now."""
+    following = _next_prompt(session)
+    if following is not None:
+        server.start_thread(lambda: run_prompts(server, sid, session, following))
+
+
+@contextlib.contextmanager
+def alone(server: Server, sid: str, session: Session, doing: str) -> Iterator[None]:
+    """Keep turns out of the session meanwhile.
+
+    Args:
+        server: Whose session.
+        sid: Its live id.
+        session: The session.
+        doing: What is done, for the words of the error.
+
+    Raises:
+        RpcError: A turn runs in it.
+    """
+    if not claim(session):
+        raise RpcError(Code.BUSY, f"session busy: interrupt the current turn before {doing}")
+    try:
+        yield
+    finally:
+        release(server, sid, session)
+
+
+def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
+    """Answer one prompt. Never raises; every start is followed by one ``message.complete``."""
+    session["inflight_turn"] = {"user": text, "assistant": ""}
+    server.emit("message.start", sid)
+    key, turn_id = session["session_key"], new_turn_id()
+    status = "error"
+    try:
+        result = _Turn(server, sid, session).converse(text)
+        status = _conclude(server, sid, session, result)
+    except HermesError as error:
+        log.warning("A turn of %s failed: %s", key, error)
+        _tell_failure(server, sid, session, str(error))
+    except Exception as error:
+        log.exception("A turn of %s crashed", key)
+        _tell_failure(server, sid, session, f"{type(error).__name__}: {error}")
+    finally:
+        session["inflight_turn"] = None
+        boundaries.tell(
+            "on_session_end",
+            session_id=session["session_key"],
+            task_id=sid,
+            turn_id=turn_id,
+            completed=status == "complete",
+            interrupted=status == "interrupted",
+            model=model_of(session),
+            platform=source_of(session),
+        )
+
+
+def _in_own_context(call: Callable[[], None]) -> None:
+    contextvars.copy_context().run(call)
+
+
+class _Turn:
+    """One turn that runs."""
+
+    def __init__(self, server: Server, sid: str, session: Session) -> None:
+        self._server = server
+        self._sid = sid
+        self._session = session
+        self._db = server.db()
+        self._renderer = server.stream_renderer(session["cols"])
+
+    def converse(self, text: str) -> Result:
+        """Have the agent answer, and take over what it knows then.
+
+        Raises:
+            HermesError: It could not be stored.
+        """
+        session = self._session
+        key = session["session_key"]
+        before = self._prepare(text)
+        with session["history_lock"]:
+            history, version = list(session["history"]), session["history_version"]
+        set_session_vars(
+            HERMES_SESSION_PLATFORM=source_of(session),
+            HERMES_SESSION_KEY=key,
+            HERMES_SESSION_ID=key,
+            HERMES_UI_SESSION_ID=self._sid,
+        )
+        agent = session["agent"]
+        result = agent.run_conversation(
+            text,
+            conversation_history=history,
+            stream_callback=self._tell_text,
+            **_accepted(agent.run_conversation, self._extras()),
+        )
+        if not isinstance(result, Mapping):
+            result = {"final_response": str(result or "")}
+        self._take_over(result, version)
+        guard.note_turn(session, before, key, {**result, "session_id": agent.session_id})
+        self._server.sync_key(
+            self._sid, session, clear_pending_title=False, restart_slash_worker=True
+        )
+        return {"history_len": len(history), **result}
+
+    def _prepare(self, text: str) -> SessionMark | None:
+        """Bring row and memory up to what is needed; the mark under which the turn begins."""
+        session, db = self._session, self._db
+        if db is None:
+            return None
+        if guard.has_changed(db, session):
+            guard.read_anew(db, session)
+        row = rows.begin(db, session)
+        if row is None and session.get("row_seen"):
+            raise _gone(session["session_key"])
+        if row is None and "seen_mark" in session:
+            self._tell_new_session()
+        agent = session["agent"]
+        if session.pop("bind_needed", False) and hasattr(agent, "bind"):
+            prompt = row.get("system_prompt") if row is not None else None
+            agent.bind(session["session_key"], prompt, session["history"])
+        session["looked_only"] = False
+        log.debug("A turn of %s begins, %d characters", session["session_key"], len(text))
+        mark = session.get("seen_mark")
+        return mark if isinstance(mark, SessionMark) else None
+
+    def _tell_new_session(self) -> None:
+        session = self._session
+        self._server.boundary("on_session_reset", session["session_key"], source_of(session))
+        boundaries.tell(
+            "on_session_start",
+            session_id=session["session_key"],
+            model=model_of(session),
+            platform=source_of(session),
+        )
+
+    def _extras(self) -> dict[str, Any]:
+        """What is given to agents that take it."""
+        return {
+            "task_id": self._sid,
+            "reasoning_callback": self._tell_thought,
+            "persisted_callback": self._row_stored,
+        }
+
+    def _row_stored(self, _row_id: int) -> None:
+        # An agent forgets a wish to stop that came before its turn began.
+        if self._session.get("_turn_cancel_requested"):
+            self._session["agent"].interrupt()
+
+    def _tell_text(self, text: str | None) -> None:
+        if not text:
+            return
+        inflight = self._session.get("inflight_turn")
+        if inflight is not None:
+            inflight["assistant"] += text
+        payload = {"text": text}
+        if self._renderer is not None:
+            payload["rendered"] = self._renderer.feed(text)
+        self._server.emit("message.delta", self._sid, payload)
+
+    def _tell_thought(self, text: str | None) -> None:
+        if text:
+            self._server.emit("reasoning.delta", self._sid, {"text": text})
+
+    def _take_over(self, result: Result, version: int) -> None:
+        messages = result.get("messages")
+        if not isinstance(messages, list):
+            return
+        session = self._session
+        with session["history_lock"]:
+            if session["history_version"] == version:
+                session["history"] = list(messages)
+                session["history_version"] += 1
+                return
+        log.warning("The history of %s changed during a turn", session["session_key"])
+        guard.forget(session)
+
+
+def _gone(key: str) -> NotFoundError:
+    return NotFoundError(
+        "This session is no longer there.",
+        f"Another program deleted {key}.",
+        "Start a new session; what was typed was not stored.",
+    )
+
+
+def _accepted(function: Callable[..., Any], extras: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the arguments that a function takes by name."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+    takes_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    return {name: value for name, value in extras.items() if takes_all or name in parameters}
+
+
+def _conclude(server: Server, sid: str, session: Session, result: Result) -> str:
+    """Tell how the turn went; "complete", "interrupted" or "error"."""
+    status = _status(result)
+    text = str(result.get("final_response") or "")
+    said = _filled_in(server, result, text)
+    payload: dict[str, Any] = {
+        "text": said,
+        "usage": _usage(server.db(), session),
+        "status": status,
+    }
+    if result.get("last_reasoning"):
+        payload["reasoning"] = result["last_reasoning"]
+    if status == "error" and text:
+        payload["warning"] = str(result.get("error") or "")
+    if status == "error" and result.get("error_hint"):
+        payload["hint"] = result["error_hint"]
+    rendered = server.render(said, session["cols"])
+    if rendered is not None:
+        payload["rendered"] = rendered
+    session["inflight_turn"] = None
+    server.emit("message.complete", sid, payload)
+    if status == "complete":
+        titles.apply_pending(server.db(), session)
+    return status
+
+
+def _status(result: Result) -> str:
+    if result.get("interrupted"):
+        return "interrupted"
+    return "error" if result.get("failed") else "complete"
+
+
+def _filled_in(server: Server, result: Result, text: str) -> str:
+    if text or server.state.program is None:
+        return text
+    return server.program.fill_in(result, text, int(result.get("history_len", 0)))
+
+
+def _usage(db: SessionDB | None, session: Session) -> dict[str, Any]:
+    try:
+        return usage_of(db, session)
+    except HermesError:
+        return {}  # the reply is stored; a missing figure must not make it look lost
+
+
+def _tell_failure(server: Server, sid: str, session: Session, words: str) -> None:
+    guard.forget(session)
+    session["inflight_turn"] = None
+    server.emit("error", sid, {"message": words})
+    server.emit("message.complete", sid, {"text": "", "usage": {}, "status": "error"})
+
+
+def _next_prompt(session: Session) -> str | None:
+    """What waits; with nothing, the session is free again."""
+    with session["history_lock"]:
+        session["_turn_cancel_requested"] = False
+        waiting: list[str] = session.get("queued_prompt") or []
+        if waiting and not session.get("_closing"):
+            return waiting.pop(0)
+        session["running"] = False
+    over = session.get("_turn_over")
+    if over is not None:
+        over.set()
+    return None
+
+
+def tell_info(server: Server, sid: str, session: Session) -> None:
+    """Tell the peers of a session how it stands. Never raises."""
+    if server.state.program is None:
+        return
+    try:
+        server.emit("session.info", sid, info_of(server, session))
+    except HermesError:
+        log.warning("What is told of a session could not be read", exc_info=True)
