@@ -15,7 +15,7 @@ from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import GatewayState, GatewayStatusChanged, Notice, NoticeCleared
+from hermes_desktop.core.events import GatewayState, GatewayStatusChanged
 from hermes_desktop.core.exit_deadline import ExitDeadline
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import Platform
@@ -39,12 +39,11 @@ from hermes_desktop.services.hosting_life import HostingLife, LifeParts
 from hermes_desktop.services.hosting_outlook import HostingOutlook
 from hermes_desktop.services.hosting_return import Patience, Return
 from hermes_desktop.services.hosting_status import StatusBoard
-from hermes_desktop.services.hosting_words import other_gateway, waiting_words
+from hermes_desktop.services.hosting_words import other_gateway, settings_notice, waiting_words
 
 log = logging.getLogger(__name__)
 
 DRAIN_S = 15.0
-_SETTINGS_NOTICE = "gateway-settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +290,7 @@ class GatewayHost:
                 self._parts.redactor,
                 self._parts.registry,
                 self._setup.checks,
+                self._parts.db.condition,
             ),
             worker=self._parts.worker,
             clock=self._clock,
@@ -372,18 +372,7 @@ class GatewayHost:
                 self._live(identity)
 
     def _tell_settings(self, warnings: tuple[str, ...]) -> None:
-        if not warnings:
-            self._bus.publish(NoticeCleared(_SETTINGS_NOTICE))
-            return
-        self._bus.publish(
-            Notice(
-                "warning",
-                "Some settings of the gateway do not count.",
-                " ".join(warnings),
-                "Correct config.yaml or .env, then restart the gateway.",
-                key=_SETTINGS_NOTICE,
-            )
-        )
+        self._bus.publish(settings_notice(warnings))
 
     async def _tell_closing(self, drain_s: float) -> None:
         """Say what closing waits for, the turns of the desktop's own chat included."""

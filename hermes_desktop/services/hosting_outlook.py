@@ -19,6 +19,7 @@ from hermes_desktop.gateway.status import read_foreign_gateway
 from hermes_desktop.services import hosting_words
 from hermes_desktop.services.gateway_settings import live_lookup, load_gateway_config
 from hermes_desktop.settings.config_file import read_config
+from hermes_desktop.state.records import StoreCondition
 
 MANAGED_MARK = ".managed"
 MANAGED_VARIABLE = "HERMES_MANAGED"
@@ -49,6 +50,7 @@ class HostingOutlook:
         redactor: Learns the tokens.
         registry: Which platforms can be served.
         checks: Sandbox, system, services.
+        condition: Whether the conversations may be written.
     """
 
     def __init__(
@@ -58,12 +60,14 @@ class HostingOutlook:
         redactor: SecretRedactor,
         registry: AdapterRegistry,
         checks: HostingChecks,
+        condition: StoreCondition,
     ) -> None:
         self._paths = paths
         self._environ = environ
         self._redactor = redactor
         self._registry = registry
         self._checks = checks
+        self._condition = condition
 
     def look(self) -> Outlook:
         """Read everything afresh."""
@@ -77,20 +81,27 @@ class HostingOutlook:
 
     def _refusal(self, config: GatewayConfig) -> HostingRefusal | None:
         """What can never be insisted on comes first."""
-        service = self._checks.service(self._paths)
+        return self._obstacle(config) or self._in_the_way(config)
+
+    def _obstacle(self, config: GatewayConfig) -> HostingRefusal | None:
         impossible = self._checks.refusal(self._paths, None)
         if impossible is not None:
             return hosting_words.refusal_for(impossible)
         if not os.access(self._paths.home, os.W_OK | os.X_OK):
             return hosting_words.read_only_refusal(self._paths.home)
+        if not self._condition.writable:
+            return hosting_words.unwritable_refusal(self._condition)
         try:
             refuse_open_policies(config, live_lookup(self._paths, self._environ)())
         except (ConfigError, RefusedError) as error:
             return HostingRefusal(error.title, error.detail, error.hint)
+        return None
+
+    def _in_the_way(self, config: GatewayConfig) -> HostingRefusal | None:
         missed = self._missed(config)
-        in_the_way = self._checks.refusal(self._paths, service)
-        if in_the_way is not None:
-            return hosting_words.refusal_for(in_the_way, missed)
+        service = self._checks.refusal(self._paths, self._checks.service(self._paths))
+        if service is not None:
+            return hosting_words.refusal_for(service, missed)
         if self._is_managed():
             return hosting_words.managed_refusal(missed)
         return hosting_words.promise_refusal(missed) if missed else None

@@ -7,13 +7,17 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import (
     HealthState,
     HostingRefusal,
+    Notice,
+    NoticeCleared,
     OtherGateway,
     PlatformHealth,
 )
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.identity_events import ForeignGateway, NotHere
 from hermes_desktop.gateway.scheduled_work import ScheduledWork
+from hermes_desktop.state.records import StoreCondition
 
+SETTINGS_NOTICE = "gateway-settings"
 _HEALTH_STATES = frozenset(get_args(HealthState))
 _STAY_ATTACHED = "Let `hermes gateway run` do it, or start the gateway here all the same."
 
@@ -54,6 +58,15 @@ def read_only_refusal(home: object) -> HostingRefusal:
         "The gateway cannot run on a home that may only be read.",
         f"{home} does not let this program write.",
         "Give yourself write access to the folder, then start the gateway again.",
+    )
+
+
+def unwritable_refusal(condition: StoreCondition) -> HostingRefusal:
+    """Conversations could not be stored."""
+    return HostingRefusal(
+        "The gateway cannot run on a history that may only be looked at.",
+        condition.reason,
+        condition.hint,
     )
 
 
@@ -119,6 +132,19 @@ def waiting_words(turns: int, seconds: float) -> str:
     """What is waited for, and for how long at most."""
     noun = "reply" if turns == 1 else "replies"
     return f"Waiting for {turns} {noun}, {max(0.0, seconds):.0f} s left."
+
+
+def settings_notice(warnings: tuple[str, ...]) -> Notice | NoticeCleared:
+    """What is wrong with the settings; that nothing is any more."""
+    if not warnings:
+        return NoticeCleared(SETTINGS_NOTICE)
+    return Notice(
+        "warning",
+        "Some settings of the gateway do not count.",
+        " ".join(warnings),
+        "Correct config.yaml or .env, then restart the gateway.",
+        key=SETTINGS_NOTICE,
+    )
 
 
 def _health(name: str, said: Mapping[str, Any]) -> PlatformHealth:

@@ -15,6 +15,7 @@ from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.scheduled_work import ScheduledWork
 from hermes_desktop.services import hosting_words
 from hermes_desktop.services.hosting_outlook import HostingOutlook
+from hermes_desktop.state.records import StoreCondition
 from tests.fakes.clock import MovableClock
 
 
@@ -67,13 +68,16 @@ def test_waiting_is_counted() -> None:
     assert hosting_words.waiting_words(2, -1.0) == "Waiting for 2 replies, 0 s left."
 
 
-def outlook(home: Path, **environ: str) -> HostingOutlook:
+def outlook(
+    home: Path, *, condition: StoreCondition | None = None, **environ: str
+) -> HostingOutlook:
     return HostingOutlook(
         HermesPaths(home, home),
         environ,
         SecretRedactor(),
         AdapterRegistry(),
         HostingChecks(Path("/"), ()),
+        condition or StoreCondition(22, writable=True),
     )
 
 
@@ -108,4 +112,14 @@ def test_a_home_that_may_only_be_read_is_not_hosted() -> None:
 
     assert refusal is not None
     assert "only be read" in refusal.title
+    assert not refusal.may_insist
+
+
+def test_a_history_that_may_only_be_read_is_not_hosted(tmp_path: Path) -> None:
+    condition = StoreCondition(99, writable=False, reason="It is newer.", hint="Update.")
+
+    refusal = outlook(tmp_path, condition=condition).look().refusal
+
+    assert refusal is not None
+    assert (refusal.detail, refusal.hint) == ("It is newer.", "Update.")
     assert not refusal.may_insist
