@@ -1,101 +1,19 @@
-"""The session pane of a window over a large home, for figures about it."""
+"""Fixtures of several figures; the window is loaded only by those that are about it."""
 
-import asyncio
-import contextlib
-import os
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
-from pathlib import Path
-
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+import functools
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
 from pytest_benchmark.fixture import BenchmarkFixture
-
-from hermes_desktop.core.background_tasks import TaskSet
-from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.services.desktop_services import DesktopServices
-from hermes_desktop.ui.application import DesktopLoop, LoopWatchdog, run_on_loop
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.sessions.session_pane import SessionPane
-from hermes_desktop.ui.theme import Theme
-
-
-@dataclass(frozen=True)
-class PaneStage:
-    """A pane that shows its first list, over the services of one home."""
-
-    pane: SessionPane
-    services: DesktopServices
-    database: Path
-    first_list_s: float
-
-    async def until(self, condition: Callable[[], bool], within_s: float = 60.0) -> None:
-        await _until(condition, within_s)
-
-
-Measure = Callable[[PaneStage], Awaitable[None]]
 
 
 @pytest.fixture
 def on_pane(
-    qapp: QApplication, benchmark: BenchmarkFixture
-) -> Callable[[Path, Measure], list[float]]:
-    """Runs a measurement once; returns the times for which the main thread was held, in seconds."""
+    request: pytest.FixtureRequest, benchmark: BenchmarkFixture
+) -> Callable[..., list[float]]:
+    """Runs a measurement on the session pane over a database; see ``pane_stage.run_on_pane``."""
+    from tests.benchmarks.pane_stage import run_on_pane
 
-    def run(database: Path, measure: Measure) -> list[float]:
-        blocks: list[float] = []
-        watchdog = LoopWatchdog(report=lambda took, _stack: blocks.append(took))
-
-        async def staged() -> None:
-            async with _stage(qapp, database) as stage:
-                await measure(stage)
-
-        benchmark.pedantic(lambda: run_on_loop(staged, DesktopLoop(qapp, watchdog)), rounds=1)
-        watchdog.close()
-        return blocks
-
-    return run
-
-
-@contextlib.asynccontextmanager
-async def _stage(app: QApplication, database: Path) -> AsyncIterator[PaneStage]:
-    theme = Theme(app, "light")
-    began = time.perf_counter()
-    services = await asyncio.to_thread(
-        build_services,
-        HermesPaths(database.parent, database.parent),
-        redactor=SecretRedactor(),
-        offline=True,
-        environ={},
-    )
-    bridge = EventBridge(services.bus)
-    slots = AsyncSlots(TaskSet(), services.bus)
-    pane = SessionPane(services.catalog, services.search, slots, bridge, theme, SystemClock())
-    pane.resize(320, 680)
-    pane.show()
-    await services.start()
-    services.watch.set_visible(True)
-    pane.reload()
-    await _until(lambda: pane.view.model().session_count > 0)
-    shown = time.perf_counter() - began
-    await asyncio.sleep(0.5)
-    yield PaneStage(pane, services, database, shown)
-    pane.close_feeds()
-    await services.close(drain_s=0.0)
-    pane.close()
-    pane.deleteLater()
-    bridge.close()
-    theme.deleteLater()
-
-
-async def _until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
-    async with asyncio.timeout(within_s):
-        while not condition():
-            await asyncio.sleep(0.001)
+    app: Any = request.getfixturevalue("qapp")
+    return functools.partial(run_on_pane, app, benchmark)

@@ -15,8 +15,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from hermes_desktop.state import SessionDB
-from tests.benchmarks.conftest import Measure, PaneStage
 from tests.benchmarks.generated_home import generate
+from tests.benchmarks.pane_stage import Measure, PaneStage
 
 SESSIONS = int(os.environ.get("HERMES_BENCH_SESSIONS", "20000"))
 FOREIGN_WRITES = 100

@@ -16,8 +16,8 @@ from PySide6.QtTest import QTest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from hermes_desktop.ui.sessions.message_search import PAUSE_MS
-from tests.benchmarks.conftest import Measure, PaneStage
 from tests.benchmarks.generated_home import RARE_PHRASE, generate
+from tests.benchmarks.pane_stage import Measure, PaneStage
 
 SESSIONS = int(os.environ.get("HERMES_BENCH_SESSIONS", "20000"))
 TEXTS = {
