@@ -15,7 +15,7 @@ def _usable(context: CommandContext) -> list[registry.CommandDef]:
     sender = context.sender
     return [
         command
-        for command in registry.available_commands()
+        for command in (*registry.available_commands(), *context.added)
         if not (sender.in_window and command.instead_in_window)
         and (sender.is_admin or command.name in _ALWAYS | sender.command_names)
     ]
@@ -65,7 +65,7 @@ async def whoami(context: CommandContext) -> CommandReply:
     elif sender.is_admin:
         may = "You are an admin here and may use all commands."
     else:
-        known = {command.name for command in registry.available_commands()}
+        known = {each.name for each in (*registry.available_commands(), *context.added)}
         usable = sorted(_ALWAYS | (sender.command_names & known))
         may = "You may use " + ", ".join(context.name(name) for name in usable) + "."
     return CommandReply(lines(f"You are {names[0]} on {sender.platform}.", may))

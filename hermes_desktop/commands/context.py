@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.state import SessionDB
@@ -186,6 +187,7 @@ class CommandContext:
         run: Runs a blocking call on a worker.
         listed: The sessions that the chat was last shown under numbers, by number from 1 on; the
             command that shows a list fills it.
+        added: The commands that the person and plugins made, for lists.
     """
 
     args: str
@@ -196,6 +198,7 @@ class CommandContext:
     clock: Clock
     facts: ProgramFacts
     listed: list[str] = field(default_factory=list)
+    added: tuple[CommandDef, ...] = ()
 
     def name(self, command: str) -> str:
         """A command as this chat types it."""

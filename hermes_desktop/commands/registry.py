@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Category = Literal["Conversation", "Model", "Gateway", "About"]
+Category = Literal["Conversation", "Model", "Gateway", "About", "Added"]
 
 
 @dataclass(frozen=True, slots=True)

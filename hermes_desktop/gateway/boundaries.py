@@ -5,7 +5,8 @@ Plugins get the hooks in order and on a worker, each call awaited for at most
 """
 
 import logging
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from hermes_desktop import plugins
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -14,6 +15,8 @@ from hermes_desktop.gateway.runner_state import EventHooks
 from hermes_desktop.plugins.hooks import giving_reason
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Boundaries:
@@ -84,11 +87,32 @@ async def emit(
         calls: Keeps what is left behind.
         limit_s: How long they may take together.
     """
-    if hooks is None:
-        return
+    if hooks is not None:
+        await _bounded(calls, limit_s, hooks.emit(event_type, context), event_type)
+
+
+async def collect(
+    hooks: EventHooks | None,
+    event_type: str,
+    context: dict[str, Any],
+    *,
+    calls: BoundedCalls,
+    limit_s: float,
+) -> list[Any]:
+    """Ask the event hooks about something; what they answered. Args as in :func:`emit`."""
+    ask = getattr(hooks, "emit_collect", None)
+    if ask is None:
+        return []
+    return await _bounded(calls, limit_s, ask(event_type, context), event_type) or []
+
+
+async def _bounded(
+    calls: BoundedCalls, limit_s: float, call: Coroutine[Any, Any, T], event_type: str
+) -> T | None:
     try:
-        await calls.within(limit_s, hooks.emit(event_type, context), doing=event_type)
+        return await calls.within(limit_s, call, doing=event_type)
     except TimeoutError:
         log.warning("The hooks of %s took too long", event_type)
     except Exception:  # somebody else's code
         log.warning("The hooks of %s failed", event_type, exc_info=True)
+    return None

@@ -12,11 +12,15 @@ from hermes_desktop.commands.registry import CommandDef, resolve_command
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import TurnStarted
+from hermes_desktop.gateway.added_commands import AddedCommands
 from hermes_desktop.gateway.command_access import command_access
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
+from hermes_desktop.gateway.event_hooks import verdict_on_command
 from hermes_desktop.gateway.gateway_commands import PlatformControl, RunnerHost
 from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.quick_commands import QuickRunner
+from hermes_desktop.gateway.refusals import closing
 from hermes_desktop.gateway.session import SessionSource
 
 if TYPE_CHECKING:
@@ -53,6 +57,7 @@ class CommandDispatch:
         workers: Where commands block; not those of turns, which may all be taken just when
             somebody says ``/stop``.
         platforms: Controls the platforms; None where there are none.
+        quick: Runs the person's own commands for the shell; None: there are none.
     """
 
     def __init__(
@@ -62,7 +67,9 @@ class CommandDispatch:
         *,
         workers: WorkerThreads,
         platforms: PlatformControl | None = None,
+        quick: QuickRunner | None = None,
     ) -> None:
+        self._added = AddedCommands(runner.config.quick_commands, quick)
         self._runner = runner
         self._facts = facts
         self._workers = workers
@@ -100,10 +107,12 @@ class CommandDispatch:
         typed = self._typed(event.text, self._prefix(source))
         if typed is None:
             return None
-        command = resolve_command(typed.name)
+        command = self._command(typed.name)
         if command is None:
             return _unknown(typed)
         reply = self._refusal(command, source, session_key, typed.prefix)
+        if reply is None:
+            command, typed, reply = await self._let_hooks_see(command, typed, source, session_key)
         if reply is None and command.destructive and await self._is_asked(session_key):
             reply = self._ask(command, typed, source, session_key)
         if reply is None:
@@ -116,20 +125,20 @@ class CommandDispatch:
         adapter = self._runner.adapters.get(source.platform)
         return adapter.typed_command_prefix if adapter is not None else "/"
 
+    def _command(self, name: str) -> CommandDef | None:
+        return resolve_command(name) or self._added.find(name)
+
     def _typed(self, text: str, prefix: str) -> TypedCommand | None:
-        config = self._runner.config
-        if text.strip().lower() in config.reset_triggers:
+        if text.strip().lower() in self._runner.config.reset_triggers:
             return TypedCommand("new")
         typed = parse_command(text, prefix)
         if typed is None or resolve_command(typed.name) is not None:
             return typed
-        quick = config.quick_commands.get(typed.name)
-        target = quick.get("target") if isinstance(quick, dict) else None
-        if isinstance(quick, dict) and quick.get("type") == "alias" and isinstance(target, str):
-            return parse_command(f"/{target.strip().lstrip('/')} {typed.args}".rstrip())
-        if typed.prefix != "/":  # "!important" is no command
-            return None
-        return typed
+        target = self._added.alias(typed.name)
+        if target is not None:
+            return parse_command(f"/{target} {typed.args}".rstrip())
+        is_command = typed.prefix == "/" or self._added.find(typed.name) is not None
+        return typed if is_command else None  # "!important" is none
 
     def _refusal(
         self, command: CommandDef, source: SessionSource, session_key: str, prefix: str
@@ -148,6 +157,38 @@ class CommandDispatch:
             )
         return None
 
+    async def _let_hooks_see(
+        self, command: CommandDef, typed: TypedCommand, source: SessionSource, session_key: str
+    ) -> tuple[CommandDef, TypedCommand, CommandReply | None]:
+        """Ask the gateway's event hooks about a command: the one to do, and an answer instead."""
+        context = {
+            "platform": source.platform.value,
+            "user_id": source.user_id,
+            "command": command.name,
+            "raw_command": typed.name,
+            "args": typed.args,
+            "raw_args": typed.args,
+            "session_key": session_key,
+        }
+        answers = await self._runner._ask_hooks(f"command:{command.name}", context)  # noqa: SLF001
+        verdict = verdict_on_command(answers)
+        said = str(verdict.get("message") or verdict.get("reason") or "")
+        if verdict.get("decision") == "handled":
+            return command, typed, CommandReply(said)
+        if verdict.get("decision") == "deny":
+            words = said or f"{typed.prefix}{command.name} is not allowed here."
+            return command, typed, CommandReply(words)
+        if verdict.get("decision") == "rewrite":
+            wanted = str(verdict.get("command_name") or verdict.get("command") or command.name)
+            args = verdict.get("raw_args", verdict.get("args", typed.args))
+            typed = TypedCommand(wanted.strip().lstrip("/").lower(), str(args), typed.prefix)
+            other = self._command(typed.name)
+            if other is None:
+                log.warning("A hook made %s into %s, which is no command", command.name, wanted)
+                return command, typed, _unknown(typed)
+            return other, typed, self._refusal(other, source, session_key, typed.prefix)
+        return command, typed, None
+
     async def _do(
         self,
         command: CommandDef,
@@ -160,6 +201,10 @@ class CommandDispatch:
         refusal = self._refusal(command, source, session_key, prefix)
         if refusal is not None:
             return refusal
+        if command.category == "Added":
+            if self._runner._draining:  # noqa: SLF001 - the runner's own part
+                return CommandReply(str(closing()))
+            return await self._added.run(command.name, args)
         session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
         if session_db is None:
             return CommandReply("There is no database for conversations.")
@@ -181,6 +226,7 @@ class CommandDispatch:
             clock=self._runner.clock,
             facts=self._facts,
             listed=self._remembered(session_key),
+            added=self._added.definitions(),
         )
         try:
             return await do_command(command, context)

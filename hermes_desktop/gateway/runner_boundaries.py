@@ -11,7 +11,7 @@ from hermes_desktop.core.events import SessionReset
 from hermes_desktop.gateway import reset_replies
 from hermes_desktop.gateway.agent_cache import PENDING
 from hermes_desktop.gateway.agent_preparation import close_agents
-from hermes_desktop.gateway.boundaries import Boundaries, emit
+from hermes_desktop.gateway.boundaries import Boundaries, collect, emit
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
@@ -52,6 +52,11 @@ class RunnerBoundaries(RunnerSurface):
         }
         facts = who | context
         await emit(self.hooks, event_type, facts, calls=self._bounded, limit_s=self.event_hooks_s)
+
+    async def _ask_hooks(self, event_type: str, context: dict[str, Any]) -> list[Any]:
+        """Ask the gateway's event hooks; what they answered."""
+        limit_s = self.event_hooks_s
+        return await collect(self.hooks, event_type, context, calls=self._bounded, limit_s=limit_s)
 
     # What a conversation leaves behind
 

@@ -15,6 +15,7 @@ from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.gateway.command_dispatch import CommandDispatch
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.quick_commands import QuickRunner
 from hermes_desktop.gateway.session import SessionSource
 from tests.fakes.agents import CHOICE
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway
@@ -97,17 +98,22 @@ class CommandGateway:
 
 @contextlib.asynccontextmanager
 async def command_gateway(
-    home: Path, *, config: GatewayConfig = UNASKED, clock: Clock | None = None
+    home: Path,
+    *,
+    config: GatewayConfig = UNASKED,
+    clock: Clock | None = None,
+    quick: QuickRunner | None = None,
+    **parts: object,
 ) -> AsyncIterator[CommandGateway]:
     """Start a gateway that takes commands, stop it afterwards."""
-    async with running_gateway(home / "state.db", config=config, clock=clock) as gateway:
+    async with running_gateway(home / "state.db", config=config, clock=clock, **parts) as gateway:
         facts = ProgramFacts("1.2.3", profile="work", home=home, choose_model=choose)
         platforms = FakePlatforms()
         whole = CommandGateway(gateway, home, platforms)
         runner = gateway.runner
         workers = WorkerThreads("gateway-commands")
         runner.command_dispatch = CommandDispatch(
-            runner, facts, workers=workers, platforms=platforms
+            runner, facts, workers=workers, platforms=platforms, quick=quick
         )
         runner.restart_handler = lambda: whole.restarts.append(True)
         try:
