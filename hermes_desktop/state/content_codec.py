@@ -44,6 +44,8 @@ def to_json(value: Any) -> str | None:
 
 def encode_content(content: Any) -> Any:
     """What the column holds for a message's content."""
+    if type(content) is str:  # by far the most frequent
+        return clean_text(content)
     if isinstance(content, list | tuple | Mapping):
         return STRUCTURED + json.dumps(_clean_nested(content), default=str)
     return bindable(content)

@@ -63,15 +63,17 @@ _COLUMNS = {"id", "session_id", "active", *_KNOWN}
 def _row(session_id: str, message: Mapping[str, Any], default_time: float) -> Row:
     """The columns of a message that are not NULL or what the table holds anyway."""
     get = message.get
-    time = epoch(get("timestamp"))
     row: Row = {
         "session_id": session_id,
         "role": clean_text(str(get("role") or "user")),
         "content": encode_content(get("content")),
-        "timestamp": default_time if time is None else time,
+        "timestamp": default_time,
         "active": 1,
     }
     if len(message) > len(_ALWAYS):
+        time = epoch(get("timestamp"))
+        if time is not None:
+            row["timestamp"] = time
         for name, encode in _ENCODED:
             value = get(name)
             if value is not None:
@@ -103,9 +105,11 @@ def _insert(names: tuple[str, ...]) -> str:
 
 def _call_count(message: Mapping[str, Any]) -> int:
     calls = message.get("tool_calls")
+    if calls is None:
+        return 0
     if isinstance(calls, list | tuple):
         return len(calls)
-    return 0 if calls is None else 1
+    return 1
 
 
 Addition = Callable[[sqlite3.Connection], int]
@@ -140,9 +144,10 @@ def addition(
     counted = (calls,) * (calls > 0) + (now,) * notes_time + (session_id,)
 
     def add(conn: sqlite3.Connection) -> int:
-        if conn.execute(count, counted).rowcount == 0:
+        cursor = conn.execute(count, counted)
+        if cursor.rowcount == 0:
             raise sessions_table.missing(session_id)
-        return conn.execute(insert, values).lastrowid or 0
+        return cursor.execute(insert, values).lastrowid or 0
 
     return add
 
