@@ -1,11 +1,12 @@
 """The ways of messages into the runner and of replies out of it, so that none gets lost."""
 
+import asyncio
 import logging
 from functools import cached_property
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import Notice
-from hermes_desktop.gateway import delivery
+from hermes_desktop.gateway import delivery, housekeeping
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.delivery import Reply
 from hermes_desktop.gateway.inbound_dedup import Inbox, Ticket
@@ -16,6 +17,8 @@ from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
 
 log = logging.getLogger(__name__)
+
+_TIDYING_S = 3600.0
 
 
 class RunnerMail(RunnerRestoring):
@@ -74,9 +77,17 @@ class RunnerMail(RunnerRestoring):
     async def _take_up(self) -> None:
         await super()._take_up()
         if self.mail is not None:
+            tidying = housekeeping.supervised("settled mail", self._keep_mail_tidy, self.clock)
+            self._watchers.start(tidying, name="settled mail")
             for platform in list(self.adapters):
                 name = f"after connecting {platform.value}"
                 self._notices.start(self.platform_connected(platform), name=name)
+
+    async def _keep_mail_tidy(self) -> None:
+        """Forget what is settled and old also while we run: that may be for months."""
+        while self.mail is not None:
+            await asyncio.sleep(_TIDYING_S)
+            await self.mail.inbox.prune()
 
     async def platform_connected(self, platform: Platform) -> None:
         """Do what waited for a platform: owed replies, chats that were cut off, old messages."""
@@ -121,8 +132,8 @@ class RunnerMail(RunnerRestoring):
 
     async def _dealt_with(self, event: MessageEvent) -> None:
         """The reply to a message is there, or owed, or there is none."""
-        if event.turn_id in self._queued_turns:  # a command had it answered later
-            return
+        if event.turn_id in self._queued_turns | self._left_for_next_run:
+            return  # it is answered later
         ticket = self._tickets.pop(event.turn_id, None)
         if ticket is not None and self.mail is not None:
             await self.mail.inbox.finished(ticket)
