@@ -1,9 +1,14 @@
 """Tells when something that shows tray icons may have come or gone, without asking all the time."""
 
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import SLOT, QObject, QTimer, Signal, Slot
-from PySide6.QtDBus import QDBusConnection, QDBusServiceWatcher
+
+if TYPE_CHECKING:
+    from PySide6.QtDBus import QDBusConnection
 
 WATCHER = "org.kde.StatusNotifierWatcher"
 _PATH = "/StatusNotifierWatcher"
@@ -48,6 +53,8 @@ class TrayHostWatch(QObject):
         self.may_have_changed.disconnect()
 
     def _listen(self, bus: QDBusConnection) -> None:
+        from PySide6.QtDBus import QDBusServiceWatcher  # noqa: PLC0415 - not on every system
+
         watcher = QDBusServiceWatcher(
             WATCHER, bus, QDBusServiceWatcher.WatchModeFlag.WatchForOwnerChange, self
         )
@@ -75,4 +82,8 @@ class TrayHostWatch(QObject):
 
 def _session_bus() -> QDBusConnection | None:
     """The bus of the desktop, where there can be one."""
-    return QDBusConnection.sessionBus() if sys.platform.startswith("linux") else None
+    if not sys.platform.startswith("linux"):  # where the module may not even be there
+        return None
+    from PySide6.QtDBus import QDBusConnection  # noqa: PLC0415 - not on every system
+
+    return QDBusConnection.sessionBus()

@@ -64,15 +64,11 @@ class GatewayLine(QAbstractButton):
         self._words = words
         self.setAccessibleName(words.whole)
         self.setToolTip("\n".join(filter(None, (words.more, *words.platforms))))
-        self.updateGeometry()
-        self.update()
+        self.update()  # the width is given by the strip, so that no layout is done anew
 
     @override
     def sizeHint(self) -> QSize:
-        metrics = QFontMetrics(self.font())
-        return QSize(
-            metrics.horizontalAdvance(self._words.whole) + DOT + 4 * SPACE_8, metrics.height() + 8
-        )
+        return QSize(240, QFontMetrics(self.font()).height() + 8)
 
     @override
     def minimumSizeHint(self) -> QSize:
