@@ -25,8 +25,6 @@ class RunnerRestoring(RunnerBusy):
     killed leaves the mark behind. A private runner marks nothing and takes nothing up.
 
     Attributes:
-        inbox_kept: Messages that did not get into their conversation are kept elsewhere and come
-            again by themselves.
         _cut_off: Session keys that were marked when this run began.
         _taken_up: Session keys that this run has dealt with already.
         _marked_here: Session keys that this run has marked: it answers them itself.
@@ -34,7 +32,6 @@ class RunnerRestoring(RunnerBusy):
             itself then.
     """
 
-    inbox_kept = False
     _may_resume = True
 
     @cached_property
@@ -209,10 +206,11 @@ class RunnerRestoring(RunnerBusy):
         """
         if not record.marked:
             return
-        cut_off = self._draining and outcome.outcome == "stopped" and not record.unwanted
         settle = partial(self._settle_chat, record, outcome.prompt_tokens)
+        if self._is_cut_off(record, outcome):
+            settle = partial(self._cut_off_chat, record)
         try:
-            await self._aside(partial(self._cut_off_chat, record) if cut_off else settle)
+            await self._aside(settle)
         except (HermesError, RuntimeError) as error:
             log.warning("The end of a turn of %s was not noted: %s", record.session_key, error)
 

@@ -60,6 +60,8 @@ class RunnerState:
         home: The home whose gateway this is; None for a private runner, which writes no file.
         hooks: Hears of events; None: nobody does.
         identity: What holds the home for us; None for a private runner.
+        inbox_kept: Messages that did not get into their conversation are kept elsewhere and come
+            again by themselves.
         interrupt_grace_s: How many seconds an interrupted turn has to end before it is left behind.
         restart_handler: Starts the gateway anew; None: nobody can.
         _agent_cache: Kept agents by session key, the longest unused first.
@@ -86,6 +88,7 @@ class RunnerState:
     home: Path | None = None
     hooks: EventHooks | None = None
     identity: IdentityHolder | None = None
+    inbox_kept = False
     interrupt_grace_s = 5.0
     restart_handler: Callable[[], None] | None = None
     _draining = False
@@ -163,6 +166,11 @@ class RunnerState:
     @cached_property
     def _queued_turns(self) -> set[str]:
         """Turns by id that were put into the queue and are not over."""
+        return set()
+
+    @cached_property
+    def _left_for_next_run(self) -> set[str]:
+        """Turns by id whose messages the next run answers."""
         return set()
 
     @cached_property

@@ -59,10 +59,23 @@ class RunnerTurns(RunnerClaims):
             else:
                 log.exception("A turn failed")
                 outcome = turn_outcome.from_error(error, rows=record.rows)
+        return self._as_told(record, outcome)
+
+    def _as_told(self, record: TurnRecord, outcome: TurnOutcome) -> TurnOutcome:
+        """The outcome as its chat hears of it."""
         if record.timed_out and outcome.outcome != "done":
             silence_s = self.config.running.agent_timeout_s
             outcome = turn_outcome.from_error(timed_out(silence_s), rows=record.rows)
+        if self._is_cut_off(record, outcome) and not record.rows:
+            if not self.inbox_kept:
+                return turn_outcome.from_error(closing())
+            self._left_for_next_run.add(record.turn_id)
         return turn_outcome.silenced(outcome) if self._is_unwanted(record, outcome) else outcome
+
+    def _is_cut_off(self, record: TurnRecord, outcome: TurnOutcome) -> bool:
+        """Whether a turn was ended because we leave, and is gone on with by the next run."""
+        ended = self._draining and outcome.outcome == "stopped"
+        return ended and record.marked and not record.unwanted
 
     def _outcome_of_waiting(self, record: TurnRecord) -> TurnOutcome:
         """How a turn ended that was to end before its conversation was free."""
@@ -71,8 +84,10 @@ class RunnerTurns(RunnerClaims):
 
     def _is_unwanted(self, record: TurnRecord, outcome: TurnOutcome) -> bool:
         """Whether nobody waits for the reply of a turn any more."""
-        superseded = record.superseded and outcome.outcome == "stopped"
-        return superseded or record.unwanted or not self._is_current(record)
+        if record.superseded and outcome.outcome == "stopped":
+            return True
+        cut_off = self._is_cut_off(record, outcome)
+        return cut_off or record.unwanted or not self._is_current(record)
 
     async def _run_turn(
         self,

@@ -189,6 +189,41 @@ async def test_a_platform_that_cannot_be_left_is_left_behind(
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("kept", [True, False])
+async def test_a_message_that_was_not_stored_when_we_left_is_not_lost(
+    tmp_path: Path, *, kept: bool
+) -> None:
+    """It comes again by itself where messages are kept; else its writer is told."""
+    making, made = threading.Event(), threading.Event()
+
+    def make(_request: object) -> None:
+        making.set()
+        made.wait(20)
+
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        gateway.runner.inbox_kept = kept
+        gateway.factory.on_make = make
+        turn = gateway.telegram.receive("hello")
+        await until(making.is_set)
+        stopping = asyncio.ensure_future(gateway.runner.stop(drain_s=0))
+        await until(lambda: gateway.runner._turns[KEY].stop_requested)
+        made.set()
+        await stopping
+        told = await turn
+        if kept:
+            assert told == ""
+            assert sent(gateway) == []
+        else:
+            assert told is not None
+            assert "closing" in told
+            assert sent(gateway) == [told]
+    assert stored(tmp_path)["resume_pending"] is kept
+    async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
+        await asyncio.sleep(0.05)
+        assert sent(gateway) == ([SEND_AGAIN] if kept else [])  # here nobody brings it again
+
+
+@pytest.mark.asyncio
 async def test_a_stop_can_be_hurried(tmp_path: Path) -> None:
     async with running_gateway(tmp_path / "state.db", hosted=True) as gateway:
         await busy(gateway)
