@@ -15,6 +15,7 @@ __all__ = [
     "COMMANDS",
     "REGISTRY",
     "SLOW_CALLBACK_S",
+    "CommandTable",
     "HookRegistry",
     "boundary_reason",
     "has_callbacks",

@@ -21,6 +21,10 @@ ReadYaml = Callable[[Path], Mapping[str, Any]]
 """Decodes a file of settings; raises :class:`ConfigError`."""
 
 
+Wanted = Callable[[str], bool]
+"""Whether the one of a key is looked at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A plugin or an event hook as it lies there; nothing of it has run.
@@ -49,16 +53,23 @@ class Found:
     entry_point: str = ""
 
 
-def find_plugins(folder: Path, read_yaml: ReadYaml) -> Iterator[Found]:
-    """Look at every folder in ``plugins``. Blocking."""
+def find_plugins(
+    folder: Path, read_yaml: ReadYaml, wanted: Wanted = lambda _key: True
+) -> Iterator[Found]:
+    """Look at the folders in ``plugins``, as far as their keys are wanted. Blocking."""
     for each in _folders(folder):
-        yield _look(each, "plugin", each.name, MANIFESTS, "__init__.py", read_yaml)
+        if wanted(each.name):
+            yield _look(each, "plugin", each.name, MANIFESTS, "__init__.py", read_yaml)
 
 
-def find_event_hooks(folder: Path, read_yaml: ReadYaml) -> Iterator[Found]:
-    """Look at every folder in ``hooks``. Blocking."""
+def find_event_hooks(
+    folder: Path, read_yaml: ReadYaml, wanted: Wanted = lambda _key: True
+) -> Iterator[Found]:
+    """Look at the folders in ``hooks``, as far as their keys are wanted. Blocking."""
     for each in _folders(folder):
-        yield _look(each, "hook", f"hook:{each.name}", HOOK_MANIFESTS, "handler.py", read_yaml)
+        key = f"hook:{each.name}"
+        if wanted(key):
+            yield _look(each, "hook", key, HOOK_MANIFESTS, "handler.py", read_yaml)
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -108,9 +119,12 @@ def _look(
     return replace(found, needs=needs, problem=problem)
 
 
-def find_packages() -> Iterator[Found]:
+def find_packages(wanted: Wanted = lambda _key: True) -> Iterator[Found]:
     """Look at installed packages that offer plugins. Blocking; imports none of them."""
-    for point in sorted(metadata.entry_points(group=GROUP), key=lambda each: each.name):
+    points = metadata.entry_points(group=GROUP)
+    for point in sorted(points, key=lambda each: each.name):
+        if not wanted(f"package:{point.name}"):
+            continue
         path, contents, problem = _package_contents(point.module.partition(".")[0])
         yield Found(
             "package",

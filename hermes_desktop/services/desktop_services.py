@@ -20,6 +20,7 @@ from hermes_desktop.services.live_actions import LiveActions
 from hermes_desktop.services.live_catalog import LiveCatalog
 from hermes_desktop.services.own_turns import OwnTurns
 from hermes_desktop.services.pairing_requests import PairingRequests
+from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers, build_private_gateway
 from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.services.session_search import SessionSearch
@@ -53,6 +54,7 @@ class DesktopServices:
     db: SessionDB
     watcher: ChangeWatcher
     workers: Workers
+    plugins: PluginCare
     hosts: bool = True
 
     async def start(self, *, watch: bool = True) -> None:
@@ -61,6 +63,9 @@ class DesktopServices:
         The gateway of the messaging platforms starts by itself if that is switched on; this does
         not wait for it.
         """
+        self.plugins.open(self.bus)
+        if not watch:  # a single question; a window does not wait for them
+            await self.plugins.ready()
         await self.gateway.open(host=watch and self.hosts)
         if watch:
             self.tasks.start(self.watch.run(), name="state-watch")
@@ -75,6 +80,7 @@ class DesktopServices:
         What is waited for stands in ``gateway.status.detail``; ``gateway.hurry()`` ends that.
         """
         await self.gateway.close(drain_s=drain_s)
+        self.plugins.close()
         self.search.cancel()
         await self.tasks.cancel_all()
         await self.actions.close()
@@ -130,6 +136,7 @@ def join_parts(
         db=db,
         watcher=watcher,
         workers=workers,
+        plugins=parts.plugins,
         hosts=hosts,
     )
 

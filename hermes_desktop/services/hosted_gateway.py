@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
@@ -30,9 +30,13 @@ from hermes_desktop.gateway.token_locks import TokenLocks
 from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.hosted_commands import know_people, take_commands
 from hermes_desktop.services.hosting_ending import Ending, EndingWish
+from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from hermes_desktop.state.delivery_store import Owner
 from hermes_desktop.state.own_store import OwnStore
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.event_hooks import EventHookSet
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +55,7 @@ class HostedParts:
         worker: Where everything about hosting runs that blocks, one at a time.
         commands: Where commands and looks at senders block.
         environ: The process environment.
+        plugins: Those of the home.
     """
 
     paths: HermesPaths
@@ -68,6 +73,7 @@ class HostedParts:
     redactor: SecretRedactor
     bus: EventBus
     clock: Clock
+    plugins: PluginCare
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,7 @@ class HostedGateway:
         self._quiet_watch: asyncio.Task[None] | None = None
         self._record = record
         self._report = RunnerReport("stopped")
+        self._hooks: EventHookSet | None = None
         hold = _Hold(identity)
         self._runner = GatewayRunner(
             config,
@@ -185,6 +192,8 @@ class HostedGateway:
         Raises:
             HermesError: It cannot run.
         """
+        await self._parts.plugins.ready()
+        self._runner.hooks = self._hooks = self._parts.plugins.event_hooks()
         await self._runner.start()
         self._quiet_watch = asyncio.get_running_loop().create_task(
             self._watch_for_quiet(), name="drain requests"
@@ -219,6 +228,8 @@ class HostedGateway:
             await self._platforms.stop()
             self._mail_worker.submit(self._own.close)
             self._mail_worker.close()
+            if self._hooks is not None:
+                self._hooks.close()
 
     async def free_tokens(self) -> None:
         """Give back every token's lock that is still held."""

@@ -14,6 +14,7 @@ from hermes_desktop.gateway.token_locks import TokenLocks, locks_folder
 from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.gateway_host import DRAIN_S, GatewayHost, HostSetup
 from hermes_desktop.services.hosted_gateway import HostedParts
+from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 
@@ -31,9 +32,11 @@ class GatewayServices:
     gateway: GatewayHost
     db: SessionDB
     workers: Workers
+    plugins: PluginCare
 
     async def start(self) -> None:
         """Begin to watch who is the gateway of the home; awaited on the loop that serves it."""
+        self.plugins.open(self.bus)
         await self.gateway.open()
 
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
@@ -44,6 +47,7 @@ class GatewayServices:
                 ``gateway.hurry()`` cuts it short.
         """
         await self.gateway.close(drain_s=drain_s)
+        self.plugins.close()
         await self.workers.readers.run(self.db.close)
         self.workers.close()
 
@@ -69,6 +73,7 @@ def join_gateway(
         gateway=GatewayHost(setup, parts, None, bus, clock),
         db=db,
         workers=workers,
+        plugins=parts.plugins,
     )
 
 
@@ -111,4 +116,5 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
         redactor=redactor,
         bus=bus,
         clock=clock,
+        plugins=PluginCare(setup.paths, environ=setup.environ, redactor=redactor, clock=clock),
     )

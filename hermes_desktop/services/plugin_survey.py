@@ -1,0 +1,251 @@
+"""The plugins, event hooks and shell hooks of a home, and which of them a person let run."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import ConfigError, NotFoundError, RefusedError
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.plugins import discovery
+from hermes_desktop.plugins.consents import Consent, ConsentFile, Standing, standing_of
+from hermes_desktop.plugins.contents import digest_of
+from hermes_desktop.plugins.discovery import Found
+from hermes_desktop.plugins.shell_hooks import (
+    ShellHook,
+    is_as_allowed,
+    parse_shell_hooks,
+    read_allowlist,
+)
+from hermes_desktop.settings.config_file import read_config
+
+PluginStanding = Literal["enabled", "not enabled", "changed", "not usable"]
+_WORDS: Mapping[Standing, PluginStanding] = {
+    "given": "enabled",
+    "refused": "not enabled",
+    "none": "not enabled",
+    "changed": "changed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PluginEntry:
+    """One of them.
+
+    Attributes:
+        key: How it is called.
+        kind: ``plugin`` (a folder), ``package``, ``hook`` (an event hook) or ``shell``.
+        path: Where it is; the command of a shell hook.
+        standing: ``changed``: it was enabled and is not what it was.
+        reason: Why it is not usable, or what about it is to be known.
+        hooks: What it says that it hears of.
+        files: Its files with their sizes.
+        changed: Files that are not what they were when it was enabled.
+        later: Modules that parts of it need and that are not there.
+    """
+
+    key: str
+    kind: Literal["plugin", "package", "hook", "shell"]
+    name: str
+    path: str
+    standing: PluginStanding
+    reason: str = ""
+    version: str = ""
+    description: str = ""
+    author: str = ""
+    hooks: tuple[str, ...] = ()
+    files: tuple[tuple[str, int], ...] = ()
+    changed: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+    digest: str = ""
+    digests: Mapping[str, str] | None = None
+    found: Found | None = None
+    shell: ShellHook | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is to be run."""
+        return self.standing == "enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What was seen in one look."""
+
+    entries: tuple[PluginEntry, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class PluginSurvey:
+    """Looks, and keeps the answers of the person. Blocking; runs nothing of what it looks at.
+
+    Args:
+        paths: The home.
+        clock: Dates the answers.
+    """
+
+    def __init__(self, paths: HermesPaths, clock: Clock) -> None:
+        self._paths = paths
+        self._clock = clock
+        self._consents = ConsentFile(paths.desktop_dir)
+
+    def look(self) -> Survey:
+        """See all there are.
+
+        Raises:
+            ConfigError: The answers, or config.yaml, cannot be read.
+        """
+        consents = self._consents.read()
+        return self._survey(consents, lambda _key: True, ["package:"])
+
+    def look_at_answered(self) -> Survey:
+        """See those that a person said something about; the others are not even read.
+
+        Raises:
+            ConfigError: As in :meth:`look`.
+        """
+        consents = self._consents.read()
+        return self._survey(consents, consents.__contains__, consents)
+
+    def _survey(
+        self,
+        consents: Mapping[str, Consent],
+        wanted: Callable[[str], bool],
+        keys: Collection[str],
+    ) -> Survey:
+        entries = [_entry(each, consents.get(each.key)) for each in self._found(wanted, keys)]
+        hooks, warnings = parse_shell_hooks(read_config(self._paths.config_yaml).data.get("hooks"))
+        allowed = read_allowlist(self._paths.home / "shell-hooks-allowlist.json") if hooks else {}
+        entries += [_shell_entry(hook, consents.get(hook.key), allowed) for hook in hooks]
+        return Survey(tuple(entries), tuple(warnings))
+
+    def _found(self, wanted: Callable[[str], bool], keys: Collection[str]) -> Iterator[Found]:
+        home = self._paths.home
+        yield from discovery.find_plugins(home / "plugins", _read_yaml, wanted)
+        yield from discovery.find_event_hooks(home / "hooks", _read_yaml, wanted)
+        if any(key.startswith("package:") for key in keys):  # looking for them takes a while
+            yield from discovery.find_packages(wanted)
+
+    def find(self, key: str) -> PluginEntry:
+        """The one of that key.
+
+        Raises:
+            NotFoundError: There is none.
+            ConfigError: As in :meth:`look`.
+        """
+        entries = {each.key: each for each in self.look().entries}
+        if key not in entries:
+            raise NotFoundError(
+                "There is no such plugin.",
+                f"“{key}” is not in this home.",
+                "Look at them with `hermes-desktop plugins list`.",
+            )
+        return entries[key]
+
+    def enable(self, entry: PluginEntry) -> PluginEntry:
+        """Let one run, as it was when it was looked at, from the next start of a program on.
+
+        Raises:
+            RefusedError: It cannot be used here.
+            ConfigError: The answer cannot be kept.
+        """
+        if entry.standing == "not usable":
+            raise RefusedError(
+                f"{entry.key} cannot be used here.", entry.reason, "Nothing was changed."
+            )
+        self._consents.write(self._answer(entry, given=True))
+        return replace(entry, standing="enabled", changed=())
+
+    def disable(self, entry: PluginEntry) -> PluginEntry:
+        """Let one run no longer, from the next start of a program on.
+
+        Raises:
+            ConfigError: The answer cannot be kept.
+        """
+        if entry.kind == "shell":  # the list of the hermes command may allow it
+            self._consents.write(self._answer(entry, given=False))
+        else:
+            self._consents.forget(entry.key)
+        return replace(entry, standing="not enabled", changed=())
+
+    def _answer(self, entry: PluginEntry, *, given: bool) -> Consent:
+        at = self._clock.now().astimezone().isoformat(timespec="seconds")
+        return Consent(entry.key, entry.path, entry.digest, given, dict(entry.digests or {}), at)
+
+
+def _read_yaml(path: Path) -> Mapping[str, Any]:
+    return read_config(path).data
+
+
+def _entry(found: Found, consent: Consent | None) -> PluginEntry:
+    contents = found.contents
+    standing = _WORDS[standing_of(consent, str(found.path), contents.digest)]
+    reason = found.problem
+    if not reason and found.needs.later:
+        reason = f"Parts of it need {', '.join(found.needs.later)}, which is not here."
+    return PluginEntry(
+        found.key,
+        found.kind,
+        found.name,
+        str(found.path),
+        "not usable" if found.problem and standing != "changed" else standing,
+        reason,
+        found.version,
+        found.description,
+        found.author,
+        found.hooks,
+        tuple(sorted(contents.sizes.items())),
+        _differing(consent, contents.files) if standing == "changed" else (),
+        found.needs.later,
+        contents.digest,
+        contents.files,
+        found,
+    )
+
+
+def _shell_entry(
+    hook: ShellHook, consent: Consent | None, allowed: Mapping[tuple[str, str], str | None]
+) -> PluginEntry:
+    digests = hook.contents()
+    digest = digest_of({**digests, "": hook.command})
+    standing = standing_of(consent, hook.command, digest)
+    words = _WORDS[standing]
+    reason = ""
+    if consent is None and (hook.event, hook.command) in allowed:
+        as_allowed = is_as_allowed(hook, allowed[hook.event, hook.command])
+        words = "enabled" if as_allowed else "changed"
+        reason = "The hermes command has it in its list." if as_allowed else ""
+    return PluginEntry(
+        hook.key,
+        "shell",
+        hook.event,
+        hook.command,
+        words,
+        reason,
+        description=hook.command,
+        hooks=(hook.event,),
+        files=tuple((name, _size(name)) for name in sorted(digests)),
+        changed=_differing(consent, digests) if words == "changed" else (),
+        digest=digest,
+        digests=digests,
+        shell=hook,
+    )
+
+
+def _differing(consent: Consent | None, now: Mapping[str, str]) -> tuple[str, ...]:
+    before: Mapping[str, str] = consent.files if consent is not None else {}
+    names: Collection[str] = {*before, *now}
+    return tuple(sorted(name for name in names if before.get(name) != now.get(name)))
+
+
+def _size(name: str) -> int:
+    try:
+        return Path(name).stat().st_size
+    except OSError:
+        return 0
+
+
+def unreadable(error: ConfigError) -> str:
+    """Why nothing may run, in one line."""
+    return " ".join(part for part in (error.title, error.detail) if part)
