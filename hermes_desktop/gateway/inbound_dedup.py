@@ -26,9 +26,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _KEPT_IDS = 5000
-PRUNE_EVERY = 256
-"""After so many messages, what is settled and old is forgotten."""
-
 _LEFT_OUT = frozenset({"source", "message_type", "turn_id", "media_urls", "media_types"})
 
 
@@ -85,7 +82,6 @@ class Inbox:
         self._clock = clock or SystemClock()
         self._seen: OrderedDict[tuple[str, str, str], None] = OrderedDict()
         self._open: set[int] = set()
-        self._finished = 0
 
     @property
     def is_kept(self) -> bool:
@@ -129,9 +125,6 @@ class Inbox:
         if row_id is not None and store is not None:
             await self._asking(lambda: store.finish(row_id))
             self._open.discard(row_id)
-            self._finished += 1
-            if self._finished % PRUNE_EVERY == 0:
-                await self._asking(store.prune)
 
     async def left_over(self) -> LeftOver:
         """What an earlier run did not deal with. To be called before platforms are connected.

@@ -82,22 +82,26 @@ class RunnerClaims(RunnerBoundaries):
         adapter: PlatformAdapter,
         record: TurnRecord,
     ) -> str:
-        """Wait for the chat to be free, run the turn, deliver its reply, say that it is over."""
+        """Wait for the chat to be free, run the turn, say that it is over, deliver its reply."""
+        outcome: TurnOutcome | None = None
         try:
             async with self._claim(record):
                 outcome = await self._outcome(event, source, adapter, record)
+                # Before the delivery, which may take long, and before the next turn of the
+                # conversation is announced: its lease is free by now.
+                self.bus.publish(turn_outcome.finished_event(record, outcome))
                 await self._deliver(event, adapter, outcome.delivery)
                 await self._settle_marks(record, outcome)
         except asyncio.CancelledError:  # we leave; whoever waits for this turn must know
-            begun = record.generation > 0
-            outcome = (
-                turn_outcome.stopped(rows=record.rows)
-                if begun
-                else turn_outcome.from_error(closing(), rows=record.rows)
-            )
-            self.bus.publish(turn_outcome.finished_event(record, outcome))
+            if outcome is None:
+                begun = record.generation > 0
+                outcome = (
+                    turn_outcome.stopped(rows=record.rows)
+                    if begun
+                    else turn_outcome.from_error(closing(), rows=record.rows)
+                )
+                self.bus.publish(turn_outcome.finished_event(record, outcome))
             raise
-        self.bus.publish(turn_outcome.finished_event(record, outcome))
         return outcome.delivery
 
     @contextlib.asynccontextmanager

@@ -8,7 +8,7 @@ import pytest
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.delivery_ledger import MOST_AGE_S
-from hermes_desktop.gateway.inbound_dedup import PRUNE_EVERY, Inbox
+from hermes_desktop.gateway.inbound_dedup import Inbox
 from hermes_desktop.gateway.platforms.base import MessageEvent, MessageType
 from hermes_desktop.gateway.session_records import SessionSource
 from hermes_desktop.state import SessionDB
@@ -173,8 +173,7 @@ async def test_what_is_settled_and_old_is_forgotten_while_it_runs(home: Home) ->
     assert first is not None
     await inbox.finished(first)
     home.clock.advance(KEPT_S + 1)
-    for _ in range(PRUNE_EVERY - 1):
-        await inbox.finished(first)
+    await inbox.prune()
     assert await home.inbox().admit(event("old"), KEY) is not None
 
 
