@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict
 
 from hermes_desktop.state.content_codec import bindable
+from hermes_desktop.state.hidden_rows import NOT_ON_ITS_WAY
 from hermes_desktop.state.records import SessionRow
 
 DAY_S = 86_400.0
@@ -102,7 +103,7 @@ class SessionFilter:
 
     def select(self, conn: sqlite3.Connection) -> list[Candidate]:
         """The sessions, the oldest first."""
-        parts, values = ["s.ended_at IS NOT NULL"], []  # type: list[str], list[Any]
+        parts, values = ["s.ended_at IS NOT NULL", NOT_ON_ITS_WAY], []  # type: list[str], list[Any]
         for condition, value in self._conditions():
             parts.append(condition)
             values.append(bindable(value))

@@ -148,6 +148,15 @@ def all_carry(conn: sqlite3.Connection, ids: Collection[str], token: str) -> boo
     )
 
 
+def is_on_its_way(conn: sqlite3.Connection, session_id: str) -> bool:
+    """Whether a session is there, but on its way."""
+    return any(mark is not None for mark in marked(conn, [session_id]).values())
+
+
+NOT_ON_ITS_WAY = f"NOT (s.source = '{_SOURCE}' AND coalesce(instr(s.model_config, '{_KEY}'), 0))"
+"""SQL: sessions that are nowhere between two places."""
+
+
 def hide(conn: sqlite3.Connection, ids: Collection[str], mark: Mark) -> None:
     """Send sessions on their way, inside a write transaction; their children are cut loose."""
     conn.execute(

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hermes_desktop.state import deletion, lineage
+from hermes_desktop.state.hidden_rows import is_on_its_way
 from hermes_desktop.state.steps import Piece
 from hermes_desktop.state.stored_rows import (
     CHUNK,
@@ -39,7 +40,7 @@ class Belongings:
 def belongings(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
     """Everything that goes when this conversation goes; None for an unknown id."""
     scope = deletion.conversation_scope(conn, session_id)
-    if not scope.session_ids:
+    if not scope.session_ids or is_on_its_way(conn, session_id):
         return None
     ids = (*scope.session_ids, *scope.subagent_ids)
     root = [ids[0], *lineage.compression_ancestors(conn, ids[0])][-1]
@@ -53,7 +54,7 @@ def ended_session(conn: sqlite3.Connection, session_id: str) -> Belongings | Non
     row = conn.execute(
         "SELECT 1 FROM sessions WHERE id = ? AND ended_at IS NOT NULL", (session_id,)
     ).fetchone()
-    if row is None:
+    if row is None or is_on_its_way(conn, session_id):
         return None
     ids = (session_id,)
     return Belongings(

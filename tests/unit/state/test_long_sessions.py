@@ -13,6 +13,7 @@ from hermes_desktop.core.errors import BusyError, CancelledError, RefusedError
 from hermes_desktop.state import SessionDB, hidden_rows, trash_rows
 from hermes_desktop.state.activity_index import ActivityIndex
 from hermes_desktop.state.branching import Branch
+from hermes_desktop.state.bulk_filters import SessionFilter
 from hermes_desktop.state.change_watcher import ChangeWatcher
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.stopping import Progress
@@ -297,6 +298,23 @@ def test_what_may_not_be_deleted_stays(db2: Watched, own: OwnStore) -> None:
         db2.delete_sessions(["root", "tip"])
     assert conversations(db2) == before
     assert list_trash(own) == ()
+
+
+def test_what_is_on_its_way_is_left_alone_by_others(
+    db2: Watched, own: OwnStore, long: SessionDB
+) -> None:
+    seen: list[object] = []
+
+    def look(write: int) -> None:
+        if write == 3:
+            seen.append([each.id for each in long.candidates(SessionFilter())])
+            seen.append(trash(long, own, "root", "helper").missing)
+            seen.append(trash(long, own, "tip", taking=trash_rows.ended_session).missing)
+
+    db2.before = look
+    (item,) = trash(db2, own, "root").items
+    assert seen == [[], ("root", "helper"), ("tip",)]
+    assert list_trash(own) == (item,)
 
 
 # ---------------------------------------------------------------------------------------- for good
