@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.identity_events import (
     ClaimAnswer,
@@ -23,7 +22,12 @@ from hermes_desktop.services.hosting_ending import Ending, EndingWish
 from hermes_desktop.services.hosting_identity import HostingIdentity
 from hermes_desktop.services.hosting_outlook import HostingOutlook, Outlook
 from hermes_desktop.services.hosting_status import StatusBoard
-from hermes_desktop.services.hosting_words import other_gateway, refusal_for, waiting_words
+from hermes_desktop.services.hosting_words import (
+    failure_refusal,
+    other_gateway,
+    refusal_for,
+    waiting_words,
+)
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +73,7 @@ class HostingLife:
         self._wish = EndingWish()
         self._settled = asyncio.Event()
         self._hosted: HostedGateway | None = None
+        self._failure: Exception | None = None
 
     @property
     def hosted(self) -> HostedGateway | None:
@@ -105,11 +110,18 @@ class HostingLife:
                 ending = await self._host(*found)
                 found = await self._again() if ending.comes_back else None
                 if found is None and self._board.stage != "idle":
-                    self._board.enter("idle", self._wish.now().words)
+                    self._end_idle()
         finally:
             if self._board.stage != "idle":
                 self._board.enter("idle", "The gateway stopped because of an error.")
             self._settled.set()
+
+    def _end_idle(self) -> None:
+        """What failed is told like a refusal: a person has to do something about it."""
+        if self._failure is not None:
+            self._board.refuse(failure_refusal(self._failure))
+        else:
+            self._board.enter("idle", self._wish.now().words)
 
     # Claiming
 
@@ -185,7 +197,8 @@ class HostingLife:
             await self._wish.asked()
         except Exception as error:
             log.exception("The gateway failed")
-            self._wish.add(self._failed(error))
+            self._failure = error
+            self._wish.add(Ending("failed", self._now()))
         await self._leave()
         return self._wish.now()
 
@@ -203,10 +216,6 @@ class HostingLife:
             wish.cancel()
             start.cancel()
             await asyncio.wait({start})
-
-    def _failed(self, error: Exception) -> Ending:
-        title = error.title if isinstance(error, HermesError) else "The gateway failed."
-        return Ending("failed", self._now(), words=title)
 
     # Ending
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast, get_args
 
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import (
     HealthState,
     HostingRefusal,
@@ -67,6 +68,17 @@ def unwritable_refusal(condition: StoreCondition) -> HostingRefusal:
         "The gateway cannot run on a history that may only be looked at.",
         condition.reason,
         condition.hint,
+    )
+
+
+def failure_refusal(error: Exception) -> HostingRefusal:
+    """It was started and could not go on."""
+    if isinstance(error, HermesError):
+        return HostingRefusal(error.title, error.detail, error.hint)
+    return HostingRefusal(
+        "The gateway failed inside Hermes Desktop.",
+        f"{type(error).__name__}: {error}",
+        "Try again; the log says more.",
     )
 
 

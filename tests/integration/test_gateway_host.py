@@ -22,6 +22,7 @@ from hermes_desktop.gateway.identity_files import (
     ask_to_stop,
     parse_record,
 )
+from hermes_desktop.services.hosted_gateway import HostedGateway
 from tests.fakes.hosting import TOKEN, HostStage, host_stage, write_config
 from tests.fakes.identity import gateway_lookalike, is_gone, write_record
 from tests.fakes.model_server import HANG, Reply, text
@@ -169,6 +170,48 @@ async def test_calls_that_come_together_join(tmp_path: Path) -> None:
         assert stage.host.state == "stopped"
         with pytest.raises(RefusedError):
             await stage.host.reconnect("telegram")
+
+
+async def test_a_platform_can_be_left_and_served_again(tmp_path: Path) -> None:
+    async with host_stage(tmp_path) as stage:
+        await stage.host.start()
+        state = lambda: stage.host.status.platforms[0].state  # noqa: E731
+
+        await stage.host.pause("telegram")
+        await stage.until(lambda: state() == "paused" and not stage.chat.look()["bots"])
+        assert stage.host.state == "running"
+        await stage.host.resume("telegram")
+        await stage.until(lambda: state() == "connected")
+        logins = stage.chat.look()["logins"]
+        await stage.host.reconnect("telegram")
+        await stage.until(lambda: stage.chat.look()["logins"] > logins)
+        for unknown in ("discord", "nonsense"):
+            with pytest.raises(RefusedError):
+                await stage.host.pause(unknown)
+
+
+@pytest.mark.parametrize(
+    ("error", "title"),
+    [(RefusedError("No.", "Why.", "Do."), "No."), (ValueError("odd"), "inside Hermes Desktop")],
+)
+async def test_what_fails_is_told_and_leaves_nothing_held(
+    tmp_path: Path, error: Exception, title: str
+) -> None:
+    async with host_stage(tmp_path) as stage:
+
+        def fail(*_: object) -> HostedGateway:
+            raise error
+
+        make, stage.host._make_hosted = stage.host._make_hosted, fail  # type: ignore[method-assign]
+        await stage.host.start()
+        refusal = stage.host.status.refusal
+        assert stage.host.state == "stopped"
+        assert refusal is not None
+        assert title in refusal.title
+        assert stage.file(STATE_FILE)["gateway_state"] == "stopped"
+        stage.host._make_hosted = make  # type: ignore[method-assign]
+        await stage.host.start()
+        assert stage.host.state == "running"
 
 
 async def test_stopping_tells_what_it_waits_for_and_can_be_hurried(tmp_path: Path) -> None:
