@@ -24,6 +24,7 @@ DONE, FAILED, CANCELLED = 0, 1, CancelledError.exit_code
 _COMMANDS = {
     "chat": ("hermes_desktop.cli.chat_command", "chat"),
     "gateway": ("hermes_desktop.cli.gateway_commands", "gateway"),
+    "plugins": ("hermes_desktop.cli.plugin_commands", "plugins"),
     "rpc": ("hermes_desktop.cli.rpc_command", "rpc"),
     "sessions": ("hermes_desktop.cli.session_commands", "sessions"),
 }

@@ -1,0 +1,76 @@
+"""Real plugins, event hooks and shell hooks in a home."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.plugins.commands import CommandTable
+from hermes_desktop.plugins.hooks import HookRegistry
+from hermes_desktop.services.plugin_care import PluginCare
+from hermes_desktop.services.plugin_survey import PluginEntry, PluginSurvey
+
+
+def plugin(home: Path, name: str, code: str, **files: str) -> Path:
+    """A plugin of that code; further files by name, with ``__`` for a dot."""
+    return _folder(home / "plugins" / name, "plugin.yaml", "__init__.py", name, code, files)
+
+
+def event_hook(home: Path, name: str, code: str, *events: str) -> Path:
+    """An event hook."""
+    folder = _folder(home / "hooks" / name, "HOOK.yaml", "handler.py", name, code, {})
+    (folder / "HOOK.yaml").write_text(json.dumps({"name": name, "events": list(events)}))
+    return folder
+
+
+def _folder(
+    folder: Path, manifest: str, first: str, name: str, code: str, files: Mapping[str, str]
+) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    about = {"name": name, "version": "1.0", "description": f"About {name}", "author": "Ann"}
+    (folder / manifest).write_text(json.dumps({**about, "provides_hooks": ["on_session_end"]}))
+    (folder / first).write_text(dedent(code))
+    for file, text in files.items():
+        path = folder / file.replace("__", ".")
+        path.write_text(dedent(text))
+    return folder
+
+
+def shell_hooks(home: Path, **events: Any) -> None:
+    """``hooks:`` in config.yaml."""
+    (home / "config.yaml").write_text(json.dumps({"hooks": events}))
+
+
+def survey(home: Path) -> PluginSurvey:
+    return PluginSurvey(HermesPaths(home, home), SystemClock())
+
+
+def entries(home: Path) -> dict[str, PluginEntry]:
+    return {each.key: each for each in survey(home).look().entries}
+
+
+def enable(home: Path, *keys: str) -> None:
+    """Agree to some, as they are now; to all when none is named."""
+    look = survey(home)
+    for key in keys or [each.key for each in look.look().entries]:
+        look.enable(look.find(key))
+
+
+def care(home: Path, *, seconds: float = 10.0, **environ: str) -> tuple[PluginCare, HookRegistry]:
+    """What loads them, with a registry of its own."""
+    registry = HookRegistry()
+    made = PluginCare(
+        HermesPaths(home, home),
+        environ={**os.environ, **environ},
+        redactor=SecretRedactor(),
+        clock=SystemClock(),
+        registry=registry,
+        commands=CommandTable(),
+        seconds=seconds,
+    )
+    return made, registry

@@ -1,0 +1,382 @@
+"""Plugins, event hooks and shell hooks of a real home: loaded as agreed to, hurting nobody."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import Notice
+from hermes_desktop.plugins.hooks import HookRegistry
+from hermes_desktop.plugins.loading import Loaded
+from tests.fakes.gateway import until
+from tests.fakes.plugin_folders import (
+    care,
+    enable,
+    entries,
+    event_hook,
+    plugin,
+    shell_hooks,
+)
+
+END = {"session_id": "s", "task_id": "t", "turn_id": "x", "completed": True, "interrupted": False,
+       "model": "m", "platform": "cli"}  # fmt: skip
+
+
+@contextlib.contextmanager
+def loaded(
+    home: Path, *, seconds: float = 10.0, **environ: str
+) -> Iterator[tuple[HookRegistry, dict[str, Loaded], list[Notice]]]:
+    """What is enabled, run; the registry, what became of each, what a person is told."""
+    made, registry = care(home, seconds=seconds, **environ)
+    notices: list[Notice] = []
+    done = {each.found.key: each for each in made.load(notices.append)}
+    try:
+        yield registry, done, notices
+    finally:
+        made.close()
+
+
+def test_a_plugin_registers_what_it_can_and_is_told_what_it_cannot(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.INFO, "hermes_desktop")
+    plugin(
+        tmp_path,
+        "notes",
+        """
+        from . import helper
+        from .helper import WORD
+        import json
+        print("loading", WORD)
+
+        def register(ctx):
+            assert (ctx.manifest.name, ctx.manifest.version) == ("notes", "1.0")
+            assert ctx.profile_name == "default"
+            assert not hasattr(ctx, "nonsense")
+            ctx.register_tool("t", toolset="x", schema={}, handler=print)
+            ctx.register_hook("pre_llm_call", lambda **given: WORD + given["user_message"])
+            ctx.inject_message("hello")
+            ctx.register_command("hello", lambda args: "Hi " + args, description="say hi")
+            ctx.register_command("new", lambda args: "never")
+            ctx.register_command("no good", lambda args: "never")
+            ctx.register_hook("on_full_moon", lambda **_: None)
+        """,
+        helper__py="def late():\n    from . import more\n    return more\nWORD = 'from helper '\n",
+        more__py="X = 1\n",
+    )
+    enable(tmp_path)
+    with loaded(tmp_path) as (registry, done, notices):
+        notes = done["notes"]
+        assert (notes.error, notes.commands) == ("", ["hello"])
+        assert notes.hooks == ["pre_llm_call", "on_full_moon"]
+        assert notes.unsupported == ["register_tool", "inject_message"]
+        said = registry.invoke("pre_llm_call", {"user_message": "x"})
+        assert said == ["from helper x"]
+        assert notices == []
+        for words in (
+            "notes says: loading from helper",
+            "notes: register_tool is not supported in this version",
+            "/new is a command of this program",
+            "“no good” cannot be the name of a command",
+        ):
+            assert words in caplog.text
+    assert not registry.has("pre_llm_call")
+    assert not [name for name in sys.modules if name.startswith("hermes_desktop_plugin_")]
+    assert capsys.readouterr().out == ""
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+def test_nothing_runs_that_was_not_agreed_to(tmp_path: Path) -> None:
+    trap = f"open({str(tmp_path / 'ran')!r}, 'w')\ndef register(ctx): ...\n"
+    plugin(tmp_path, "stranger", trap)
+    folder = plugin(tmp_path, "known", "def register(ctx): ...\n")
+    moved = plugin(tmp_path, "moved", "def register(ctx): ...\n")
+    enable(tmp_path, "known", "moved")
+    (folder / "__init__.py").write_text(trap)
+    moved.rename(tmp_path / "elsewhere")
+    (tmp_path / "plugins" / "moved").symlink_to(tmp_path / "elsewhere")
+    with loaded(tmp_path) as (_, done, notices):
+        assert done == {}
+    assert not (tmp_path / "ran").exists()
+    assert {each.key: (each.level, each.detail) for each in notices} == {
+        "plugin:known": ("warning", "Changed: __init__.py."),
+        "plugin:moved": ("warning", "Changed: its place."),
+    }
+    assert "The plugin “known” was changed since it was enabled" in notices[0].title
+    assert notices[0].hint == "Look at it with `hermes-desktop plugins enable known`."
+
+
+def test_what_runs_is_what_was_read_not_what_lies_there_later(tmp_path: Path) -> None:
+    folder = plugin(
+        tmp_path,
+        "slow",
+        """
+        def register(ctx):
+            def hear(**_):
+                from . import part
+                return part.WORD
+            ctx.register_hook("pre_llm_call", hear)
+        """,
+        part__py="WORD = 'agreed to'\n",
+    )
+    enable(tmp_path)
+    with loaded(tmp_path) as (registry, _, _):
+        (folder / "part.py").write_text("WORD = 'slipped in'\n")
+        (folder / "other.py").write_text("WORD = 'slipped in'\n")
+        assert registry.invoke("pre_llm_call", {}) == ["agreed to"]
+
+
+def test_one_that_fails_or_never_begins_takes_nobody_with_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    plugin(tmp_path, "good", "def register(ctx): ctx.register_hook('on_session_end', print)\n")
+    plugin(
+        tmp_path,
+        "half",
+        """
+        def register(ctx):
+            ctx.register_hook("on_session_end", lambda **_: "half")
+            ctx.register_command("half", str)
+            raise OSError("no disk\\nat all")
+        """,
+    )
+    plugin(tmp_path, "leaves", "import sys\nsys.exit(3)\n")
+    plugin(tmp_path, "nothing", "X = 1\n")
+    plugin(tmp_path, "dynamic", "import importlib\nimportlib.import_module('no_such_thing')\n")
+    plugin(
+        tmp_path,
+        "sleeper",
+        """
+        import threading
+        go = threading.Event()
+        def register(ctx):
+            import hermes_desktop
+            hermes_desktop.wake_the_sleeper = go
+            go.wait(60)
+            ctx.register_hook("on_session_end", lambda **_: "too late")
+        """,
+    )
+    enable(tmp_path)
+    with loaded(tmp_path, seconds=1.0) as (registry, done, notices):
+        assert {key: each.error for key, each in done.items()} == {
+            "dynamic": "ModuleNotFoundError: No module named 'no_such_thing'",
+            "good": "",
+            "half": "OSError: no disk at all",
+            "leaves": "SystemExit: 3",
+            "nothing": "TypeError: it has no register(ctx)",
+            "sleeper": "It took longer than 1 s to begin.",
+        }
+        assert {each.key for each in notices} == {f"plugin:{key}" for key in done} - {"plugin:good"}
+        import hermes_desktop
+
+        hermes_desktop.wake_the_sleeper.set()  # type: ignore[attr-defined]
+        del hermes_desktop.wake_the_sleeper  # type: ignore[attr-defined]
+        names = lambda: [thread.name for thread in threading.enumerate()]  # noqa: E731
+        while "plugin-load sleeper" in names():
+            threading.Event().wait(0.01)
+        assert registry.invoke("on_session_end", {}) == []
+        assert "The plugin sleeper is left behind" in caplog.text
+
+
+def test_modules_of_the_other_program_are_named_without_running_anything(tmp_path: Path) -> None:
+    trap = f"open({str(tmp_path / 'ran')!r}, 'w')\n"
+    plugin(tmp_path, "a", f"{trap}from .b import x\n", b__py="from hermes_state import SessionDB\n")
+    plugin(
+        tmp_path,
+        "c",
+        f"""
+        {trap}
+        from typing import TYPE_CHECKING
+        if TYPE_CHECKING:
+            import tools.registry
+        try:
+            import gateway.run
+        except ImportError:
+            gateway = None
+        def register(ctx):
+            import run_agent
+        """,
+        test_c__py="import pytest_of_the_future\n",
+    )
+    plugin(tmp_path, "d", f"{trap}def register(ctx: pass\n")
+    plugin(tmp_path, "e", f"{trap}from . import gone\nfrom .lost import x\n")
+    found = entries(tmp_path)
+    assert found["a"].reason == "It needs hermes_state, which is not part of this program."
+    assert (found["c"].standing, found["c"].later) == ("not enabled", ("run_agent",))
+    assert found["d"].reason.startswith("__init__.py is no Python that runs here")
+    assert found["e"].reason == "It needs .lost, which is not part of this program."
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.asyncio
+async def test_loading_goes_on_beside_the_loop_and_notices_come_on_it(tmp_path: Path) -> None:
+    plugin(tmp_path, "late", "import threading\ndef register(ctx): threading.Event().wait(0.3)\n")
+    plugin(tmp_path, "bad", "raise KeyError('x')\n")
+    event_hook(
+        tmp_path, "audit", "def handle(event_type, context): return event_type\n", "agent:end"
+    )
+    enable(tmp_path)
+    made, _ = care(tmp_path)
+    await made.ready()  # nobody began
+    bus, notices = EventBus(), list[Notice]()
+    bus.subscribe(Notice, notices.append)
+    made.open(bus)
+    ticks = 0
+    ready = asyncio.ensure_future(made.ready())
+    while not ready.done():
+        ticks += 1
+        await asyncio.sleep(0.01)
+    assert ticks > 5
+    await until(lambda: [each.key for each in notices] == ["plugin:bad"])
+    hooks = made.event_hooks()
+    assert hooks is not None
+    assert await hooks.emit_collect("agent:end", {}) == ["agent:end"]
+    assert await hooks.emit_collect("agent:start", {}) == []
+    hooks.close()
+    made.close()
+    assert made.event_hooks() is None
+
+
+def dump(folder: Path, answer: str = "", *, then: str = "") -> list[str]:
+    """A program that notes what it was given, and answers; its command."""
+    script = folder / "dump.py"
+    script.write_text(
+        "import json, os, sys\n"
+        f"with open({str(folder / 'heard')!r}, 'a') as file:\n"
+        "    told = json.load(sys.stdin)\n"
+        "    file.write(json.dumps([told, dict(os.environ), os.getcwd(), sys.argv[1:]]) + '\\n')\n"
+        f"print({answer!r}, flush=True)\n{then}"
+    )
+    return [sys.executable, str(script)]
+
+
+def heard(folder: Path) -> list[Any]:
+    return [json.loads(line) for line in (folder / "heard").read_text().splitlines()]
+
+
+def test_shell_hooks_are_told_by_json_without_a_shell_and_without_secrets(tmp_path: Path) -> None:
+    python, script = dump(tmp_path, '{"context": "It rains."}')
+    command = f"{python} {script} '$(touch x)' \"two words\" ; touch y"
+    shell_hooks(
+        tmp_path, pre_llm_call=[{"command": command}], on_session_end=[{"command": command}]
+    )
+    with loaded(tmp_path, API_TOKEN="t0k3n") as (registry, _, _):
+        assert not registry.has("pre_llm_call")  # nobody agreed
+    enable(tmp_path)
+    environ = {"API_TOKEN": "t0k3n", "DB_URL": "pg://me:pa55word@host/x", "PLAIN": "1"}
+    with loaded(tmp_path, **environ) as (registry, _, notices):
+        given = {"session_id": "s", "user_message": "hi\ud800", "model": Path("m")}
+        assert registry.invoke("pre_llm_call", given) == [{"context": "It rains."}]
+        assert registry.invoke("on_session_end", END) == []
+    told, env, cwd, args = heard(tmp_path)[0]
+    assert told == {
+        "hook_event_name": "pre_llm_call",
+        "tool_name": None,
+        "tool_input": None,
+        "session_id": "s",
+        "cwd": str(tmp_path),
+        "extra": {"user_message": "hi?", "model": "m"},
+    }
+    assert (cwd, args) == (str(tmp_path), ["$(touch x)", "two words", ";", "touch", "y"])
+    assert env["PLAIN"] == "1"
+    assert "PATH" in env
+    assert not {"API_TOKEN", "DB_URL"} & env.keys()
+    assert notices == []
+    assert not (tmp_path / "y").exists()
+
+
+def test_a_shell_hook_whose_script_changed_does_not_run(tmp_path: Path) -> None:
+    command = " ".join(dump(tmp_path))
+    shell_hooks(tmp_path, on_session_end=[{"command": command}])
+    enable(tmp_path)
+    with (tmp_path / "dump.py").open("a") as file:
+        file.write("\n")
+    with loaded(tmp_path) as (registry, _, notices):
+        assert not registry.has("on_session_end")
+    assert notices[0].title.startswith("The shell hook for “on_session_end” was changed")
+    assert notices[0].detail == f"Changed: {tmp_path / 'dump.py'}."
+
+
+def test_one_that_takes_too_long_is_ended_with_all_it_started(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pids = tmp_path / "pids"
+    then = (
+        "import subprocess, time\nchild = subprocess.Popen(['sleep', '300'])\n"
+        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')\n"
+        "time.sleep(300)\n"
+    )
+    command = " ".join(dump(tmp_path, then=then))
+    shell_hooks(tmp_path, pre_llm_call=[{"command": command, "timeout": 2}])
+    enable(tmp_path)
+    with loaded(tmp_path) as (registry, _, _):
+        assert registry.invoke("pre_llm_call", {}) == []
+    assert "took longer than 2 s and was ended" in caplog.text
+    for pid in pids.read_text().split():
+        state = Path(f"/proc/{pid}/stat")
+        while state.exists() and state.read_text().split()[2] != "Z":
+            threading.Event().wait(0.01)
+
+
+@pytest.mark.parametrize(
+    ("answer", "event", "means"),
+    [
+        ('{"decision": "block", "reason": "no"}', "pre_tool_call", "no"),
+        ('{"action": "block", "message": "no"}', "pre_tool_call", "no"),
+        ('{"action": "block"}', "pre_tool_call", "A hook does not allow it."),
+        ('{"decision": "block"}', "on_session_end", None),
+        ("no json", "pre_tool_call", None),
+        ("[1]", "pre_llm_call", None),
+        ('{"context": 1}', "pre_llm_call", None),
+        ("", "pre_llm_call", None),
+    ],
+)
+def test_what_answers_mean(tmp_path: Path, answer: str, event: str, means: str | None) -> None:
+    hook = {"command": f"printf '%s' '{answer}'", "matcher": "shell_.*"}
+    shell_hooks(tmp_path, **{event: [hook]})
+    enable(tmp_path)
+    with loaded(tmp_path) as (registry, _, _):
+        said = registry.invoke(event, {"tool_name": "shell_exec", "args": {"a": 1}})
+        assert [each["message"] for each in said] == ([] if means is None else [means])
+        if event == "pre_tool_call":
+            assert registry.invoke(event, {"tool_name": "my_shell_exec"}) == []
+
+
+def test_a_program_that_is_not_there_or_floods_changes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shell_hooks(
+        tmp_path,
+        pre_llm_call=[
+            {"command": "/no/such/program"},
+            {"command": "yes"},
+            {"command": "false"},
+            {"command": 'echo \'{"context": "still here"}\''},
+            {"command": "'unfinished"},
+            {"command": "x", "timeout": True},
+            "nonsense",
+        ],
+    )
+    enable(tmp_path)
+    with loaded(tmp_path) as (registry, _, _):
+        assert registry.invoke("pre_llm_call", {}) == [{"context": "still here"}]
+    for words in ("entry 5", "entry 6", "entry 7", "ended with 1", "No such file"):
+        assert words in caplog.text
+
+
+def test_what_is_told_of_a_very_long_conversation_is_bounded(tmp_path: Path) -> None:
+    command = " ".join(dump(tmp_path))
+    shell_hooks(tmp_path, pre_llm_call=[{"command": command}])
+    enable(tmp_path)
+    history = [{"role": "user", "content": "x" * 1_000_000}] * 6
+    with loaded(tmp_path) as (registry, _, _):
+        registry.invoke("pre_llm_call", {"conversation_history": history, "is_first_turn": True})
+    assert heard(tmp_path)[0][0]["extra"] == {"is_first_turn": True}
