@@ -100,6 +100,7 @@ async def running_gateway(
     clock: Clock | None = None,
     hosted: bool = False,
     telegram: FakePlatform | None = None,
+    store_kind: type[SessionStore] = SessionStore,
     **parts: Any,
 ) -> AsyncIterator[RunningGateway]:
     """Start a gateway, stop it afterwards, whatever the test did.
@@ -110,6 +111,7 @@ async def running_gateway(
         clock: Where times come from.
         hosted: It is the gateway of the home and keeps chats there; else it is private.
         telegram: Its platform, where a test needs that before the start.
+        store_kind: What keeps its chats.
         parts: Further arguments of the runner.
     """
     clock = clock or SystemClock()
@@ -122,7 +124,7 @@ async def running_gateway(
     session_db = AsyncSessionDB(db, read=read, write=write)
     bus = EventBus()
     folder = db_path.parent / "sessions" if hosted else db_path.parent
-    store = SessionStore(folder, config, db=db, clock=clock, persist=hosted)
+    store = store_kind(folder, config, db=db, clock=clock, persist=hosted)
     model = ScriptedModel()
     factory = CountingFactory(db, model)
     desktop = DesktopAdapter(session_store=store, session_db=session_db, bus=bus, clock=clock)
