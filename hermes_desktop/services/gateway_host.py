@@ -308,6 +308,9 @@ class GatewayHost:
             self._ended_by = None if life.ending is None else life.ending.cause
         finally:
             self._life = None
+        identity = self._identity
+        if self._ended_by == "gone" and identity is not None and identity.foreign is None:
+            self._tasks.start(self._come_back(), name="gateway return")  # it is gone already
 
     async def _end(self, ending: Ending) -> None:
         if self._life is not None and self._living is not None:

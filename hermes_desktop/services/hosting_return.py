@@ -93,8 +93,9 @@ class Return:
         in_order = await self._worker.run(self._left_in_order)
         pause = self._patience.after_stop_s if in_order else self._patience.after_crash_s
         until = self._clock.monotonic() + pause
+        what = "The gateway" if self._last is None else "The other gateway ended. This one"
         while self._round == mine and (left := until - self._clock.monotonic()) > 0:
-            explain(f"The other gateway ended. This one starts in {left:.0f} s.")
+            explain(f"{what} starts in {left:.0f} s.")
             await asyncio.sleep(min(1.0, left))
         explain("")
         return self._round == mine and self._wanted
