@@ -32,8 +32,8 @@ class BusyChat:
     Attributes:
         mode: What its owner has set.
         waiting: How many messages wait in it.
-        heard: Whether the running turn has stored its own message: until then an interruption
-            would lose it.
+        heard: Whether the running turn has stored its own message and is not over: before, an
+            interruption would lose it, afterwards there is nothing to interrupt.
         subagents: Whether the running turn has helpers at work, which an interruption would kill.
         compressing: Whether its conversation is being shortened, which must not be cut in two.
     """

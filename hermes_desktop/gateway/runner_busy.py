@@ -83,7 +83,7 @@ class RunnerBusy(RunnerTurns):
         return BusyChat(
             mode=mode,
             waiting=len(self._queued_events.get(session_key, ())),
-            heard=running is not None and bool(running.rows),
+            heard=running is not None and bool(running.rows) and not running.answered,
             subagents=bool(getattr(agent, "_active_children", None)),
             compressing=compressing,
         )

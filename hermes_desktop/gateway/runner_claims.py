@@ -87,6 +87,7 @@ class RunnerClaims(RunnerBoundaries):
         try:
             async with self._claim(record):
                 outcome = await self._outcome(event, source, adapter, record)
+                record.answered = True
                 # Before the delivery, which may take long, and before the next turn of the
                 # conversation is announced: its lease is free by now.
                 self.bus.publish(turn_outcome.finished_event(record, outcome))

@@ -121,6 +121,7 @@ class TurnRecord:
         active_at: When it was last seen to do something, likewise.
         stop_requested: Somebody wants it to end; it may not have begun yet.
         marked: Whether its chat is marked to be taken up should we be killed.
+        answered: It is over; its reply is on its way.
         timed_out: It was ended because nothing happened for too long.
         superseded: It was ended for the sake of the next message: if it did end early, nothing is
             delivered.
@@ -143,6 +144,7 @@ class TurnRecord:
     active_at: float = 0.0
     stop_requested: bool = False
     marked: bool = False
+    answered: bool = False
     timed_out: bool = False
     superseded: bool = False
     unwanted: bool = False

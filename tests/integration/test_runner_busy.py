@@ -11,11 +11,12 @@ from hermes_desktop.core.events import TurnFinished, TurnQueued
 from hermes_desktop.gateway.busy_messages import ACK_INTERVAL_S, MAX_QUEUED
 from hermes_desktop.gateway.config import GatewayConfig, RunningSettings
 from hermes_desktop.gateway.config_running import BusyInputMode
-from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.platforms.base import MessageEvent, SendResult
 from hermes_desktop.gateway.refusals import closing
 from tests.fakes.agents import DeafAgent
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
+from tests.fakes.platform import FakePlatform
 
 KEY = "agent:main:telegram:dm:c1"
 
@@ -71,6 +72,35 @@ async def test_a_turn_that_has_not_stored_its_message_is_not_interrupted(tmp_pat
         session_id = gateway.store.peek_session_id(KEY) or ""
         said = [text for role, text in gateway.rows(session_id) if role == "user"]
         assert said == ["one", "two", "three"]
+
+
+class SlowDelivery(FakePlatform):
+    """A platform that takes its time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.takes = asyncio.Event()
+
+    async def send(self, chat_id: str, text: str, **more: Any) -> SendResult:
+        if text == "reply 1":
+            await self.takes.wait()
+        return await super().send(chat_id, text, **more)
+
+
+@pytest.mark.asyncio
+async def test_a_reply_on_its_way_is_not_interrupted(tmp_path: Path) -> None:
+    telegram = SlowDelivery()
+    async with running_gateway(
+        tmp_path / "state.db", hosted=True, config=mode("interrupt"), telegram=telegram
+    ) as gateway:
+        first = telegram.receive("one")
+        await until(lambda: bool(gateway.of(TurnFinished)))
+        second = telegram.receive("two")
+        await until(lambda: bool(telegram.sent))
+        telegram.takes.set()
+        await asyncio.gather(first, second)
+        assert sent(gateway)[0].startswith("I answer this next")
+        assert sent(gateway)[1:] == ["reply 1", "reply 2"]
 
 
 @pytest.mark.asyncio
