@@ -10,6 +10,7 @@ from hermes_desktop.agent.config import AgentConfig, resolve_model, with_chosen_
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
+from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -55,6 +56,7 @@ class AgentBuilder:
         self._environ = environ
         self._offline = offline
         self._clock = clock
+        self._tls = SharedTls(clock)
 
     def choose_model(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ModelChoice:
         """Name the model that a new turn would use.
@@ -107,7 +109,10 @@ class AgentBuilder:
         if self._offline:
             return OfflineProvider(settings.choice)
         return OpenAICompatibleProvider(
-            settings.choice, retries=settings.config.retries(), redactor=self._redactor
+            settings.choice,
+            retries=settings.config.retries(),
+            redactor=self._redactor,
+            tls=self._tls,
         )
 
 

@@ -15,12 +15,11 @@ from urllib.parse import urlsplit
 from hermes_desktop.agent.providers.base import Retries, TimeOuts
 from hermes_desktop.agent.providers.completion import encode_json
 from hermes_desktop.agent.providers.failures import CallFailedError, Failures
+from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.types import CancelSignal, ChatRequest, ModelChoice, StreamEvent
 from hermes_desktop.core.log_setup import SecretRedactor
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
     from hermes_desktop.agent.providers.http_call import Wire
@@ -59,10 +58,11 @@ class OpenAICompatibleProvider:
         retries: When to call again.
         redactor: Removes secrets from what the endpoint says; learns the key.
         transport: In place of the network, for tests.
+        tls: Shared with other providers; None: one of its own.
         random_source: Numbers in [0, 1) for the pauses.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first are optional
         self,
         choice: ModelChoice,
         *,
@@ -70,6 +70,7 @@ class OpenAICompatibleProvider:
         retries: Retries | None = None,
         redactor: SecretRedactor | None = None,
         transport: "httpx.BaseTransport | None" = None,
+        tls: SharedTls | None = None,
         random_source: Callable[[], float] = random.random,
     ) -> None:
         self.choice = choice
@@ -82,7 +83,7 @@ class OpenAICompatibleProvider:
         self._random = random_source
         self._dialect = _Dialect()
         self._idle: Wire | None = None
-        self._tls: ssl.SSLContext | None = None
+        self._tls = tls or SharedTls()
         self._lock = threading.Lock()
 
     def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
@@ -177,7 +178,7 @@ class OpenAICompatibleProvider:
                 connect_s=self._timeouts.connect,
                 write_s=60.0,
                 direct=_is_loopback(self.choice.base_url),
-                tls=self._tls_context(),
+                tls=self._tls.context(),
                 transport=self._transport,
             )
         except (ValueError, ImportError, OSError) as error:
@@ -186,13 +187,6 @@ class OpenAICompatibleProvider:
                 "Check HTTPS_PROXY, ALL_PROXY, NO_PROXY and SSL_CERT_FILE in the environment.",
                 again=False,
             ) from error
-
-    def _tls_context(self) -> "ssl.SSLContext":
-        if self._tls is None:
-            import httpx  # noqa: PLC0415 - only who calls needs it
-
-            self._tls = httpx.create_ssl_context()
-        return self._tls
 
     def _give_back(self, wire: "Wire") -> None:
         with self._lock:
