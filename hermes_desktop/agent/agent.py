@@ -49,7 +49,10 @@ class AIAgent:
 
     Attributes:
         session_id: The session of the next turn.
+        tells_plugins: Plugins hear of its turns from itself; who runs it need not tell them.
     """
+
+    tells_plugins = True
 
     def __init__(  # noqa: PLR0913 - each part is given, none is looked up
         self,

@@ -155,13 +155,18 @@ class GatewayRunner(RunnerStopping):
         await self._connect_platforms()
         self._running = True
         self._enter("running")
-        names = sorted(platform.value for platform in self.adapters)
-        await self._emit("gateway:startup", None, platforms=names)
+        if self.adapters:  # else whoever brings them says it
+            await self.tell_startup()
         await self._take_up()
         if self.home is not None:
             self._watch("expired conversations", self._session_expiry_watcher)
         else:
             self._watch("unused agents", self._let_unused_agents_go)
+
+    async def tell_startup(self) -> None:
+        """Tell event hooks that the gateway runs, and which platforms it serves."""
+        names = sorted(platform.value for platform in self.adapters)
+        await self._emit("gateway:startup", None, platforms=names)
 
     async def _connect_platforms(self) -> None:
         for adapter in self.adapters.values():

@@ -130,8 +130,14 @@ class RunnerTurns(RunnerClaims):
         self, agent: TurnAgent, source: SessionSource, adapter: PlatformAdapter, record: TurnRecord
     ) -> AgentResult:
         """Run the agent with an eye on how long it takes."""
-        facts = {"session_id": record.session_id, "chat_id": source.chat_id}
-        await self._emit("agent:start", source, **facts, message=record.prompt[:MAX_TOLD])
+        facts = {
+            "chat_id": source.chat_id,
+            "thread_id": source.thread_id,
+            "chat_type": source.chat_type,
+            "session_id": record.session_id,
+            "message": record.prompt[:MAX_TOLD],
+        }
+        await self._emit("agent:start", source, **facts)
         watching = self._notices.start(self._watch_turn(record, source, adapter), name="watch")
         try:
             result = await self._run_agent(agent, source, record)

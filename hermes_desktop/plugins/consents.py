@@ -12,6 +12,10 @@ from hermes_desktop.core.file_lock import hold
 
 Standing = Literal["given", "refused", "changed", "none"]
 
+ALLOWLIST = "shell-hooks-allowlist.json"
+"""The list that the ``hermes`` command keeps of shell hooks."""
+
+_FILE = "plugin-consents.json"
 _VERSION = 1
 
 
@@ -45,7 +49,7 @@ class ConsentFile:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._path = folder / "plugin-consents.json"
+        self._path = folder / _FILE
 
     @property
     def path(self) -> Path:
@@ -100,6 +104,12 @@ class ConsentFile:
             f"{self._path}: {reason}.",
             "Move the file away, then enable the plugins again.",
         )
+
+
+def anything_answered(home: Path, own_folder: Path) -> bool:
+    """Whether a person ever let anything run in a home, here or in the ``hermes`` command."""
+    lists = (own_folder / _FILE, home / ALLOWLIST)
+    return any(each.exists() for each in lists)
 
 
 def standing_of(consent: Consent | None, path: str, digest: str) -> Standing:

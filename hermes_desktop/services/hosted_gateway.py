@@ -199,6 +199,7 @@ class HostedGateway:
             self._watch_for_quiet(), name="drain requests"
         )
         await self._platforms.start()
+        await self._runner.tell_startup()
 
     async def leave(self, wish: EndingWish) -> None:
         """Take no new turns, let running ones end, leave the platforms; within what is wished.

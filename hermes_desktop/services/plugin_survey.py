@@ -9,7 +9,14 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError, NotFoundError, RefusedError
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.plugins import discovery
-from hermes_desktop.plugins.consents import Consent, ConsentFile, Standing, standing_of
+from hermes_desktop.plugins.consents import (
+    ALLOWLIST,
+    Consent,
+    ConsentFile,
+    Standing,
+    anything_answered,
+    standing_of,
+)
 from hermes_desktop.plugins.contents import digest_of
 from hermes_desktop.plugins.discovery import Found
 from hermes_desktop.plugins.shell_hooks import (
@@ -105,6 +112,8 @@ class PluginSurvey:
         Raises:
             ConfigError: As in :meth:`look`.
         """
+        if not anything_answered(self._paths.home, self._paths.desktop_dir):
+            return Survey()
         consents = self._consents.read()
         return self._survey(consents, consents.__contains__, consents)
 
@@ -116,7 +125,7 @@ class PluginSurvey:
     ) -> Survey:
         entries = [_entry(each, consents.get(each.key)) for each in self._found(wanted, keys)]
         hooks, warnings = parse_shell_hooks(read_config(self._paths.config_yaml).data.get("hooks"))
-        allowed = read_allowlist(self._paths.home / "shell-hooks-allowlist.json") if hooks else {}
+        allowed = read_allowlist(self._paths.home / ALLOWLIST) if hooks else {}
         entries += [_shell_entry(hook, consents.get(hook.key), allowed) for hook in hooks]
         return Survey(tuple(entries), tuple(warnings))
 

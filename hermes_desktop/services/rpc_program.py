@@ -1,8 +1,10 @@
 """The parts of ``hermes-desktop rpc``, joined: what the protocol's server works with."""
 
+import contextlib
+import logging
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_desktop import __version__
 from hermes_desktop.agent.types import ModelChoice
@@ -10,15 +12,23 @@ from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.core.time_bound import PendingCall
 from hermes_desktop.gateway.active_sessions import ActiveSessions
 from hermes_desktop.gateway.config import Platform, platform_or_none
 from hermes_desktop.gateway.empty_replies import normalize_empty_agent_response
+from hermes_desktop.plugins.consents import anything_answered
 from hermes_desktop.services.rpc_settings import RpcSettings
 from hermes_desktop.services.session_actions import DeletePlan, SessionActions
 from hermes_desktop.services.session_catalog import find_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway.program import AgentWish, RpcProgram
 
+if TYPE_CHECKING:
+    from hermes_desktop.services.plugin_care import PluginCare
+
+log = logging.getLogger(__name__)
+
+_PLUGINS_S = 20.0
 _LOCAL = frozenset({"tui", "cli", "webui", "acp", "api_server", "import"})
 
 
@@ -48,9 +58,13 @@ class RpcParts:
         self._db: SessionDB | None = None
         self._actions: SessionActions | None = None
         self._builder: Any = None
+        self._plugins: PluginCare | None = None
+        self._loading: PendingCall[Any] | None = None
 
     def program(self) -> RpcProgram:
-        """What the server is set up with."""
+        """What the server is set up with. Plugins begin to load."""
+        if anything_answered(self._paths.home, self._paths.desktop_dir):
+            self._loading = PendingCall(self._load_plugins, "plugins")
         return RpcProgram(
             db=self.db,
             agents=self,
@@ -89,11 +103,27 @@ class RpcParts:
                 self._actions.close()
             if self._db is not None:
                 self._db.close()
+            if self._plugins is not None:
+                self._plugins.close()
+
+    def _load_plugins(self) -> None:
+        from hermes_desktop.services.plugin_care import PluginCare  # noqa: PLC0415 - for few homes
+
+        self._plugins = PluginCare(
+            self._paths, environ=self._environ, redactor=self._redactor, clock=self._clock
+        )
+        try:
+            self._plugins.load()
+        except Exception:  # agents are made all the same
+            log.exception("Loading plugins failed")
 
     # ------------------------------------------------------------------------------------ agents
 
     def build(self, wish: AgentWish) -> Any:
-        """Make an agent. Raises as :meth:`AgentBuilder.build`."""
+        """Make an agent, once plugins are loaded. Raises as :meth:`AgentBuilder.build`."""
+        if self._loading is not None:
+            with contextlib.suppress(TimeoutError):  # loading is bounded by itself
+                self._loading.result(_PLUGINS_S)
         from hermes_desktop.gateway.agents import AgentRequest  # noqa: PLC0415 - see _agents
 
         return self._agents().build(

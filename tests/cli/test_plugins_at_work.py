@@ -1,0 +1,86 @@
+"""Plugins in the programs themselves: a question on the command line, a front end by JSON-RPC."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import model_server
+from tests.fakes.model_server import ModelServer
+from tests.fakes.plugin_folders import enable, plugin
+from tests.fakes.program import Program
+from tests.fakes.rpc_client import RpcProcess
+
+pytestmark = pytest.mark.two_processes
+
+NOISY = """
+print("I am noisy")
+heard = []
+def register(ctx):
+    def note(name):
+        def hear(**given):
+            heard.append(name)
+            with open({file!r}, "a") as file:
+                file.write(f"{{name}} {{given['session_id']}} {{given['platform']}}\\n")
+            print("noisy still")
+        return hear
+    for name in ("on_session_start", "on_session_end", "on_session_finalize"):
+        ctx.register_hook(name, note(name))
+    ctx.register_hook("pre_llm_call", lambda **_: {{"context": "It rains."}})
+    ctx.register_command("hello", lambda args: "Hi " + args)
+"""
+
+
+@pytest.fixture
+def heard(configured: Path) -> Path:
+    """What the plugin of the home hears."""
+    file = configured.parent / "heard"
+    plugin(configured, "noisy", NOISY.format(file=str(file)))
+    plugin(configured, "broken", "1 / 0\n")
+    plugin(configured, "stranger", "open('/nonexistent/x', 'w')\n")
+    enable(configured, "noisy", "broken")
+    return file
+
+
+def test_a_question_is_told_to_plugins_and_its_answer_stays_clean(
+    program: Program, configured: Path, heard: Path, server: ModelServer
+) -> None:
+    server.script(model_server.text("Take an umbrella."))
+    done = program.run("chat", "-q", "What now?")
+    assert (done.code, done.out) == (0, "Take an umbrella.\n")
+    assert server.requests[-1].messages[-1]["content"] == "What now?\n\nIt rains."
+    names = [line.split()[0] for line in heard.read_text().splitlines()]
+    assert names == ["on_session_start", "on_session_end", "on_session_finalize"]
+    log = (configured / "logs" / "desktop.log").read_text()
+    assert "noisy says: I am noisy" in log
+    assert "The plugin broken cannot be used" in log
+    assert "ZeroDivisionError" in log
+
+
+def test_a_command_of_a_plugin_and_one_of_the_persons_own(
+    program: Program, configured: Path, heard: Path, server: ModelServer
+) -> None:
+    settings = json.loads((configured / "config.yaml").read_text())
+    line = {"type": "exec", "command": f"{sys.executable} -c 'print(6 * 7)'"}
+    (configured / "config.yaml").write_text(
+        json.dumps({**settings, "quick_commands": {"six": line}})
+    )
+    assert program.run("chat", "-q", "/hello there").out == "Hi there\n"
+    assert program.run("chat", "-q", "/six").out == "42\n"
+    assert server.requests == []
+
+
+def test_a_front_end_by_json_rpc(program: Program, heard: Path, server: ModelServer) -> None:
+    with RpcProcess(program) as rpc:
+        sid = rpc.call("session.create", cols=80)["session_id"]
+        rpc.said(sid, "Hi")
+        assert rpc.end() == 0
+    assert server.requests[-1].messages[-1]["content"] == "Hi\n\nIt rains."
+    lines = [line.split() for line in heard.read_text().splitlines()]
+    assert [each[0] for each in lines] == [
+        "on_session_start",
+        *["on_session_end"] * 2,  # of the turn, and of the front end's session
+        "on_session_finalize",
+    ]
+    assert {each[2] for each in lines} == {"tui"}
