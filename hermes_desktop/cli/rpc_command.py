@@ -111,6 +111,7 @@ def _signals(ending: "Ending") -> Iterator[None]:
     def ask(*_: object) -> None:
         ending.ask()
 
+    before_fd = signal.set_wakeup_fd(ending.writer, warn_on_full_buffer=False)
     taken = {}
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -119,5 +120,6 @@ def _signals(ending: "Ending") -> Iterator[None]:
     try:
         yield
     finally:
+        signal.set_wakeup_fd(before_fd)
         for number, before in taken.items():
             signal.signal(number, before)

@@ -127,13 +127,12 @@ def interrupt(session: Session) -> list[str]:
         running = session["running"]
         if running:
             session["_turn_cancel_requested"] = True
-    if running:
-        interrupt_agent(session)
+            interrupt_agent(session)
     return dropped
 
 
 def interrupt_agent(session: Session) -> None:
-    """Have the agent end what it does, if it knows how."""
+    """Have the agent end what it does, if it knows how. Never blocks."""
     agent = session.get("agent")
     if agent is not None and hasattr(agent, "interrupt"):
         agent.interrupt()

@@ -6,6 +6,7 @@ from typing import Any
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_session_id
+from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import SessionSummary
 from hermes_desktop.tui_gateway import agents, ending, guard, live_sessions
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
@@ -43,15 +44,14 @@ def create(call: Call) -> dict[str, Any]:
     _take_seed(call, session)
     _take_parent(call, session)
     guard.note(session, None)
-    sid = _make_live(call, session)
     agents.choose(server, session)
-    told = told_messages(session["history"])
+    told, info = told_messages(session["history"]), info_of(server, session)
     return {
-        "session_id": sid,
+        "session_id": _make_live(call, session),
         "stored_session_id": session["session_key"],
         "message_count": len(told),
         "messages": told,
-        "info": {**info_of(server, session), "warning": session.get("model_trouble", "")},
+        "info": {**info, "warning": session.get("model_trouble", "")},
     }
 
 
@@ -132,8 +132,9 @@ def close(call: Call) -> dict[str, Any]:
 def delete(call: Call) -> dict[str, Any]:
     """``session.delete``: a stored conversation goes to the trash."""
     wanted = call.params.text("session_id", missing=Code.ID_REQUIRED)
-    db, trash, state = call.db(), call.server.program.trash, call.server.state
+    trash, state = call.server.program.trash, call.server.state
     try:
+        db = call.db()
         if db.get_session(wanted) is None:
             if live_sessions.with_key(state, wanted) is not None or wanted in state.sessions:
                 raise _still_open()
@@ -207,7 +208,7 @@ def _source(call: Call) -> str:
 def _wanted_title(call: Call) -> str | None:
     title = call.params.optional_text("title")
     try:
-        return call.db().sanitize_title(title)
+        return SessionDB.sanitize_title(title)
     except HermesError as error:
         raise in_protocol(error, Code.TITLE_REJECTED) from error
 

@@ -92,9 +92,8 @@ def _while_busy(server: Server, session: Session, text: str) -> dict[str, Any] |
             waiting.append(text)
         if mode == "interrupt":
             session["_turn_cancel_requested"] = True
+            ending.interrupt_agent(session)  # under the lock: the next turn must not be hit
         count = len(waiting)
-    if mode == "interrupt":
-        ending.interrupt_agent(session)
     return {"status": "queued", "waiting": count}
 
 

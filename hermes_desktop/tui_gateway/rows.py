@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway import guard
 from hermes_desktop.tui_gateway.serving_state import Session
@@ -17,19 +17,20 @@ def begin(db: SessionDB, session: Session) -> dict[str, Any] | None:
 
     A row that is missing is made by the agent, together with its first message.
 
+    Returns:
+        The row as it stood before; None when nothing was ever said in the session.
+
     Raises:
+        NotFoundError: There was a row, and it is gone.
         HermesError: state.db cannot do it.
     """
     key = session["session_key"]
     row = db.get_session(key)
-    seed = session.pop("seed", None)
-    if seed and row is None:
-        try:
-            _store_seed(db, session, seed)
-        except HermesError:
-            session["seed"] = seed
-            raise
-        return None
+    if row is None and session.get("row_seen"):
+        raise _gone(key)
+    if row is None and session.get("seed"):
+        _store_seed(db, session, session["seed"])
+        del session["seed"]
     if row is not None and row.get("ended_at") is not None:
         db.reopen_session(key)
     return row
@@ -43,6 +44,14 @@ def _store_seed(db: SessionDB, session: Session, seed: list[dict[str, Any]]) -> 
     )
     db.replace_messages(key, seed)
     guard.read_anew(db, session)
+
+
+def _gone(key: str) -> NotFoundError:
+    return NotFoundError(
+        "This session is no longer there.",
+        f"Another program deleted {key}.",
+        "Start a new session; what was typed was not stored.",
+    )
 
 
 def end(db: SessionDB, session: Session, session_id: str, end_reason: str) -> None:

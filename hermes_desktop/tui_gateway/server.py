@@ -9,9 +9,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway import boundaries, ending, frames, methods
-from hermes_desktop.tui_gateway.errors import Code, RpcError
+from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.frames import Frame
 from hermes_desktop.tui_gateway.params import Params
 from hermes_desktop.tui_gateway.program import RpcProgram
@@ -51,6 +52,8 @@ def handle_request(request: Any) -> Frame:
         return frames.response(request_id, methods.find(name)(call))
     except RpcError as error:
         return frames.failure(request_id, error)
+    except HermesError as error:
+        return frames.failure(request_id, in_protocol(error, Code.GENERIC))
     except Exception as error:
         log.exception("A request crashed")
         words = f"handler error: {type(error).__name__}: {error}"

@@ -29,11 +29,16 @@ _WORDS: dict[int, Why] = {ord("a"): "asked", ord("s"): "all said", ord("g"): "pe
 
 
 class Ending:
-    """Why serving is to end. A pipe, because a signal may come at any moment of any lock."""
+    """Why serving is to end. A pipe, because a signal may come at any moment of any lock.
+
+    Attributes:
+        writer: For ``signal.set_wakeup_fd``: what comes that way asks for the end. A handler alone
+            would not wake the thread that waits, when another thread gets the signal.
+    """
 
     def __init__(self) -> None:
-        self.reader, self._writer = os.pipe()
-        os.set_blocking(self._writer, False)
+        self.reader, self.writer = os.pipe()
+        os.set_blocking(self.writer, False)
 
     def ask(self) -> None:
         """End now: from a signal's handler, or any thread."""
@@ -49,16 +54,16 @@ class Ending:
 
     def read(self) -> set[Why]:
         """What was told since the last look; blocks until something was."""
-        return {_WORDS[each] for each in os.read(self.reader, 512)}
+        return {_WORDS.get(each, "asked") for each in os.read(self.reader, 512)}
 
     def close(self) -> None:
         """Let the pipe go."""
-        os.close(self._writer)
+        os.close(self.writer)
         os.close(self.reader)
 
     def _tell(self, word: bytes) -> None:
         with contextlib.suppress(OSError):  # full: enough was told; closed: it is over
-            os.write(self._writer, word)
+            os.write(self.writer, word)
 
 
 def ready_frame(program: RpcProgram | None = None) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from hermes_desktop.core.errors import HermesError, NotFoundError
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.state import SessionDB
@@ -40,9 +40,9 @@ def claim(session: Session) -> bool:
             return False
         session["running"] = True
         session["_turn_cancel_requested"] = False
-    over = session.get("_turn_over")
-    if over is not None:
-        over.clear()
+        over = session.get("_turn_over")
+        if over is not None:
+            over.clear()
     return True
 
 
@@ -91,16 +91,22 @@ def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
         _tell_failure(server, sid, session, f"{type(error).__name__}: {error}")
     finally:
         session["inflight_turn"] = None
-        boundaries.tell(
-            "on_session_end",
-            session_id=session["session_key"],
-            task_id=sid,
-            turn_id=turn_id,
-            completed=status == "complete",
-            interrupted=status == "interrupted",
-            model=model_of(session),
-            platform=source_of(session),
-        )
+        if not _tells_plugins(session):
+            boundaries.tell(
+                "on_session_end",
+                session_id=session["session_key"],
+                task_id=sid,
+                turn_id=turn_id,
+                completed=status == "complete",
+                interrupted=status == "interrupted",
+                model=model_of(session),
+                platform=source_of(session),
+            )
+
+
+def _tells_plugins(session: Session) -> bool:
+    """Whether its agent tells plugins of turns by itself."""
+    return bool(getattr(session["agent"], "tells_plugins", False))
 
 
 def _in_own_context(call: Callable[[], None]) -> None:
@@ -158,8 +164,6 @@ class _Turn:
         if guard.has_changed(db, session):
             guard.read_anew(db, session)
         row = rows.begin(db, session)
-        if row is None and session.get("row_seen"):
-            raise _gone(session["session_key"])
         if row is None and "seen_mark" in session:
             self._tell_new_session()
         agent = session["agent"]
@@ -174,6 +178,8 @@ class _Turn:
     def _tell_new_session(self) -> None:
         session = self._session
         self._server.boundary("on_session_reset", session["session_key"], source_of(session))
+        if _tells_plugins(session):
+            return
         boundaries.tell(
             "on_session_start",
             session_id=session["session_key"],
@@ -221,14 +227,6 @@ class _Turn:
                 return
         log.warning("The history of %s changed during a turn", session["session_key"])
         guard.forget(session)
-
-
-def _gone(key: str) -> NotFoundError:
-    return NotFoundError(
-        "This session is no longer there.",
-        f"Another program deleted {key}.",
-        "Start a new session; what was typed was not stored.",
-    )
 
 
 def _accepted(function: Callable[..., Any], extras: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,9 +299,9 @@ def _next_prompt(session: Session) -> str | None:
         if waiting and not session.get("_closing"):
             return waiting.pop(0)
         session["running"] = False
-    over = session.get("_turn_over")
-    if over is not None:
-        over.set()
+        over = session.get("_turn_over")
+        if over is not None:
+            over.set()
     return None
 
 
