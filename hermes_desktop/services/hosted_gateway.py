@@ -12,8 +12,8 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway import status
 from hermes_desktop.gateway.config import GatewayConfig, Platform, platform_or_none
+from hermes_desktop.gateway.drain_watch import DrainWatch
 from hermes_desktop.gateway.identity_files import GatewayRecord
 from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from hermes_desktop.gateway.event_hooks import EventHookSet
 
 log = logging.getLogger(__name__)
-
-_QUIET_LOOK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ class HostedGateway:
     ) -> None:
         self._parts = parts
         self._calls = calls
-        self._quiet_watch: asyncio.Task[None] | None = None
+        self._quiet_watch = DrainWatch(parts.paths.home, self._be_quiet)
         self._record = record
         self._report = RunnerReport("stopped")
         self._hooks: EventHookSet | None = None
@@ -195,9 +193,7 @@ class HostedGateway:
         await self._parts.plugins.ready()
         self._runner.hooks = self._hooks = self._parts.plugins.event_hooks()
         await self._runner.start()
-        self._quiet_watch = asyncio.get_running_loop().create_task(
-            self._watch_for_quiet(), name="drain requests"
-        )
+        self._quiet_watch.start()
         await self._platforms.start()
         await self._runner.tell_startup()
 
@@ -208,8 +204,7 @@ class HostedGateway:
             wish: Who wants it, and how soon; platforms are left first if that is somebody
                 outside, else after the turns.
         """
-        if self._quiet_watch is not None:
-            self._quiet_watch.cancel()
+        self._quiet_watch.stop()
         stopping = [asyncio.ensure_future(self._stop_runner(wish.now()))]
         try:
             platforms_stop = False
@@ -245,16 +240,10 @@ class HostedGateway:
             if platform is not None:
                 self._platforms.token_lost(platform, owner)
 
-    async def _watch_for_quiet(self) -> None:
-        """A tool may ask for no new turns, for as long as its file lies there."""
-        home, quiet = self._parts.paths.home, False
-        while True:
-            wanted = await self._parts.worker.run(status.drain_requested, home)
-            if wanted != quiet:
-                quiet = wanted
-                self._runner.refuse_turns(asked_to_drain() if quiet else None)
-                self._calls.explain(asked_to_drain().title if quiet else "")
-            await asyncio.sleep(_QUIET_LOOK_S)
+    def _be_quiet(self, wanted: bool) -> None:  # noqa: FBT001 - what was found
+        """A tool asks for no new turns, for as long as its file lies there."""
+        self._runner.refuse_turns(asked_to_drain() if wanted else None)
+        self._calls.explain(asked_to_drain().title if wanted else "")
 
     async def _stop_runner(self, ending: Ending) -> None:
         """Called again, it only becomes quicker."""
