@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.plugins.hooks import SLOW_CALLBACK_S, HookRegistry
+from hermes_desktop.plugins.hooks import HookRegistry
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class EventHookSet:
     """
 
     def __init__(self, registry: HookRegistry | None = None) -> None:
-        self._registry = registry or HookRegistry(slow_s=SLOW_CALLBACK_S, known=None)
+        self._registry = registry or HookRegistry(known=None)
         self._workers = WorkerThreads("event-hooks")
         self._loaded: list[dict[str, Any]] = []
 

@@ -178,6 +178,7 @@ class ShellHookCall:
         environ: The process environment; what is secret in it is left out.
         cwd: Where it runs.
         clean: Takes secrets out of text.
+        given_up: Asked now and then; True ends the program.
     """
 
     def __init__(
@@ -186,12 +187,14 @@ class ShellHookCall:
         environ: Mapping[str, str],
         cwd: Path,
         clean: Callable[[str], str] = lambda text: text,
+        given_up: Callable[[], bool] = lambda: False,
     ) -> None:
         self.__qualname__ = hook.command[:80]  # its name in the log
         self._hook = hook
         self._environ = environ
         self._cwd = cwd
         self._clean = clean
+        self._given_up = given_up
 
     def __call__(self, **given: Any) -> dict[str, str] | None:
         """Run it; what its answer means for the hook."""
@@ -205,9 +208,10 @@ class ShellHookCall:
             timeout_s=hook.timeout_s,
             most_bytes=MOST_OUTPUT,
             given=told(hook.event, given, self._cwd),
+            given_up=self._given_up,
         )
         if ended.timed_out:
-            log.error("%s took longer than %g s and was ended", hook.key, hook.timeout_s)
+            log.error("%s did not end within %g s and was ended", hook.key, hook.timeout_s)
             return None
         if ended.code:
             said = ended.err.decode("utf-8", "replace").strip()[:500]

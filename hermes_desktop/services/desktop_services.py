@@ -80,7 +80,7 @@ class DesktopServices:
         What is waited for stands in ``gateway.status.detail``; ``gateway.hurry()`` ends that.
         """
         await self.gateway.close(drain_s=drain_s)
-        self.plugins.close()
+        await self.workers.readers.run(self.plugins.close)
         self.search.cancel()
         await self.tasks.cancel_all()
         await self.actions.close()

@@ -47,7 +47,7 @@ class GatewayServices:
                 ``gateway.hurry()`` cuts it short.
         """
         await self.gateway.close(drain_s=drain_s)
-        self.plugins.close()
+        await self.workers.readers.run(self.plugins.close)
         await self.workers.readers.run(self.db.close)
         self.workers.close()
 

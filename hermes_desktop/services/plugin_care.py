@@ -16,12 +16,14 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.core.time_bound import PendingCall
 from hermes_desktop.gateway.event_hooks import EventHookSet
+from hermes_desktop.plugins.hooks import HookRegistry
 from hermes_desktop.plugins.loading import LOAD_S, Loaded, Loader
-from hermes_desktop.plugins.shell_hooks import ShellHookCall
+from hermes_desktop.plugins.shell_hooks import ShellHook, ShellHookCall
 from hermes_desktop.services.plugin_survey import PluginEntry, PluginSurvey
 
 log = logging.getLogger(__name__)
 
+_ENDING_S = 0.5
 _LOOK_AGAIN = "Look at it with `hermes-desktop plugins enable {key}`."
 
 
@@ -45,7 +47,7 @@ class PluginCare:
         environ: Mapping[str, str],
         redactor: SecretRedactor,
         clock: Clock,
-        registry: plugins.HookRegistry = plugins.REGISTRY,
+        registry: HookRegistry = plugins.REGISTRY,
         commands: plugins.CommandTable = plugins.COMMANDS,
         seconds: float = LOAD_S,
     ) -> None:
@@ -61,6 +63,11 @@ class PluginCare:
         self._loaded: list[Loaded] = []
         self._undo: list[Callable[[], None]] = []
         self._loading: asyncio.Future[None] | None = None
+        self._ending = threading.Event()
+        self._programs_lock = threading.Lock()
+        self._programs = 0
+        self._no_program = threading.Event()
+        self._no_program.set()
 
     # On a thread that may block
 
@@ -118,14 +125,35 @@ class PluginCare:
             for entry in shells:
                 hook = entry.shell
                 assert hook is not None  # noqa: S101 - they were chosen so
-                call = ShellHookCall(hook, self._environ, self._paths.home, self._redactor.clean)
-                undo = self._registry.register(
-                    hook.event, call, plugin=hook.key, limit_s=hook.timeout_s + 1.0
-                )
-                self._undo.append(undo)
+                self._undo.append(self._register_shell(hook))
+
+    def _register_shell(self, hook: ShellHook) -> Callable[[], None]:
+        call = ShellHookCall(
+            hook, self._environ, self._paths.home, self._redactor.clean, self._ending.is_set
+        )
+
+        def counted(**given: Any) -> Any:
+            with self._programs_lock:
+                self._programs += 1
+                self._no_program.clear()
+            try:
+                return call(**given)
+            finally:
+                with self._programs_lock:
+                    self._programs -= 1
+                    if not self._programs:
+                        self._no_program.set()
+
+        counted.__qualname__ = call.__qualname__
+        return self._registry.register(hook.event, counted, plugin=hook.key, limit_s=hook.timeout_s)
 
     def close(self) -> None:
-        """Nothing of them is called any more. Any thread; never waits."""
+        """Nothing of them is called any more; programs that still run are ended.
+
+        Any thread; waits a moment where there are such programs.
+        """
+        self._ending.set()
+        self._no_program.wait(_ENDING_S)
         with self._lock:
             self._closed = True
             self._registry.report = None
@@ -173,7 +201,9 @@ class PluginCare:
         handlers = [each for each in self._loaded if each.handler is not None]
         if not handlers:
             return None
-        hooks = EventHookSet()
+        registry = HookRegistry(known=None)
+        registry.report = self._registry.report
+        hooks = EventHookSet(registry)
         for each in handlers:
             found = each.found
             assert each.handler is not None  # noqa: S101 - they were chosen so

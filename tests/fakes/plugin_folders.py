@@ -1,17 +1,20 @@
 """Real plugins, event hooks and shell hooks in a home."""
 
+import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.events import Notice
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.plugins.commands import CommandTable
 from hermes_desktop.plugins.hooks import HookRegistry
+from hermes_desktop.plugins.loading import Loaded
 from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.plugin_survey import PluginEntry, PluginSurvey
 
@@ -74,3 +77,17 @@ def care(home: Path, *, seconds: float = 10.0, **environ: str) -> tuple[PluginCa
         seconds=seconds,
     )
     return made, registry
+
+
+@contextlib.contextmanager
+def loaded(
+    home: Path, *, seconds: float = 10.0, **environ: str
+) -> Iterator[tuple[HookRegistry, dict[str, Loaded], list[Notice]]]:
+    """What is enabled, run; the registry, what became of each, what a person is told."""
+    made, registry = care(home, seconds=seconds, **environ)
+    notices: list[Notice] = []
+    done = {each.found.key: each for each in made.load(notices.append)}
+    try:
+        yield registry, done, notices
+    finally:
+        made.close()

@@ -46,6 +46,7 @@ async def test_a_chat_is_told_to_event_hooks_and_plugins(tmp_path: Path) -> None
             ],
             1,
         ):
+            await stage.until(lambda: not stage.host.status.running_turns)
             stage.chat.say(said, chat="c1", user="u1")
             await stage.until(lambda n=number: len(stage.chat.texts("c1")) >= n)
             if said.startswith("/"):
