@@ -20,6 +20,7 @@ from hermes_desktop.tui_gateway.turns import claim, release, tell_info
 
 T = TypeVar("T")
 _OF_A_GATEWAY = "Gateway"
+_LISTING = frozenset({"help", "commands", "whoami"})
 
 
 def usable_commands() -> tuple[registry.CommandDef, ...]:
@@ -33,16 +34,20 @@ async def _at_once(call: Callable[[], T]) -> T:
 
 
 def context_of(
-    server: Server, sid: str, session: Session, db: SessionDB, args: str
+    server: Server, sid: str, session: Session, db: SessionDB, command: str, args: str
 ) -> CommandContext:
-    """All that a command gets that was typed in a live session."""
+    """All that a command gets that was typed in a live session.
+
+    Whoever asks is the person at this machine and may do everything. Only where commands are
+    listed, those that make no sense here are left out.
+    """
     sender = Sender(
         platform=source_of(session),
         chat_id=sid,
         user_id="the person at this machine",
         session_key=session["session_key"],
         restricted=True,
-        is_admin=False,
+        is_admin=command not in _LISTING,
         command_names=frozenset(each.name for each in usable_commands()),
     )
     return CommandContext(

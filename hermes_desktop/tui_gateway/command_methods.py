@@ -7,7 +7,7 @@ from hermes_desktop.commands import registry
 from hermes_desktop.commands.context import CommandReply
 from hermes_desktop.commands.handlers import do_command
 from hermes_desktop.commands.registry import CommandDef
-from hermes_desktop.commands.words import count
+from hermes_desktop.commands.words import ago, count, first_words
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway.command_host import context_of, usable_commands
 from hermes_desktop.tui_gateway.conversation_methods import take_back
@@ -15,6 +15,7 @@ from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call
 from hermes_desktop.tui_gateway.turns import alone, tell_info
 
+_MOST_LISTED = 10
 log = logging.getLogger(__name__)
 
 
@@ -109,9 +110,11 @@ def _do(call: Call, command: CommandDef, args: str) -> CommandReply:
         raise RpcError(
             Code.BUSY, f"session busy: interrupt the current turn before /{command.name}"
         )
+    if command.name == "sessions" or (command.name == "resume" and not args):
+        return _stored_sessions(call)
     import asyncio  # noqa: PLC0415 - most sessions of a program never need it
 
-    context = context_of(call.server, sid, session, call.db(), args)
+    context = context_of(call.server, sid, session, call.db(), command.name, args)
     try:
         reply = asyncio.run(do_command(command, context))
     except HermesError as error:
@@ -123,6 +126,23 @@ def _do(call: Call, command: CommandDef, args: str) -> CommandReply:
     if command.name in {"title", "branch"}:
         tell_info(call.server, sid, session)
     return reply
+
+
+def _stored_sessions(call: Call) -> CommandReply:
+    """The latest conversations, under numbers that ``/resume`` takes."""
+    _, session = call.session()
+    try:
+        found = call.db().list_summaries(limit=_MOST_LISTED, order="activity", empty=False)
+    except HermesError as error:
+        raise in_protocol(error, Code.LIST) from error
+    session["listed"] = [each.id for each in found]
+    clock = call.server.program.clock
+    entries = [
+        f"{number}. {first_words(each.label)} — {ago(each.last_active, clock)},"
+        f" {count(each.message_count, 'message')}"
+        for number, each in enumerate(found, 1)
+    ]
+    return CommandReply("\n".join(entries) or "There is no earlier conversation.")
 
 
 def status(call: Call) -> dict[str, Any]:

@@ -149,8 +149,10 @@ class _Turn:
         )
         if not isinstance(result, Mapping):
             result = {"final_response": str(result or "")}
-        self._take_over(result, version)
-        guard.note_turn(session, before, key, {**result, "session_id": agent.session_id})
+        if self._take_over(result, version):
+            guard.note_turn(session, before, key, {**result, "session_id": agent.session_id})
+        else:
+            guard.forget(session)
         self._server.sync_key(
             self._sid, session, clear_pending_title=False, restart_slash_worker=True
         )
@@ -215,18 +217,19 @@ class _Turn:
         if text:
             self._server.emit("reasoning.delta", self._sid, {"text": text})
 
-    def _take_over(self, result: Result, version: int) -> None:
+    def _take_over(self, result: Result, version: int) -> bool:
+        """Keep what the agent knows now, unless the history was changed meanwhile."""
         messages = result.get("messages")
         if not isinstance(messages, list):
-            return
+            return False
         session = self._session
         with session["history_lock"]:
             if session["history_version"] == version:
                 session["history"] = list(messages)
                 session["history_version"] += 1
-                return
+                return True
         log.warning("The history of %s changed during a turn", session["session_key"])
-        guard.forget(session)
+        return False
 
 
 def _accepted(function: Callable[..., Any], extras: Mapping[str, Any]) -> dict[str, Any]:
