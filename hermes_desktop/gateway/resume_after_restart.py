@@ -41,7 +41,7 @@ class Fate(enum.Enum):
     CONTINUE = "continue"
     """Its last request is open: go on with it."""
     TELL = "tell"
-    """Nothing is open in the conversation, but a message may have been lost on its way there."""
+    """A message may have been lost on its way into the conversation, or that was ended since."""
     SETTLE = "settle"
     """It was used lately, and its answer is there: nothing was cut off."""
     GIVE_UP = "give up"
@@ -61,6 +61,7 @@ class CutOff:
         attempts: How often it was taken up already, in a row.
         open_request: Whether the conversation ends with something that wants an answer.
         fresh: Whether it was cut off not too long ago.
+        ended: Whether its conversation was ended since, by its reset policy.
     """
 
     session_key: str
@@ -69,6 +70,7 @@ class CutOff:
     attempts: int
     open_request: bool
     fresh: bool
+    ended: bool = False
 
     def fate(self, *, inbox_kept: bool) -> Fate:
         """Decide.
@@ -83,7 +85,7 @@ class CutOff:
         if self.attempts >= MAX_ATTEMPTS:
             return Fate.GIVE_UP
         if self.open_request:
-            return Fate.CONTINUE
+            return Fate.TELL if self.ended else Fate.CONTINUE
         return Fate.SETTLE if inbox_kept else Fate.TELL
 
 

@@ -161,6 +161,7 @@ class RunnerRestoring(RunnerBusy):
             attempts=attempts,
             open_request=open_request,
             fresh=resuming.is_fresh(entry, self.clock.now(), fresh_s),
+            ended=entry.expiry_finalized,
         )
 
     async def _deal_with(self, entry: SessionEntry, fate: Fate) -> None:
@@ -172,6 +173,8 @@ class RunnerRestoring(RunnerBusy):
             return
         self._taken_up.add(session_key)
         if fate is Fate.CONTINUE:
+            # What was asked in time is answered where it was asked, whatever the policy says now.
+            await self._aside(self.session_store.update_session, session_key)
             event = MessageEvent(resuming.PROMPT, source=source, internal=True)
             self._enqueue(event, source, adapter, note=resuming.NOTE)
             return

@@ -33,6 +33,7 @@ _IN_SHORT = {
     "resume": "unit/gateway/test_resume_after_restart.py",
     "programs": "integration/test_two_programs.py",
     "replace": "interop/test_gateway_host.py",
+    "restarts": "integration/test_known_bugs_restarts.py",
     "restart": "integration/test_runner_restart.py",
     "routes": "unit/gateway/test_session_routing.py",
     "runner": "integration/test_gateway_runner.py",
@@ -104,6 +105,8 @@ KNOWN = {
         "resume test_freshness",
         "restart test_what_is_not_taken_up",
         "restart test_an_answer_that_was_cut_off_too_long_ago_begins_anew_where_chats_expire",
+        "restarts test_what_was_cut_off_is_answered_where_it_was_asked",
+        "restarts test_a_question_whose_conversation_was_ended_meanwhile_is_not_forgotten",
     )),
     12: KnownBug("7536 30719", "a chat that kills the gateway is taken up with each start", (
         "restart test_a_chat_that_is_cut_off_again_and_again_is_given_up_and_told",

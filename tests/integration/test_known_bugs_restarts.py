@@ -1,0 +1,75 @@
+"""What got lost when a gateway was killed and came back later."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.gateway.config import SessionResetPolicy
+from hermes_desktop.gateway.resume_after_restart import PROMPT, SEND_AGAIN
+from hermes_desktop.gateway.session import SessionStore
+from hermes_desktop.state import SessionDB
+from tests.fakes.clock import MovableClock
+from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
+
+KEY = "agent:main:telegram:dm:c1"
+IDLE = replace(ALLOWED, default_reset_policy=SessionResetPolicy(mode="idle", idle_minutes=30))
+
+
+def sent(gateway: RunningGateway) -> list[str]:
+    return [text for _, text in gateway.telegram.sent]
+
+
+async def cut_off(home: Path, clock: MovableClock) -> str:
+    """A gateway that leaves in the middle of a turn; the conversation."""
+    async with running_gateway(home / "state.db", hosted=True, config=IDLE, clock=clock) as gateway:
+        gateway.model.hold.clear()
+        running = gateway.telegram.receive("long")
+        await until(gateway.model.asked.is_set)
+        await gateway.runner.stop(drain_s=0.0)
+        await running
+        return gateway.store.peek_session_id(KEY) or ""
+
+
+@pytest.mark.asyncio
+async def test_what_was_cut_off_is_answered_where_it_was_asked(tmp_path: Path) -> None:
+    """The chat expired while the gateway was away: a new conversation was asked to go on, with
+    nothing, and the question was never answered.
+    """
+    clock = MovableClock()
+    session_id = await cut_off(tmp_path, clock)
+    clock.advance(40 * 60)
+    async with running_gateway(
+        tmp_path / "state.db", hosted=True, config=IDLE, clock=clock
+    ) as gateway:
+        await gateway.telegram.receive("and this")
+        await until(lambda: sent(gateway) == ["reply 1", "reply 2"])
+        assert gateway.store.peek_session_id(KEY) == session_id
+        (first,) = gateway.model.texts(0)
+        assert first.startswith("user: long\n")
+        assert first.endswith(PROMPT)
+        clock.advance(31 * 60)
+        await gateway.telegram.receive("later")
+        assert gateway.store.peek_session_id(KEY) != session_id
+
+
+@pytest.mark.asyncio
+async def test_a_question_whose_conversation_was_ended_meanwhile_is_not_forgotten(
+    tmp_path: Path,
+) -> None:
+    """As above, but another gateway had dealt with the end of the conversation meanwhile."""
+    clock = MovableClock()
+    await cut_off(tmp_path, clock)
+    clock.advance(40 * 60)
+    db = SessionDB(tmp_path / "state.db", clock=clock)
+    store = SessionStore(tmp_path / "sessions", IDLE, db=db, clock=clock)
+    (entry,) = store.list_sessions()
+    store.set_expiry_finalized(entry)
+    db.close()
+    async with running_gateway(
+        tmp_path / "state.db", hosted=True, config=IDLE, clock=clock
+    ) as gateway:
+        await until(lambda: sent(gateway) == [SEND_AGAIN])
+        assert gateway.model.requests == []
+        await gateway.telegram.receive("long")
+        assert gateway.model.texts()[0].endswith("\n\nlong")
