@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -74,11 +74,13 @@ class QuickRunner:
         environ: The process environment; what is secret in it is left out.
         cwd: Where they run.
         clean: Takes secrets out of what they say.
+        secrets: Names further ones, as they are now; asked on the thread of a command.
     """
 
     environ: Mapping[str, str]
     cwd: Path
     clean: Callable[[str], str] = lambda text: text
+    secrets: Callable[[], Iterable[str]] = tuple
 
     def run(self, command: QuickCommand, given_up: Callable[[], bool] = lambda: False) -> str:
         """Run one and say what it said. Blocks, :data:`QUICK_S` at most.
@@ -115,4 +117,7 @@ class QuickRunner:
 
     def _text(self, data: bytes) -> str:
         text = _ESCAPES.sub("", data.decode("utf-8", "replace").replace("\r\n", "\n"))
-        return self.clean(_CONTROLS.sub("\ufffd", text)).strip()
+        text = _CONTROLS.sub("\ufffd", text)
+        for secret in sorted(self.secrets(), key=len, reverse=True):
+            text = text.replace(secret, "[secret]")
+        return self.clean(text).strip()

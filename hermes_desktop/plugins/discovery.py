@@ -77,7 +77,11 @@ def _folders(folder: Path) -> list[Path]:
         inside = sorted(folder.iterdir())
     except OSError:
         return []
-    return [each for each in inside if each.is_dir() and not each.name.startswith((".", "_"))]
+    # A colon would make its key look like that of something else.
+    named = [
+        each for each in inside if not each.name.startswith((".", "_")) and ":" not in each.name
+    ]
+    return [each for each in named if each.is_dir()]
 
 
 def _look(

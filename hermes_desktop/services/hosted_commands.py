@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_desktop import __version__
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
+from hermes_desktop.core.clean_environment import names_secret
 from hermes_desktop.core.errors import ConfigError, RefusedError
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.gateway.access import Access
@@ -18,11 +19,14 @@ from hermes_desktop.gateway.quick_commands import QuickRunner
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.gateway_settings import live_lookup
 from hermes_desktop.settings.config_file import read_config
+from hermes_desktop.settings.env_file import read_env_file
 
 if TYPE_CHECKING:
     from hermes_desktop.services.hosted_gateway import HostedParts
 
 log = logging.getLogger(__name__)
+
+_SHORTEST_SECRET = 6
 
 
 class SupervisedPlatforms:
@@ -86,8 +90,23 @@ def take_commands(
         facts,
         workers=parts.commands,
         platforms=control,
-        quick=QuickRunner(parts.environ, parts.paths.home, parts.redactor.clean),
+        quick=QuickRunner(
+            parts.environ, parts.paths.home, parts.redactor.clean, lambda: _secrets(parts)
+        ),
     )
+
+
+def _secrets(parts: "HostedParts") -> list[str]:
+    """What the environment and ``.env`` hold under the names of secrets. Blocking."""
+    try:
+        values = {**read_env_file(parts.paths.env_file), **parts.environ}
+    except ConfigError:
+        values = dict(parts.environ)
+    return [
+        value
+        for name, value in values.items()
+        if len(value) >= _SHORTEST_SECRET and names_secret(name)
+    ]
 
 
 def own_commands(parts: "HostedParts") -> Mapping[str, Any]:

@@ -101,7 +101,7 @@ class PluginSurvey:
         """See all there are.
 
         Raises:
-            ConfigError: The answers, or config.yaml, cannot be read.
+            ConfigError: The answers cannot be read.
         """
         consents = self._consents.read()
         return self._survey(consents, lambda _key: True, ["package:"])
@@ -124,10 +124,17 @@ class PluginSurvey:
         keys: Collection[str],
     ) -> Survey:
         entries = [_entry(each, consents.get(each.key)) for each in self._found(wanted, keys)]
-        hooks, warnings = parse_shell_hooks(read_config(self._paths.config_yaml).data.get("hooks"))
+        hooks, warnings = self._shell_hooks()
         allowed = read_allowlist(self._paths.home / ALLOWLIST) if hooks else {}
         entries += [_shell_entry(hook, consents.get(hook.key), allowed) for hook in hooks]
         return Survey(tuple(entries), tuple(warnings))
+
+    def _shell_hooks(self) -> tuple[list[ShellHook], list[str]]:
+        """Those in config.yaml; none while that cannot be read."""
+        try:
+            return parse_shell_hooks(_read_yaml(self._paths.config_yaml).get("hooks"))
+        except ConfigError as error:
+            return [], [str(error)]
 
     def _found(self, wanted: Callable[[str], bool], keys: Collection[str]) -> Iterator[Found]:
         home = self._paths.home
@@ -253,8 +260,3 @@ def _size(name: str) -> int:
         return Path(name).stat().st_size
     except OSError:
         return 0
-
-
-def unreadable(error: ConfigError) -> str:
-    """Why nothing may run, in one line."""
-    return " ".join(part for part in (error.title, error.detail) if part)

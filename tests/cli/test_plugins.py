@@ -140,6 +140,16 @@ def test_a_shell_hook_that_hermes_allows_is_enabled_until_it_is_disabled(
     assert listed(program)[key]["standing"] == "changed"
 
 
+def test_settings_that_cannot_be_understood_hide_only_what_stands_there(
+    program: Program, furnished: Path
+) -> None:
+    (furnished / "config.yaml").write_text("hooks: [")
+    done = program.run("plugins", "list")
+    assert done.code == 0
+    assert "config.yaml cannot be understood" in done.err
+    assert "notes\tnot enabled" in done.out
+
+
 def test_answers_that_cannot_be_read_allow_nothing(program: Program, furnished: Path) -> None:
     program.run("plugins", "enable", "notes", "--yes")
     answers = furnished / "desktop" / "plugin-consents.json"

@@ -62,12 +62,16 @@ def test_a_command_of_a_plugin_and_one_of_the_persons_own(
     program: Program, configured: Path, heard: Path, server: ModelServer
 ) -> None:
     settings = json.loads((configured / "config.yaml").read_text())
-    line = {"type": "exec", "command": f"{sys.executable} -c 'print(6 * 7)'"}
-    (configured / "config.yaml").write_text(
-        json.dumps({**settings, "quick_commands": {"six": line}})
-    )
+    settings["quick_commands"] = {
+        "six": {"type": "exec", "command": f"{sys.executable} -c 'print(6 * 7)'"},
+        "show": {"type": "exec", "command": "cat .env; pwd"},
+    }
+    (configured / "config.yaml").write_text(json.dumps(settings))
+    (configured / ".env").write_text("NOTES_TOKEN=plain-words-here\nCOLOUR=green-ish\n")
     assert program.run("chat", "-q", "/hello there").out == "Hi there\n"
     assert program.run("chat", "-q", "/six").out == "42\n"
+    shown = f"NOTES_TOKEN=[secret]\nCOLOUR=green-ish\n{configured}\n"
+    assert program.run("chat", "-q", "/show").out == shown
     assert server.requests == []
 
 
