@@ -41,12 +41,16 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
     conversation. When the input ends, replies that are being written are written to their end.
     Ctrl-C and SIGTERM interrupt them; what came so far is kept.
     """
-    from hermes_desktop.tui_gateway.transport.streams import claim_streams
-
     if socket is None:
+        from hermes_desktop import __version__
+        from hermes_desktop.tui_gateway import frames
+        from hermes_desktop.tui_gateway.transport.streams import StreamTransport, claim_streams
+
         if output.is_input_terminal():
             output.say("Waiting for requests, one JSON object a line. Ctrl-D ends.")
         streams = claim_streams()
+        # Before all that the first request needs: a front end shows itself meanwhile.
+        StreamTransport(streams.sink).write(frames.ready(__version__, paths.profile))
         return _serve(paths, streams=streams)
     return _serve(paths, socket=socket)
 

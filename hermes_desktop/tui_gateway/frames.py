@@ -32,6 +32,12 @@ def event(kind: str, session_id: str | None, payload: Any = None) -> Frame:
     return {"jsonrpc": "2.0", "method": "event", "params": params}
 
 
+def ready(version: str, profile: str) -> Frame:
+    """The first frame that every peer gets."""
+    told = {"skin": {"name": "default"}, "version": version, "profile": profile}
+    return event("gateway.ready", None, told)
+
+
 def encode(frame: Frame) -> bytes:
     """A frame as a line. What cannot be sent as UTF-8 becomes a question mark."""
     text = json.dumps(frame, ensure_ascii=False, default=str, separators=(", ", ": "))

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.tui_gateway import live_sessions
+from hermes_desktop.tui_gateway import frames, live_sessions
 from hermes_desktop.tui_gateway.dispatching import Dispatcher
-from hermes_desktop.tui_gateway.frames import event
 from hermes_desktop.tui_gateway.program import RpcProgram
 from hermes_desktop.tui_gateway.server import SERVER, configure, handle_request
 from hermes_desktop.tui_gateway.transport.base import Transport
@@ -66,15 +65,11 @@ class Ending:
             os.write(self.writer, word)
 
 
-def ready_frame(program: RpcProgram | None = None) -> dict[str, object]:
-    """The first frame that every peer gets."""
-    facts = {"version": program.facts.version, "profile": program.facts.profile} if program else {}
-    return event("gateway.ready", None, {"skin": {"name": "default"}, **facts})
-
-
 @dataclass(eq=False)
 class StreamServing:
     """Serves the one peer at the other end of the program's streams.
+
+    The peer got its first frame from whoever claimed the streams: nothing of this is needed for it.
 
     Args:
         streams: See :func:`claim_streams`.
@@ -98,7 +93,6 @@ class StreamServing:
         """
         configure(program)
         SERVER.state.default_peer = self.peer
-        self.peer.write(ready_frame(program))
         threading.Thread(target=self._read, daemon=True, name="rpc-read").start()
         with _tidying(program.clock):
             self._wait()
@@ -176,7 +170,7 @@ class SocketServing:
             ).start()
 
     def _serve(self, peer: SocketTransport, program: RpcProgram) -> None:
-        peer.write(ready_frame(program))
+        peer.write(frames.ready(program.facts.version, program.facts.profile))
         Dispatcher(handle_request, peer).serve(read_lines(peer.read))
         _hear_the_end(peer)
         _let_go(peer, program.clock)
