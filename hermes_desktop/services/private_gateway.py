@@ -30,7 +30,7 @@ class Workers:
         return cls(
             readers=WorkerThreads("state-read"),
             writers=WorkerThreads("state-write"),
-            search=WorkerThreads("state-search"),
+            search=WorkerThreads("state-search", size=2),
             bulk=WorkerThreads("state-bulk"),
             turns=WorkerThreads("agent-turn", size=MAX_TURNS),
             hosting=WorkerThreads("gateway-host"),

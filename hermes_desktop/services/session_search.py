@@ -16,7 +16,8 @@ class SessionSearch:
 
     Args:
         db: The shared file.
-        worker: The one-thread ``state-search`` worker.
+        worker: The ``state-search`` worker; of two threads one may still be ending in SQLite what
+            nobody waits for any more.
     """
 
     def __init__(self, db: SessionDB, worker: WorkerThreads) -> None:

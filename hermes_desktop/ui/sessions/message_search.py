@@ -72,8 +72,15 @@ class MessageSearch(QObject):
         """Whether the best match comes first, not the newest."""
         return self._query is not None and self._query.order == "best"
 
-    def look_for(self, text: str, source: str | None, *, best_first: bool) -> None:
-        """Search after a pause; a text of fewer than two characters ends the search."""
+    def look_for(self, text: str, source: str | None, *, archived: bool, best_first: bool) -> None:
+        """Search after a pause; a text of fewer than two characters ends the search.
+
+        Args:
+            text: What a person typed.
+            source: Only in conversations of this one, None for all.
+            archived: Only in archived conversations; otherwise only in the others.
+            best_first: The best match first, not the newest.
+        """
         query = None
         if len(text.strip()) >= SHORTEST:
             query = SearchQuery(
@@ -81,6 +88,7 @@ class MessageSearch(QObject):
                 order="best" if best_first else "newest",
                 sources=None if source is None else (source,),
                 exclude_sources=_NOT_LISTED,
+                archived=archived,
                 limit=FIRST_HITS,
                 page_size=_PAGE,
                 prefix=True,

@@ -282,7 +282,10 @@ class SessionPane(QWidget):
 
     def _look_for_messages(self) -> None:
         self._search.look_for(
-            self._filter.text(), self._sources.source, best_first=self._hits.best.isChecked()
+            self._filter.text(),
+            self._sources.source,
+            archived=self._sources.archived,
+            best_first=self._hits.best.isChecked(),
         )
 
     def _show_page(self, page: SessionPage) -> None:

@@ -165,6 +165,19 @@ async def test_best_match_and_source_ask_again(qtbot, pane, finder) -> None:
     assert tuple(finder.queries[2].sources) == ("telegram",)
 
 
+async def test_messages_are_found_where_the_list_looks(qtbot, pane, finder) -> None:
+    qtbot.keyClicks(pane.filter_field, "walrus")
+    await until(lambda: pane.hits.state == "found")
+    menu = pane.fill_source_menu()
+    next(a for a in menu.actions() if a.text().startswith("Archived")).trigger()
+    await until(lambda: len(finder.queries) == 2)
+    menu = pane.fill_source_menu()
+    next(a for a in menu.actions() if a.text().startswith("All sources")).trigger()
+    await until(lambda: len(finder.queries) == 3)
+    assert [query.archived for query in finder.queries] == [False, True, False]
+    assert [query.sources for query in finder.queries] == [None, None, None]
+
+
 async def test_more_hits_come_behind_those_that_are_there(qtbot, pane, finder) -> None:
     finder.hits = [hit(n) for n in range(130)]
     qtbot.keyClicks(pane.filter_field, "walrus")

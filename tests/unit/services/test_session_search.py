@@ -1,6 +1,7 @@
 """Searching while somebody types: pages come on the loop, a new search ends the former."""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.services.private_gateway import Workers
 from hermes_desktop.services.session_search import SessionSearch
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.search_records import SearchHit, SearchQuery
@@ -83,3 +85,31 @@ async def test_an_awaiting_task_that_is_cancelled_takes_the_search_along(
         await task
     await asyncio.sleep(0.05)
     assert found == []
+
+
+async def test_a_search_that_does_not_end_at_once_holds_nobody_up(tmp_path: Path) -> None:
+    inside, let_go = threading.Event(), threading.Event()
+
+    class Slow(SessionDB):
+        def search(self, query, **ears):
+            if query.text == "stuck":
+                inside.set()
+                let_go.wait()
+            return super().search(query, **ears)
+
+    workers = Workers.named()
+    found: list[SearchHit] = []
+    with contextlib.closing(Slow(tmp_path / "state.db")) as slow:
+        slow.create_session("s", "cli")
+        slow.append_message("s", "user", "the walrus")
+        search = SessionSearch(slow, workers.search)
+        first = asyncio.ensure_future(search.find(SearchQuery("stuck"), found.extend))
+        while not inside.is_set():
+            await asyncio.sleep(0.01)
+        try:
+            assert (await search.find(SearchQuery("walrus"), found.extend)).hits == 1
+        finally:
+            let_go.set()
+        assert (await first).cancelled
+    workers.close()
+    assert [hit.session_id for hit in found] == ["s"]

@@ -16,6 +16,7 @@ from hermes_desktop.state.branching import Branch
 from hermes_desktop.state.bulk_filters import SessionFilter
 from hermes_desktop.state.change_watcher import ChangeWatcher
 from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.search_records import SearchQuery
 from hermes_desktop.state.stopping import Progress
 from hermes_desktop.state.trash import TrashReceipt, list_trash, trash_sessions
 from hermes_desktop.state.trash_restore import restore_from_trash, settle_trash
@@ -127,6 +128,28 @@ def test_nobody_finds_it_on_its_way(db2: Watched, own: OwnStore, long: SessionDB
         "other",
         "root2",
     }
+
+
+def test_no_search_finds_it_on_its_way(db2: Watched, own: OwnStore, long: SessionDB) -> None:
+    found: list[int] = []
+
+    def look(write: int) -> None:
+        if write > 1:
+            for archived in (None, True):
+                long.search(
+                    SearchQuery("says", archived=archived), on_hits=lambda h: found.append(len(h))
+                )
+            found.append(len(long.search_messages("says")))
+            found.append(len(long.search_messages("says", sort="newest", include_inactive=True)))
+            found.append(len(long.search_messages("%旅%") + long.search_messages("s*")))
+
+    assert long.search_messages("says")
+    db2.before = look
+    receipt = trash(db2, own, "root")
+    restore_from_trash(db2, own, [receipt.items[0].trash_id])
+    assert found
+    assert not any(found)
+    assert long.search_messages("says")
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3, 4, 5, 6])
