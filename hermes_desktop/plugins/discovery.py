@@ -77,11 +77,12 @@ def _folders(folder: Path) -> list[Path]:
         inside = sorted(folder.iterdir())
     except OSError:
         return []
-    # A colon would make its key look like that of something else.
-    named = [
-        each for each in inside if not each.name.startswith((".", "_")) and ":" not in each.name
-    ]
-    return [each for each in named if each.is_dir()]
+    return [each for each in inside if _may_be_named(each.name) and each.is_dir()]
+
+
+def _may_be_named(name: str) -> bool:
+    """Not hidden, no key of something else by its colon, and nothing that cannot be typed."""
+    return not name.startswith((".", "_")) and ":" not in name and name.isprintable()
 
 
 def _look(
