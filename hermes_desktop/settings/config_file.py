@@ -1,4 +1,4 @@
-"""config.yaml, read the way the ``hermes`` command reads it. Nothing here writes.
+"""config.yaml, read the way the ``hermes`` command reads it. What writes it is ``config_patch``.
 
 YAML 1.1 rules hold (``on`` is true, ``1:30`` is 90), and of a key that stands twice the last one
 counts, because the file is shared with a program that reads it so.
@@ -43,8 +43,19 @@ def read_config(path: Path) -> ConfigDocument:
             where that is known.
     """
     text = read_settings_text(path)
-    if text is None:
-        return ConfigDocument({}, path)
+    return ConfigDocument({} if text is None else parse_config(text, path), path)
+
+
+def parse_config(text: str, path: Path) -> dict[str, Any]:
+    """Decode the text of config.yaml; empty where nothing is said.
+
+    Args:
+        text: All of it, without a byte-order mark.
+        path: Where it stands, for messages.
+
+    Raises:
+        ConfigError: It cannot be understood; the detail names the line where that is known.
+    """
     try:
         data = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, see above
     except yaml.YAMLError as error:
@@ -53,12 +64,12 @@ def read_config(path: Path) -> ConfigDocument:
         # Raised by values that look like a date or a number and are none, and by endless nesting.
         raise _not_understood(path, "", str(error)) from error
     if data is None:
-        return ConfigDocument({}, path)
+        return {}
     if not isinstance(data, dict):
         raise _not_understood(
             path, "line 1", f"the file holds a {type(data).__name__}, not a list of names"
         )
-    return ConfigDocument(data, path)
+    return data
 
 
 def read_settings_text(path: Path, *, errors: str = "strict") -> str | None:

@@ -1,0 +1,70 @@
+"""The agent's settings as a person changes them; beside the dataclasses that hold them."""
+
+from hermes_desktop.agent.config import AgentConfig
+from hermes_desktop.agent.known_endpoints import KNOWN
+from hermes_desktop.settings.options import Effect, Option, Place
+from hermes_desktop.settings.secret_options import SecretOption
+
+_SECTION = "Model"
+
+AGENT_OPTIONS: tuple[Option, ...] = (
+    Option(
+        key="model.default",
+        label="Model",
+        help="The name of the model that answers, as the provider calls it.",
+        section=_SECTION,
+        kind="text",
+        default="",
+        effect=Effect.LIVE,
+        places=(Place(("model", "default")), Place(("model", "model")), Place(("model", "name"))),
+        consequence="Conversations go on with the new model from their next message on.",
+    ),
+    Option(
+        key="model.provider",
+        label="Provider",
+        help=f"Who answers: {', '.join(KNOWN)}, custom with an address of its own, the name of "
+        "an entry of custom_providers, or auto.",
+        section=_SECTION,
+        kind="text",
+        default="",
+        effect=Effect.LIVE,
+        places=(Place(("model", "provider")), Place(("provider",))),
+        variables=("HERMES_INFERENCE_PROVIDER",),
+        consequence="The address below it stays as it is: unset it if it belongs to another "
+        "provider.",
+    ),
+    Option(
+        key="model.base_url",
+        label="Address",
+        help="Where the model is asked, if not where the provider usually is.",
+        section=_SECTION,
+        kind="address",
+        default="",
+        effect=Effect.LIVE,
+        places=(Place(("model", "base_url")), Place(("base_url",))),
+        variables=("OPENAI_BASE_URL",),
+        consequence="Your conversations are sent there.",
+    ),
+    Option(
+        key="agent.api_max_retries",
+        label="Attempts after a failed call",
+        help="How often a failed call of the model is made again before you hear of it.",
+        section=_SECTION,
+        kind="whole_number",
+        default=AgentConfig().api_max_retries,
+        low=0,
+        high=20,
+        effect=Effect.LIVE,
+    ),
+)
+
+AGENT_SECRETS: tuple[SecretOption, ...] = tuple(
+    SecretOption(
+        variable=known.key_variable,
+        label=f"Key for {known.name}",
+        section=_SECTION,
+        effect=Effect.LIVE,
+    )
+    for known in KNOWN.values()
+    if known.key_variable
+)

@@ -1,0 +1,370 @@
+"""Single values changed in the text of a YAML file; every other character stays.
+
+The file is never written from what was read of it. A change replaces the characters of one value,
+or adds or takes away whole lines; then the result is read and compared with what was meant. What
+cannot be changed so is refused, with its line.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hermes_desktop.core.errors import ConfigError, RefusedError
+from hermes_desktop.settings.config_file import parse_config
+from hermes_desktop.settings.yaml_lists import edit_list
+from hermes_desktop.settings.yaml_tree import (
+    LINE_BREAK,
+    Node,
+    line_end,
+    line_start,
+    parse_tree,
+)
+from hermes_desktop.settings.yaml_values import same, written
+
+_STEP = 2
+_NOT_CHANGED = "Change it there by hand; nothing was written."
+
+
+class CannotPatchError(RefusedError):
+    """The file is written in a way in which this value cannot be changed alone.
+
+    Attributes:
+        line: Where; 0 when it is no single line.
+    """
+
+    def __init__(self, path: Path, line: int, reason: str) -> None:
+        place = f"{path}, line {line}" if line else str(path)
+        super().__init__("This setting cannot be changed here.", f"{place}: {reason}", _NOT_CHANGED)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change.
+
+    Attributes:
+        path: The keys that lead to the value.
+        value: What it shall be.
+        remove: Take the value out instead, and groups that are empty then.
+    """
+
+    path: tuple[str, ...]
+    value: Any = None
+    remove: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """A changed text.
+
+    Attributes:
+        notes: What a person should hear about it, in sentences.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+def patch_text(text: str, edits: Sequence[Edit], path: Path) -> Patched:
+    """Change values, one after the other.
+
+    Args:
+        text: The file without its byte-order mark.
+        edits: What to change.
+        path: Where the file is, for messages.
+
+    Raises:
+        ConfigError: The text cannot be understood.
+        CannotPatchError: A value cannot be changed without touching others.
+    """
+    notes: list[str] = []
+    for edit in edits:
+        patch = _Patch(text, path, notes)
+        before = parse_config(text, path)
+        wanted = _without(before, edit.path) if edit.remove else _with(before, edit, patch)
+        if same(before, wanted):
+            continue
+        changed = patch.removed(edit.path) if edit.remove else patch.changed(edit)
+        try:
+            right = same(parse_config(changed, path), wanted)
+        except ConfigError:
+            right = False
+        if not right:
+            raise CannotPatchError(
+                path, patch.line, "it is written there in a way that is not changed automatically."
+            )
+        text = changed
+    return Patched(text, tuple(dict.fromkeys(notes)))
+
+
+def value_at(data: Mapping[str, Any], path: Sequence[str]) -> tuple[bool, Any]:
+    """Whether something stands at a place in what was read, and what."""
+    found: Any = data
+    for key in path:
+        if not isinstance(found, Mapping) or key not in found:
+            return False, None
+        found = found[key]
+    return True, found
+
+
+def _with(data: dict[str, Any], edit: Edit, patch: "_Patch") -> dict[str, Any]:
+    key, *rest = edit.path
+    if not rest:
+        return {**data, key: edit.value}
+    inner = data.get(key)
+    if inner is not None and not isinstance(inner, dict):
+        raise patch.refused(f"“{key}” holds a value there, where a group would be needed.")
+    return {**data, key: _with(inner or {}, Edit(tuple(rest), edit.value), patch)}
+
+
+def _without(data: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    key, *rest = path
+    inner = data.get(key)
+    if rest and isinstance(inner, dict):
+        left = _without(inner, rest)
+        if left or not inner:
+            return {**data, key: left} if inner else data
+    elif rest:
+        return data
+    return {name: value for name, value in data.items() if name != key}
+
+
+class _Patch:
+    """One change of one text."""
+
+    def __init__(self, text: str, path: Path, notes: list[str]) -> None:
+        self.text = text
+        self.line = 0
+        self._path = path
+        self._notes = notes
+        try:
+            self._root, documents = parse_tree(text)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            # Read by the parser in C, refused by the one in Python: a strange sign in a remark.
+            raise self.refused("programs read it in different ways.") from error
+        if documents > 1:
+            raise self.refused("the file holds more than one document.")
+        if "\r" in text and "\n" not in text:
+            raise self.refused("its lines end as on old Macs.")
+
+    def refused(self, reason: str) -> CannotPatchError:
+        return CannotPatchError(self._path, self.line, reason)
+
+    # ------------------------------------------------------------------------------- setting
+
+    def changed(self, edit: Edit) -> str:
+        """The text with a value set."""
+        node = self._root
+        if node is None or node.is_null or (node.flow and not node.pairs):
+            return self._first(node, edit)
+        for number, name in enumerate(edit.path):
+            self._must_be_plain(node)
+            pairs = node.all_of(name)
+            if not pairs:
+                return self._inserted(node, edit.path[number:], edit.value)
+            key, value = pairs[-1]
+            self._tell_of_doubles(edit.path[: number + 1], pairs)
+            self.line = key.line
+            rest = edit.path[number + 1 :]
+            if not rest:
+                return self._replaced(node, key, value, edit.value)
+            if value.is_null or (value.kind == "mapping" and not value.pairs):
+                return self._filled(node, (key, value), _nested(rest, edit.value))
+            node = value
+        raise AssertionError("a change without a path")
+
+    def _first(self, node: Node | None, edit: Edit) -> str:
+        """The first value of a file that holds none."""
+        start, end = (len(self.text),) * 2
+        if node is not None and node.start < node.end:  # {} or null, in so many signs
+            self._must_be_own(node)
+            start, end = node.start, node.end
+        lines = self._lines(_nested(edit.path, edit.value), 0)
+        before, after = self.text[:start], self.text[end:]
+        gap = "" if not before or LINE_BREAK.search(before[-1]) else self._break(start)
+        return before + gap + lines.rstrip("\r\n") + (after or self._break(start))
+
+    def _replaced(self, holder: Node, key: Node, value: Node, new: Any) -> str:
+        self._must_be_own(value)
+        if value.kind == "list" and not value.flow and isinstance(new, list | tuple) and new:
+            old = [_item(each) for each in value.items]
+            edited = edit_list(self.text, value, old, new)
+            if edited is not None:
+                return edited
+        text, start, end = self.text, value.start, value.end
+        if value.kind != "scalar":
+            if _has_comment(text[start:end]):
+                raise self.refused("remarks stand between its entries.")
+            if not value.flow:
+                start = self._colon(key, value)
+        if value.style in {"|", ">"}:
+            end = start + len(text[start:end].rstrip())
+        if isinstance(new, Mapping) and not holder.flow and value.kind == "scalar":
+            return self._filled(holder, (key, value), new)
+        quote = value.style if value.style in {"'", '"'} else None
+        blank = "" if start and text[start - 1] in " \t\n" else " "
+        return text[:start] + blank + written(new, quote=quote) + text[end:]
+
+    def _filled(self, holder: Node, pair: tuple[Node, Node], group: Mapping[str, Any]) -> str:
+        """A group in the place of nothing, of ``{}``, or of a single value."""
+        key, value = pair
+        self._must_be_own(value)
+        text, start, end = self.text, value.start, value.end
+        if holder.flow:
+            blank = "" if start and text[start - 1] == " " else " "
+            return text[:start] + blank + written(group) + text[end:]
+        if LINE_BREAK.search(text[key.start : end]):
+            raise self.refused("its value does not stand beside it.")
+        before = text[:start].rstrip(" ") if start < end else text[:start]
+        cut = before + text[end:]
+        place, behind = line_end(cut, len(before))
+        lines = self._lines(group, key.column + self._step())
+        gap = self._break(key.start) if place == behind else ""
+        return cut[:behind] + gap + lines + cut[behind:]
+
+    def _inserted(self, node: Node, names: Sequence[str], value: Any) -> str:
+        """A new line, behind the last of the group."""
+        text = self.text
+        last_key, last = node.pairs[-1]
+        self.line = last_key.line
+        if node.flow:
+            end = max(last_key.end, last.end)
+            added = written(_nested(names, value))[1:-1]
+            return f"{text[:end]}, {added}{text[end:]}"
+        self._must_begin_its_line(node.pairs[0][0])
+        end = max(last_key.end, last.end)
+        ended = end > 0 and LINE_BREAK.fullmatch(text[end - 1]) is not None
+        place, behind = (end, end) if ended else line_end(text, end)
+        lines = self._lines(_nested(names, value), node.pairs[0][0].column)
+        if not ended and place == behind:
+            return text[:place] + self._break(place) + lines
+        return text[:behind] + lines + text[behind:]
+
+    # ------------------------------------------------------------------------------- removing
+
+    def removed(self, path: Sequence[str]) -> str:
+        """The text without a value, and without the groups that would be empty then."""
+        node, chain = self._root, []
+        for number, name in enumerate(path):
+            if node is None or node.kind != "mapping":
+                return self.text
+            self._must_be_plain(node)
+            pairs = node.all_of(name)
+            if not pairs:
+                return self.text
+            self.line = pairs[-1][0].line
+            if len(pairs) > 1:
+                raise self.refused(f"“{'.'.join(path[: number + 1])}” stands twice.")
+            chain.append((node, pairs[0]))
+            node = pairs[0][1]
+        while len(chain) > 1 and len(chain[-1][0].pairs) == 1:
+            chain.pop()
+        holder, (key, value) = chain[-1]
+        for each in value.walk():
+            self._must_be_own(each)
+        return self._cut_flow(holder, key, value) if holder.flow else self._cut(key, value)
+
+    def _cut(self, key: Node, value: Node) -> str:
+        self._must_begin_its_line(key)
+        end = max(key.end, value.end)
+        ended = LINE_BREAK.fullmatch(self.text[end - 1]) is not None
+        behind = end if ended else line_end(self.text, end)[1]
+        return self.text[: line_start(self.text, key.start)] + self.text[behind:]
+
+    def _cut_flow(self, holder: Node, key: Node, value: Node) -> str:
+        text, number = self.text, [pair[0] for pair in holder.pairs].index(key)
+        if number:
+            before = holder.pairs[number - 1]
+            start, end = max(before[0].end, before[1].end), max(key.end, value.end)
+        elif len(holder.pairs) > 1:
+            start, end = key.start, holder.pairs[1][0].start
+        else:
+            start, end = holder.start + 1, holder.end - 1
+        if _has_comment(text[start:end]):
+            raise self.refused("remarks stand between its entries.")
+        return text[:start] + text[end:]
+
+    # ------------------------------------------------------------------------------- checks
+
+    def _must_be_plain(self, node: Node) -> None:
+        """A group that can be changed without changing another."""
+        self._must_be_own(node)
+        if node.kind != "mapping":
+            raise self.refused("a value stands there, where a group would be needed.")
+        for key, _ in node.pairs:
+            if key.text == "<<" and key.style is None:
+                self.line = key.line
+                raise self.refused("the group takes over another one (<<).")
+
+    def _must_be_own(self, node: Node) -> None:
+        if node.anchor or node.alias:
+            self.line = node.line or self.line
+            raise self.refused("the value is shared by several places (& and *).")
+        if node.tag is not None:
+            raise self.refused(f"the value has a mark of its kind ({node.tag}).")
+
+    def _must_begin_its_line(self, key: Node) -> None:
+        before = self.text[line_start(self.text, key.start) : key.start]
+        if before.strip(" "):
+            self.line = key.line
+            what = "a tab" if before.isspace() else "something else"
+            raise self.refused(f"{what} stands before it on its line.")
+
+    def _tell_of_doubles(self, path: Sequence[str], pairs: Sequence[tuple[Node, Node]]) -> None:
+        if len(pairs) > 1:
+            lines = ", ".join(str(key.line) for key, _ in pairs)
+            twice = f"“{'.'.join(path)}” stands {len(pairs)} times (lines {lines})"
+            self._notes.append(f"{twice}; the last one counts.")
+
+    # ------------------------------------------------------------------------------- writing
+
+    def _colon(self, key: Node, value: Node) -> int:
+        """Behind the colon of a key whose value begins on another line."""
+        between = self.text[key.end : value.start]
+        if "#" in between:
+            raise self.refused("a remark stands between its name and its value.")
+        return key.end + between.index(":") + 1
+
+    def _lines(self, group: Mapping[str, Any], column: int) -> str:
+        blanks, ending = " " * column, self._break(len(self.text))
+        lines: list[str] = []
+        for name, value in group.items():
+            if isinstance(value, Mapping) and value:
+                lines.append(f"{blanks}{written(name)}:{ending}")
+                lines.append(self._lines(value, column + self._step()))
+            else:
+                lines.append(f"{blanks}{written(name)}: {written(value)}{ending}")
+        return "".join(lines)
+
+    def _step(self) -> int:
+        """By how much this file indents."""
+        for _, value in self._root.pairs if self._root is not None else ():
+            if value.kind == "mapping" and not value.flow and value.pairs:
+                return max(1, value.pairs[0][0].column)
+        return _STEP
+
+    def _break(self, place: int) -> str:
+        """The line break that is used before this place."""
+        return "\r\n" if self.text[:place].rfind("\r\n") >= 0 else "\n"
+
+
+def _nested(names: Sequence[str], value: Any) -> dict[str, Any]:
+    name, *rest = names
+    return {name: _nested(rest, value) if rest else value}
+
+
+def _item(node: Node) -> Any:
+    """An entry of a list, as far as it matters for finding it again."""
+    if node.kind != "scalar" or node.alias or node.anchor or node.tag:
+        return node
+    return parse_config(f"x: {written(node.text)}" if node.style else f"x: {node.text}", Path())[
+        "x"
+    ]
+
+
+def _has_comment(text: str) -> bool:
+    return re.search(r"(?:^|\s)#", text) is not None

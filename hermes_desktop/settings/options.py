@@ -1,0 +1,252 @@
+"""A setting, declared once: what it is called, what it may be, where it stands, when it counts.
+
+Which settings there are is declared beside the dataclasses that hold them.
+"""
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from hermes_desktop.core.errors import UsageError
+
+Kind = Literal["yes_no", "whole_number", "number", "choice", "text", "texts", "address"]
+Store = Literal["config", "desktop"]
+
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
+_NO_LIMIT = math.inf
+
+
+class Effect(enum.Enum):
+    """When a changed value counts."""
+
+    LIVE = "live"
+    RECONNECT = "reconnect"
+    RESTART = "restart"
+    NEXT_START = "next start"
+
+
+EFFECT_WORDS: Mapping[Effect, str] = {
+    Effect.LIVE: "It counts at once, from the next message on.",
+    Effect.RECONNECT: "It counts when the platform is connected anew.",
+    Effect.RESTART: "It counts when the gateway is started the next time.",
+    Effect.NEXT_START: "It counts when the desktop program is started the next time.",
+}
+
+
+class InvalidValueError(UsageError):
+    """A value that a setting cannot have.
+
+    Attributes:
+        key: The setting, so that a window can say it at the field.
+    """
+
+    def __init__(self, key: str, title: str, detail: str = "", hint: str = "") -> None:
+        super().__init__(title, detail, hint)
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place in the file where a setting may stand.
+
+    Attributes:
+        path: The keys that lead there.
+        owns: How many of them decide: where those stand, no later place is looked at, even if
+            the rest is missing. 0: only the whole path decides.
+    """
+
+    path: tuple[str, ...]
+    owns: int = 0
+
+    @property
+    def key(self) -> str:
+        """With dots between."""
+        return ".".join(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting.
+
+    Attributes:
+        key: Its name for people and programs: the place where it stands by default, with dots.
+        label: A few words above a field.
+        help: What it does, a sentence or two.
+        section: The heading it stands under.
+        default: What counts where nothing is set.
+        places: Where it may stand, the first that decides counts. The first one is the usual.
+        low: The smallest number.
+        high: The greatest.
+        choices: The words it may be, each with its meaning.
+        may_be_none: Whether nothing at all is a value.
+        variables: Variables that say the same.
+        variable_wins: Whether they count over the file; else only where the file is silent.
+        consequence: What a person should know before changing it.
+        unknown_to_hermes: What ``hermes`` does instead of reading it, as a sentence; "" if it
+            reads it.
+        store: config.yaml, or our own settings.yaml.
+    """
+
+    key: str
+    label: str
+    help: str
+    section: str
+    kind: Kind
+    default: Any
+    effect: Effect
+    places: tuple[Place, ...] = ()
+    low: float = -_NO_LIMIT
+    high: float = _NO_LIMIT
+    choices: Mapping[str, str] | None = None
+    may_be_none: bool = False
+    variables: tuple[str, ...] = ()
+    variable_wins: bool = False
+    consequence: str = ""
+    unknown_to_hermes: str = ""
+    store: Store = "config"
+
+    def all_places(self) -> tuple[Place, ...]:
+        """Its places; the one its key names where none was declared."""
+        return self.places or (Place(tuple(self.key.split("."))),)
+
+    def parse(self, text: str) -> Any:
+        """Read a value that a person typed.
+
+        Raises:
+            InvalidValueError: It is none; the hint says what would be.
+        """
+        word = text.strip()
+        if self.may_be_none and word.lower() in {"", "none", "null"}:
+            return None
+        if self.kind == "texts":
+            return self.check([part for each in word.split(",") if (part := each.strip())])
+        if self.kind == "yes_no":
+            return self.check(_yes_no(word))
+        if self.kind in {"whole_number", "number"}:
+            return self.check(_number(word))
+        return self.check(word)
+
+    def check(self, value: Any) -> Any:
+        """The value as it is to be stored.
+
+        Raises:
+            InvalidValueError: The setting cannot have it; the hint says what it can have.
+        """
+        if value is None and self.may_be_none:
+            return None
+        reason = _CHECKS[self.kind](self, value)
+        if reason:
+            shown = "" if isinstance(value, str) and not value.strip() else f" {_shown(value)}"
+            raise InvalidValueError(
+                self.key, f"“{self.label}” cannot be{shown or ' empty'}.", reason, self.allowed()
+            )
+        if isinstance(value, str) and self.kind in {"choice", "address", "text"}:
+            return value.strip().lower() if self.kind == "choice" else value.strip()
+        return list(value) if self.kind == "texts" else value
+
+    def allowed(self) -> str:
+        """What may be set, as an order."""
+        if self.kind == "choice":
+            return f"Set one of {', '.join(self.choices or {})}."
+        if self.kind == "yes_no":
+            return "Set true or false."
+        if self.kind == "texts":
+            return "Set a list, with commas between its entries."
+        if self.kind == "address":
+            return "Set an address such as http://127.0.0.1:11434/v1."
+        if self.kind == "text":
+            return "Set one line of text."
+        what = "a whole number" if self.kind == "whole_number" else "a number"
+        return f"Set {what}{_bounds(self.low, self.high)}."
+
+
+def _yes_no(word: str) -> bool | str:
+    lower = word.lower()
+    if lower in _TRUE:
+        return True
+    return False if lower in _FALSE else word
+
+
+def _number(word: str) -> int | float | str:
+    for read in (int, float):
+        try:
+            return read(word)
+        except ValueError:
+            continue
+    return word
+
+
+def _bounds(low: float, high: float) -> str:
+    if high < _NO_LIMIT:
+        return f" from {low:g} to {high:g}"
+    return f" from {low:g} on" if low > -_NO_LIMIT else ""
+
+
+def _shown(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return f"“{text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + '…'}”"
+
+
+_MOST_SHOWN = 40
+
+
+def _check_yes_no(_option: Option, value: Any) -> str:
+    return "" if isinstance(value, bool) else "That is neither yes nor no."
+
+
+def _check_number(option: Option, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return "That is no number."
+    if option.kind == "whole_number" and not isinstance(value, int):
+        return "That is no whole number."
+    return "" if option.low <= value <= option.high else "That is out of range."
+
+
+def _check_choice(option: Option, value: Any) -> str:
+    known = isinstance(value, str) and value.strip().lower() in (option.choices or {})
+    return "" if known else "That is none of the choices."
+
+
+def _check_text(_option: Option, value: Any) -> str:
+    if not isinstance(value, str):
+        return "That is no text."
+    if not value.strip():
+        return "To go back to the default, unset it."
+    return "" if value.strip().isprintable() else "It holds characters that cannot be shown."
+
+
+def _check_texts(_option: Option, value: Any) -> str:
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        return "That is no list of texts."
+    if not all(each.strip() and each.isprintable() for each in value):
+        return "An entry is empty, or holds characters that cannot be shown."
+    return ""
+
+
+def _check_address(option: Option, value: Any) -> str:
+    reason = _check_text(option, value)
+    if reason:
+        return reason
+    try:
+        parts = urlsplit(value.strip())
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return "That is no address."
+    if not usable or parts.query or parts.fragment or " " in value.strip():
+        return "That is no address of a server."
+    return "An address must hold no password." if "@" in parts.netloc else ""
+
+
+_CHECKS = {
+    "yes_no": _check_yes_no,
+    "whole_number": _check_number,
+    "number": _check_number,
+    "choice": _check_choice,
+    "text": _check_text,
+    "texts": _check_texts,
+    "address": _check_address,
+}

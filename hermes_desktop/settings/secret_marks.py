@@ -1,0 +1,67 @@
+"""Which values of a settings file are secrets, by their names; such values hidden or taken out."""
+
+import re
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+import yaml
+
+from hermes_desktop.settings.yaml_tree import Node, parse_tree
+
+MASK = "[secret]"
+_SECRET_KEY = re.compile(
+    r"(?:^|.*[_-])(?:tokens?|secrets?|passw(?:or)?d|pass|pin|api|(?:api)?_?keys?|auth|credentials?)",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_NOT_SECRET = frozenset({"max_tokens", "max_output_tokens", "tokens"})
+
+
+def is_secret_key(name: str) -> bool:
+    """Whether a value of that name is to be hidden."""
+    return name.lower() not in _NOT_SECRET and _SECRET_KEY.fullmatch(name) is not None
+
+
+def is_reference(value: str) -> bool:
+    """Whether it only names a variable, which is no secret."""
+    return _REFERENCE.fullmatch(value.strip()) is not None
+
+
+def masked(text: str) -> str:
+    """The text of a settings file with secrets hidden; all of it if it cannot be understood."""
+    try:
+        root, _ = parse_tree(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return f"{MASK}\n"
+    return text if root is None else _replaced(text, list(_secret_nodes(root)), MASK)
+
+
+def without_values(text: str, values: AbstractSet[str]) -> str:
+    """The text with these values made empty, wherever they stand."""
+    try:
+        root, _ = parse_tree(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        root = None
+    if root is not None:
+        found = [n for n in root.walk() if n.kind == "scalar" and n.text in values and n.text]
+        text = _replaced(text, found, '""')
+    for value in values:  # in remarks, and where the text cannot be understood
+        text = text.replace(value, "") if value else text
+    return text
+
+
+def _secret_nodes(node: Node) -> Iterator[Node]:
+    for key, value in node.pairs:
+        if value.kind == "scalar" and is_secret_key(key.text):
+            if value.text and not is_reference(value.text):
+                yield value
+        else:
+            yield from _secret_nodes(value)
+    for item in node.items:
+        yield from _secret_nodes(item)
+
+
+def _replaced(text: str, nodes: list[Node], by: str) -> str:
+    for node in sorted(nodes, key=lambda each: each.start, reverse=True):
+        text = text[: node.start] + by + text[node.end :]
+    return text

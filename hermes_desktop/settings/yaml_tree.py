@@ -1,0 +1,157 @@
+"""The text of a YAML file as a tree of places: which characters hold which value.
+
+Made from the parser's events, so that anchors, aliases and tags are seen as they stand. The
+parser written in Python is used, because its marks count the characters of the text.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import yaml
+
+LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What ends a line for the parser; more than what ends one for an editor."""
+
+
+@dataclass(slots=True)
+class Node:
+    """One value.
+
+    Attributes:
+        start: Its first character, or that of its anchor or tag.
+        end: Behind its last character: of a block, behind its last value.
+        anchor: Whether it has a name that others may refer to.
+        alias: Whether it is such a reference.
+        flow: Whether it stands in brackets or braces.
+        text: What a single value says.
+        style: The quotation mark of a single value, ``|`` or ``>``, else None.
+        pairs: Keys and values of a mapping.
+        items: Values of a list.
+    """
+
+    kind: Literal["scalar", "mapping", "list"]
+    start: int
+    end: int
+    line: int
+    column: int
+    anchor: bool = False
+    alias: bool = False
+    tag: str | None = None
+    flow: bool = False
+    text: str = ""
+    style: str | None = None
+    pairs: "list[tuple[Node, Node]]" = field(default_factory=list)
+    items: "list[Node]" = field(default_factory=list)
+
+    @property
+    def is_null(self) -> bool:
+        """Whether nothing stands there, in one of the ways to write that."""
+        return self.kind == "scalar" and (
+            self.style is None
+            and self.tag is None
+            and not self.alias
+            and self.text in {"", "~", "null", "Null", "NULL"}
+        )
+
+    def all_of(self, key: str) -> "list[tuple[Node, Node]]":
+        """The pairs of that key; more than one where it was written twice."""
+        return [pair for pair in self.pairs if _is_key(pair[0], key)]
+
+    def walk(self) -> "Iterator[Node]":
+        """This value and all below it."""
+        yield self
+        for key, value in self.pairs:
+            yield key
+            yield from value.walk()
+        for item in self.items:
+            yield from item.walk()
+
+
+def _is_key(node: Node, key: str) -> bool:
+    return node.kind == "scalar" and not node.alias and node.text == key
+
+
+def parse_tree(text: str) -> tuple[Node | None, int]:
+    """Parse a whole file.
+
+    Returns:
+        The value of its first document, None when there is none, and how many documents it has.
+
+    Raises:
+        yaml.YAMLError: It is no YAML.
+    """
+    events: Iterator[Any] = yaml.parse(text, Loader=yaml.SafeLoader)
+    root: Node | None = None
+    documents = 0
+    for event in events:
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            node = _node(text, next(events), events)
+            root = node if root is None else root
+    return root, documents
+
+
+def _node(text: str, event: Any, events: Iterator[Any]) -> Node:
+    mark: Any = event.start_mark
+    kind: Literal["scalar", "mapping", "list"] = "scalar"
+    if isinstance(event, yaml.MappingStartEvent):
+        kind = "mapping"
+    elif isinstance(event, yaml.SequenceStartEvent):
+        kind = "list"
+    node = Node(kind, mark.index, event.end_mark.index, mark.line + 1, mark.column)
+    if isinstance(event, yaml.AliasEvent):
+        node.alias = True
+        return node
+    node.anchor, node.tag = event.anchor is not None, event.tag
+    if isinstance(event, yaml.ScalarEvent):
+        node.text, node.style = event.value, event.style
+        node.end = _scalar_end(text, node)
+        return node
+    node.flow = bool(event.flow_style)
+    end = _fill(text, node, events)
+    if node.flow:
+        node.end = end
+    else:
+        last = node.pairs[-1] if node.pairs else None
+        node.end = max(last[0].end, last[1].end) if last else node.items[-1].end
+    return node
+
+
+def _fill(text: str, node: Node, events: Iterator[Any]) -> int:
+    """Read what stands inside; returns where the closing event ends."""
+    while True:
+        event: Any = next(events)
+        if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            mark: Any = event.end_mark
+            return int(mark.index)
+        child = _node(text, event, events)
+        if node.kind == "list":
+            node.items.append(child)
+        else:
+            node.pairs.append((child, _node(text, next(events), events)))
+
+
+def _scalar_end(text: str, node: Node) -> int:
+    """Without the empty lines behind a block of text, unless they are kept as part of it."""
+    if node.style not in {"|", ">"}:
+        return node.end
+    header = LINE_BREAK.split(text[node.start : node.end], maxsplit=1)[0].partition("#")[0]
+    if "+" in header:
+        return node.end
+    return node.start + len(text[node.start : node.end].rstrip(" \t\r\n\x85\u2028\u2029"))
+
+
+def line_start(text: str, place: int) -> int:
+    """Where the line of that character begins."""
+    start = 0
+    for match in LINE_BREAK.finditer(text, 0, place):
+        start = match.end()
+    return start
+
+
+def line_end(text: str, place: int) -> tuple[int, int]:
+    """Where the line of that character ends, before and behind its line break."""
+    match = LINE_BREAK.search(text, place)
+    return (len(text), len(text)) if match is None else (match.start(), match.end())

@@ -1,0 +1,220 @@
+"""config.yaml changed value by value: what was not asked for stays, character by character."""
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_desktop.settings.config_file import parse_config
+from hermes_desktop.settings.config_patch import CannotPatchError, Edit, patch_text, value_at
+from hermes_desktop.settings.yaml_values import same
+from tests.fakes.config_corpus import corpus
+
+FILE = Path("/home/me/.hermes/config.yaml")
+CORPUS = dict(corpus())
+
+
+def change(text: str, key: str, value: Any) -> str:
+    return patch_text(text, [Edit(tuple(key.split(".")), value)], FILE).text
+
+
+def unset(text: str, key: str) -> str:
+    return patch_text(text, [Edit(tuple(key.split(".")), remove=True)], FILE).text
+
+
+@pytest.mark.parametrize(
+    ("before", "key", "value", "after"),
+    [
+        ("a: 1  # one\nb: 2\n", "a", 3, "a: 3  # one\nb: 2\n"),
+        ("a:\n  b: x\n\n# c\nc: 1\n", "a.d", "z", "a:\n  b: x\n  d: z\n\n# c\nc: 1\n"),
+        ("a:  # group\nb: 1\n", "a.c", True, "a:  # group\n  c: true\nb: 1\n"),
+        ("a: {}  # none\n", "a.b.c", 1, "a:  # none\n  b:\n    c: 1\n"),
+        ("a: null\n", "a.b", "x", "a:\n  b: x\n"),
+        ("a: {b: 1}\n", "a.c", "x, y", "a: {b: 1, c: 'x, y'}\n"),
+        ("a: {b: 1, c: [1, 2]}\n", "a.c", ["3"], "a: {b: 1, c: ['3']}\n"),
+        ("", "a.b", 1, "a:\n  b: 1\n"),
+        ("# only\n# words", "a", 1, "# only\n# words\na: 1\n"),
+        ("{}\n", "a", 1, "a: 1\n"),
+        ("a: 1", "b", 2, "a: 1\nb: 2\n"),
+        ("a: 'x'\n", "a", "it's", "a: 'it''s'\n"),
+        ('a: "x"\n', "a", "y", 'a: "y"\n'),
+        ("a: x\n", "a", "on", "a: 'on'\n"),
+        ("a: x\n", "a", "1:30", "a: '1:30'\n"),
+        ("a: x\n", "a", "0o17", "a: '0o17'\n"),
+        ("a: x\n", "a", "two\nlines", 'a: "two\\nlines"\n'),
+        ("a: |\n  text\n  more\nb: 1\n", "a", "x", "a: x\nb: 1\n"),
+        ("a:\n    b: 1\n", "c.d", 2, "a:\n    b: 1\nc:\n    d: 2\n"),
+        ("a: 1\r\nb:\r\n  c: 2\r\n", "b.d", 3, "a: 1\r\nb:\r\n  c: 2\r\n  d: 3\r\n"),
+        ("a:\n- '1' # Anna\n- '2' # Ben\n", "a", ["2", "3"], "a:\n- '2' # Ben\n- '3'\n"),
+        ("a:\n  - 1\n\nb: 1\n", "a", ["x"], "a:\n  - x\n\nb: 1\n"),
+        ("a:\n- x\nb: 1\n", "a", [], "a: []\nb: 1\n"),
+        ("model: gpt\n", "model", {"default": "gpt", "provider": "x"},
+         "model:\n  default: gpt\n  provider: x\n"),
+        ("a: |+\n  x\n\n", "b", 1, "a: |+\n  x\n\nb: 1\n"),
+        ("---\na: 1\n...\n", "b", 2, "---\na: 1\nb: 2\n...\n"),
+    ],
+)  # fmt: skip
+def test_one_value_changes(before: str, key: str, value: Any, after: str) -> None:
+    assert change(before, key, value) == after
+    found = value_at(parse_config(change(before, key, value), FILE), key.split("."))
+    assert found == (True, value)
+
+
+@pytest.mark.parametrize(
+    ("before", "key", "after"),
+    [
+        ("a: 1\nb: 2 # two\nc: 3\n", "b", "a: 1\nc: 3\n"),
+        ("a:\n  b: 1\n  c: 2\n", "a.c", "a:\n  b: 1\n"),
+        ("a:\n  b:\n    c: 2\nd: 1\n", "a.b.c", "d: 1\n"),
+        ("a: {b: 1, c: 2, d: 3}\n", "a.c", "a: {b: 1, d: 3}\n"),
+        ("a: {b: 1, c: 2}\n", "a.b", "a: {c: 2}\n"),
+        ("a: {b: 1}\nc: 1\n", "a.b", "c: 1\n"),
+        ("a: 1\n", "a", ""),
+        ("a:\n- x\n- y\nb: 1\n", "a", "b: 1\n"),
+        ("a: 1\n", "b.c", "a: 1\n"),
+        ("a: 1\n", "a.b", "a: 1\n"),
+    ],
+)
+def test_one_value_goes(before: str, key: str, after: str) -> None:
+    assert unset(before, key) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "line", "reason"),
+    [
+        ("a: &x\n  b: 1\nc: *x\n", "a.b", 1, "shared by several"),
+        ("x: 1\na: &x\n  b: 1\nc: *x\n", "c.b", 4, "shared by several"),
+        ("b: &b {c: 1}\na:\n  <<: *b\n  d: 1\n", "a.d", 3, "takes over another"),
+        ("a: !!int 5\n", "a", 1, "a mark of its kind"),
+        ("a: 1\n", "a.b", 1, "holds a value there"),
+        ("a: [1, # one\n 2]\n", "a", 1, "remarks stand between"),
+        ("a: 1\rb: 2\r", "a", 0, "old Macs"),
+        ("# \u2028 a: 5\na: 1\n", "a", 0, "in different ways"),
+        ("? a\n: 1\n", "b", 1, "something else stands before"),
+    ],
+)
+def test_what_cannot_be_changed_alone_is_refused_with_its_line(
+    text: str, key: str, line: int, reason: str
+) -> None:
+    with pytest.raises(CannotPatchError) as caught:
+        change(text, key, 2)
+    assert reason in caught.value.detail
+    assert line in {0, caught.value.line} or reason == "holds a value there"
+
+
+def test_a_key_that_stands_twice_is_changed_where_it_counts_and_said() -> None:
+    done = patch_text("a: 1\nb: 1\na: 2\n", [Edit(("a",), 3)], FILE)
+    assert done.text == "a: 1\nb: 1\na: 3\n"
+    assert done.notes == ("“a” stands 2 times (lines 1, 3); the last one counts.",)
+    with pytest.raises(CannotPatchError, match="stands twice"):
+        unset("a: 1\nb: 1\na: 2\n", "a")
+
+
+def test_the_corpus_is_large_and_real() -> None:
+    assert len(CORPUS) >= 100
+    for text in CORPUS.values():
+        parse_config(text, FILE)
+
+
+# ------------------------------------------------------------------------------- any sequence
+
+KEYS = (
+    "model.default",
+    "model.provider",
+    "model.base_url",
+    "agent.max_turns",
+    "session_reset.mode",
+    "session_reset.idle_minutes",
+    "display.busy_input_mode",
+    "display.greeting",
+    "streaming.enabled",
+    "telegram.allow_from",
+    "discord.allow_from",
+    "platforms.telegram.enabled",
+    "platforms.x.extra.y",
+    "gateway.session_reset.mode",
+    "gateway.platforms.telegram.enabled",
+    "session_store_max_age_days",
+    "reset_by_platform.slack.mode",
+    "max_concurrent_sessions",
+    "gateway.unauthorized_dm_behavior",
+)
+WORDS = st.one_of(
+    st.sampled_from(["on", "off", "yes", "null", "~", "1:30", "0x1f", "1e3", "- a", "# x", "a: b",
+                     "{a}", "*x", "&y", "!z", "%", "@", "`", "'", '"', "${KEY}", "2026-11-28"]),
+    st.text(min_size=1, max_size=20),
+)  # fmt: skip
+VALUES = st.one_of(
+    st.booleans(),
+    st.integers(-(10**9), 10**9),
+    st.floats(allow_nan=False, allow_infinity=False, width=32),
+    WORDS,
+    st.none(),
+    st.lists(WORDS, max_size=4),
+)
+EDITS = st.builds(
+    lambda key, value, remove: Edit(tuple(key.split(".")), None if remove else value, remove),
+    st.sampled_from(KEYS),
+    VALUES,
+    st.booleans(),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=st.sampled_from(sorted(CORPUS)), edits=st.lists(EDITS, min_size=1, max_size=6))
+def test_any_changes_keep_the_rest(name: str, edits: list[Edit]) -> None:
+    text = CORPUS[name]
+    for edit in edits:
+        before = parse_config(text, FILE)
+        try:
+            changed = patch_text(text, [edit], FILE).text
+        except CannotPatchError:
+            continue
+        after = parse_config(changed, FILE)
+        found, value = value_at(after, edit.path)
+        assert found is not edit.remove
+        assert edit.remove or same(value, edit.value)
+        assert same(_but(before, edit.path), _but(after, edit.path))
+        assert yaml.safe_load(changed) is None or same(yaml.safe_load(changed), after)
+        _only_lines_of(edit, text, changed)
+        text = changed
+
+
+def _but(data: Any, path: tuple[str, ...]) -> Any:
+    """Everything else, as pairs of a path and a value."""
+    return sorted(
+        f"{place}={value!r}"
+        for place, value in _leaves(data, ())
+        if place[: len(path)] != path and place != path[: len(place)]
+    )
+
+
+def _leaves(data: Any, place: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], Any]]:
+    if isinstance(data, dict) and data:
+        return [leaf for key, each in data.items() for leaf in _leaves(each, (*place, key))]
+    return [(place, data)]
+
+
+def _only_lines_of(edit: Edit, before: str, after: str) -> None:
+    """Lines that go hold the value, or a name on the way to it; all others stand as they did."""
+    old, new = before.splitlines(), after.splitlines()
+    gone = [line[1:] for line in difflib.ndiff(old, new) if line.startswith("- ")]
+    remarks = [line for line in old if line.lstrip().startswith("#")]
+    assert edit.remove or all(line in new for line in remarks)
+    for line in gone:
+        stripped = line.strip()
+        known = any(name in stripped for name in edit.path)
+        assert (
+            known or not stripped or not edit.path or stripped[0] in "-{}#~" or _inside(edit, old)
+        )
+
+
+def _inside(edit: Edit, old: list[str]) -> bool:
+    """The value had lines of its own."""
+    text = "\n".join(old)
+    found, value = value_at(parse_config(text, FILE), edit.path)
+    return found and (isinstance(value, dict | list) or "\n" in str(value))
