@@ -95,6 +95,9 @@ def execute(call: Call) -> dict[str, Any]:
     if command is None:
         call.session()
         return {"output": f"There is no command /{name[:40]}. /help shows all."}
+    if command.name == "undo":
+        undone = _undo(call, args.strip())
+        return {"output": undone["notice"], **undone}
     reply = _do(call, command, args.strip())
     if reply.ask is not None:
         return {"output": reply.text, "type": "send", "message": reply.ask}

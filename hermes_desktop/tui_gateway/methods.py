@@ -51,19 +51,12 @@ AT_ONCE = frozenset({"session.interrupt", "session.steer"})
 """Answered as they come, before what the same peer asked earlier: they must not wait."""
 
 SLOW = frozenset(
-    {
-        "session.branch",
-        "session.close",
-        "session.delete",
-        "session.list",
-        "session.save",
-        "slash.exec",
-        "command.dispatch",
-        "complete.path",
-        "model.options",
-    }
+    {"session.list", "session.delete", "session.save", "complete.path", "model.options"}
 )
-"""Answered beside the others, because they may take long; their answers may come later."""
+"""Answered beside the others, because they may take long; their answers may come later.
+
+None of them changes a live session, so that it does not matter which comes first.
+"""
 
 _LATER = frozenset(
     [

@@ -56,7 +56,7 @@ def handle_request(request: Any) -> Frame:
         return frames.failure(request_id, in_protocol(error, Code.GENERIC))
     except Exception as error:
         log.exception("A request crashed")
-        words = f"handler error: {type(error).__name__}: {error}"
+        words = f"handler error: {type(error).__name__}; the log says more"
         return frames.failure(request_id, RpcError(Code.CRASH, words))
 
 

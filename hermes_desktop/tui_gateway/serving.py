@@ -105,14 +105,17 @@ class StreamServing:
         Dispatcher(handle_request, self.peer).serve(lines)
         self.ending.all_said()
 
-    def _wait(self) -> None:
+    def _reader_left(self) -> bool:
+        """Wait for news; whether they are that nobody reads standard output any more."""
+        if not hasattr(select, "poll"):  # then the next write finds out
+            return False
         looking = select.poll()
         looking.register(self.ending.reader, select.POLLIN)
-        looking.register(self.streams.sink, 0)  # tells when nobody reads it any more
-        while True:
-            found = dict(looking.poll())
-            if self.streams.sink in found:
-                return
+        looking.register(self.streams.sink, 0)
+        return self.streams.sink in dict(looking.poll())
+
+    def _wait(self) -> None:
+        while not self._reader_left():
             told = self.ending.read()
             if told & {"asked", "peer gone"}:
                 return

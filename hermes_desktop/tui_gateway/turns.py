@@ -88,7 +88,8 @@ def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
         _tell_failure(server, sid, session, str(error))
     except Exception as error:
         log.exception("A turn of %s crashed", key)
-        _tell_failure(server, sid, session, f"{type(error).__name__}: {error}")
+        words = f"The turn crashed: {type(error).__name__}; the log says more."
+        _tell_failure(server, sid, session, words)
     finally:
         session["inflight_turn"] = None
         if not _tells_plugins(session):

@@ -119,7 +119,8 @@ class ListeningSocket:
 
     Raises:
         UsageError: The path is too long for a socket.
-        RefusedError: Others may enter the folder, or something else stands there.
+        RefusedError: Others may enter the folder, something else stands there, or this system
+            cannot tell who connects.
         BusyError: Another process listens there.
         OSError: It cannot be made.
     """
@@ -130,6 +131,12 @@ class ListeningSocket:
                 "The path of the socket is too long.",
                 f"{path} has more than {_LONGEST_PATH} bytes.",
                 "Give a shorter one.",
+            )
+        if not hasattr(socket, "SO_PEERCRED"):
+            raise RefusedError(
+                "There are no sockets for programs of one person on this system.",
+                "It does not tell whose process connects.",
+                "Use `hermes-desktop rpc` on standard streams.",
             )
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -206,10 +213,7 @@ def _remove_left_over(path: Path) -> None:
 
 
 def _is_ours(connection: socket.socket) -> bool:
-    """Whether the peer is a process of the same person; where the system cannot tell, it is not."""
-    kind = getattr(socket, "SO_PEERCRED", None)
-    if kind is None:
-        return False
-    found = connection.getsockopt(socket.SOL_SOCKET, kind, _CREDENTIALS.size)
+    """Whether the peer is a process of the same person."""
+    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _, user, _ = _CREDENTIALS.unpack(found)
     return bool(user == os.getuid())

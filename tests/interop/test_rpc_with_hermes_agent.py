@@ -1,0 +1,173 @@
+"""The protocol's server of hermes-agent and ours, side by side on one session of one home."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from tests.fakes.model_server import ModelServer
+from tests.fakes.program import Program
+from tests.fakes.rpc_client import PATIENCE_S, RpcClient, RpcProcess
+from tests.interop.conftest import RealHermes
+
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
+
+
+class TheirProcess(RpcClient):
+    """The front ends' server of hermes-agent."""
+
+    def __init__(self, hermes: RealHermes) -> None:
+        self.process = subprocess.Popen(
+            [str(hermes.python), "-m", "tui_gateway.entry"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=hermes.environment(),
+            cwd=hermes.home.parent,
+        )
+        assert self.process.stdout is not None
+        super().__init__(self._to_stdin, self.process.stdout.readline)
+        self.event("gateway.ready")
+
+    def _to_stdin(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def answered(self, sid: str, text: str) -> str:
+        self.call("prompt.submit", session_id=sid, text=text)
+        complete = self.event("message.complete", sid)
+        self.event("session.info", sid)
+        return str(complete["text"])
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(PATIENCE_S)
+        finally:
+            self.process.kill()
+            self.process.wait(PATIENCE_S)
+            self._reader.join(PATIENCE_S)
+            self.process.stdout.close()
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture
+def configured(hermes: RealHermes, server: ModelServer) -> RealHermes:
+    settings = {
+        "model": {
+            "default": "a-model",
+            "provider": "custom",
+            "base_url": server.base_url,
+            "api_key": "k-123456",
+            "context_length": 128_000,
+        },
+        "auxiliary": {"title_generation": {"enabled": False}},
+    }
+    (hermes.home / "config.yaml").write_text(json.dumps(settings))
+    return hermes
+
+
+@pytest.fixture
+def ours(configured: RealHermes) -> Iterator[RpcProcess]:
+    with RpcProcess(Program(configured.home)) as running:
+        yield running
+
+
+@pytest.fixture
+def theirs(configured: RealHermes) -> Iterator[TheirProcess]:
+    running = TheirProcess(configured)
+    yield running
+    running.end()
+
+
+def told(server: ModelServer) -> list[str]:
+    """What the person said, as the model was told last."""
+    chats = [each for each in server.requests if "messages" in each.json]
+    said = [str(each["content"]) for each in chats[-1].messages if each["role"] == "user"]
+    return [text.strip().split("\n")[-1] for text in said]
+
+
+def test_turns_of_both_in_one_session(
+    ours: RpcProcess, theirs: TheirProcess, server: ModelServer, configured: RealHermes
+) -> None:
+    created = ours.call("session.create", title="Shared trip")
+    sid, key = created["session_id"], created["stored_session_id"]
+    ours.said(sid, "one from us")
+
+    found = theirs.call("session.resume", session_id="Shared trip", cols=80)
+    assert found["resumed"] == key
+    assert [each["text"] for each in found["messages"]][:1] == ["one from us"]
+    theirs.answered(found["session_id"], "two from them")
+    assert told(server)[-2:] == ["one from us", "two from them"]
+
+    ours.said(sid, "three from us")
+    assert told(server) == ["one from us", "two from them", "three from us"]
+    history = ours.call("session.history", session_id=sid)["messages"]
+    assert [each["text"] for each in history if each["role"] == "user"] == told(server)
+    assert ours.call("session.undo", session_id=sid)["removed"] == 2
+
+    assert key in configured.command("sessions", "list")
+
+
+def test_what_they_undo_we_do_not_tell(
+    ours: RpcProcess, theirs: TheirProcess, server: ModelServer
+) -> None:
+    created = ours.call("session.create")
+    sid, key = created["session_id"], created["stored_session_id"]
+    ours.said(sid, "keep this")
+    ours.said(sid, "forget this")
+    found = theirs.call("session.resume", session_id=key, cols=80)
+    # Their session.undo takes back what they have in memory alone; the command writes.
+    undone = theirs.call("command.dispatch", session_id=found["session_id"], name="undo")
+    assert undone["message"] == "forget this"
+
+    ours.said(sid, "and now")
+
+    assert "forget this" not in told(server)
+
+
+def test_the_same_requests_are_answered_alike(ours: RpcProcess, theirs: TheirProcess) -> None:
+    """Codes of refusals, and the names in answers: ours may have more of those."""
+    for method, params in [
+        ("nope.nope", {}),
+        ("session.title", {"session_id": "x"}),
+        ("session.resume", {}),
+        ("session.resume", {"session_id": "x"}),
+        ("session.delete", {}),
+        ("session.delete", {"session_id": "x"}),
+        ("command.resolve", {"name": "zz"}),
+        ("config.get", {"key": "zz"}),
+        ("clarify.respond", {"request_id": "x", "answer": "y"}),
+        ("slash.exec", {"session_id": "x", "command": "/title"}),
+    ]:
+        assert ours.code(method, **params) == theirs.code(method, **params), method
+    mine, other = ours.call("session.create"), theirs.call("session.create", cols=80)
+    assert set(other) <= set(mine)
+    for method, params in [
+        ("session.title", {"title": "A name"}),
+        ("session.history", {}),
+        ("session.active_list", {}),
+        ("session.list", {}),
+        ("session.most_recent", {}),
+        ("config.get", {"key": "busy"}),
+        ("config.get", {"key": "mtime"}),
+        ("complete.slash", {"text": "/ti"}),
+        ("setup.status", {}),
+        ("session.undo", {}),
+        ("session.interrupt", {}),
+        ("session.close", {}),
+    ]:
+        answers = [
+            one.call(method, **{"session_id": live["session_id"], **params})
+            for one, live in ((ours, mine), (theirs, other))
+        ]
+        assert set(answers[1]) <= set(answers[0]), method
