@@ -9,6 +9,7 @@ from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.core.paths import resolve_paths
 from hermes_desktop.state import messages_table, sessions_table, titles
+from hermes_desktop.state.compaction_face import CompactionFace
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.conversation_face import ConversationFace
@@ -26,6 +27,7 @@ class SessionDB(
     MaintenanceFace,
     TransferFace,
     ConversationFace,
+    CompactionFace,
     GatewayFace,
     DeliveryFace,
     UsageFace,
