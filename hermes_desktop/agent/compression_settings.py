@@ -1,0 +1,77 @@
+"""What config.yaml says about shortening conversations, and the figures that follow from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.agent.context_length import Window
+
+THRESHOLD = 0.5
+SMALL_THRESHOLD = 0.75
+"""For windows below :data:`LARGE`, of which half would be too little."""
+LARGE = 512_000
+LEAST = 64_000
+"""No conversation is shortened below this, unless the window is smaller."""
+MOST = 0.85
+"""Of a window that is smaller than :data:`LEAST`; and where a gateway shortens before a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionSettings:
+    """The section ``compression``. Values that make no sense are the defaults.
+
+    Attributes:
+        enabled: Whether it is done by itself.
+        threshold: At which part of the window.
+        target_ratio: Which part of that may stay as it is at the end.
+        in_place: The conversation keeps its row; else it goes on in a new one.
+        most_messages: A gateway shortens a conversation with so many before its next turn.
+    """
+
+    enabled: bool = True
+    threshold: float = THRESHOLD
+    target_ratio: float = 0.2
+    protect_first_n: int = 3
+    protect_last_n: int = 20
+    in_place: bool = True
+    most_messages: int = 5_000
+
+    @classmethod
+    def from_mapping(cls, config: Mapping[str, Any]) -> "CompressionSettings":
+        """Read ``compression.*``."""
+        section = config.get("compression")
+        if not isinstance(section, Mapping):
+            return cls()
+        return cls(
+            enabled=_flag(section.get("enabled"), default=True),
+            threshold=_part(section.get("threshold"), THRESHOLD),
+            target_ratio=_part(section.get("target_ratio"), 0.2),
+            protect_first_n=_count(section.get("protect_first_n"), 3, least=0),
+            protect_last_n=_count(section.get("protect_last_n"), 20, least=2),
+            in_place=_flag(section.get("in_place"), default=True),
+            most_messages=_count(section.get("hygiene_hard_message_limit"), 5_000, least=50),
+        )
+
+    def threshold_tokens(self, window: Window, max_tokens: int | None) -> int:
+        """From how many tokens on a conversation is shortened."""
+        part = self.threshold
+        if window.tokens < LARGE:
+            part = max(part, SMALL_THRESHOLD)
+        tokens = max(int((window.tokens - (max_tokens or 0)) * part), LEAST)
+        return int(window.tokens * MOST) if tokens >= window.tokens else tokens
+
+
+def _flag(value: Any, *, default: bool) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() in {"1", "true", "yes", "on"}
+    return value if isinstance(value, bool) else default
+
+
+def _part(value: Any, default: float) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if number and 0 < value < 1 else default
+
+
+def _count(value: Any, default: int, *, least: int) -> int:
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return value if number and value >= least else default

@@ -1,0 +1,25 @@
+"""What one call of a model used, in the fields of the store."""
+
+from typing import Any
+
+from hermes_desktop.agent.types import Finished, ModelChoice
+
+
+def amounts_of(finished: Finished, choice: ModelChoice) -> dict[str, Any]:
+    """The figures of one answered call, as ``update_token_counts`` takes them.
+
+    A price that nobody named stays unknown; it is never guessed and never 0.
+
+    Args:
+        finished: The end of the answer.
+        choice: Who gave it.
+    """
+    return {
+        "input_tokens": max(0, finished.input_tokens - finished.cache_read_tokens),
+        "output_tokens": finished.output_tokens,
+        "cache_read_tokens": finished.cache_read_tokens,
+        "model": choice.model,
+        "billing_provider": choice.provider,
+        "billing_base_url": choice.base_url or None,
+        "api_call_count": 1,
+    }
