@@ -5,6 +5,7 @@ import json
 import logging
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,19 +63,24 @@ class ShellHook:
             raise ValueError("nothing stands there")
         return words
 
-    def scripts(self) -> list[Path]:
-        """The files that the command names, the system's own left out where there are others."""
+    def scripts(self, cwd: Path) -> list[Path]:
+        """The files that the command names, but for those of the system. Blocking.
+
+        Args:
+            cwd: Where it runs.
+        """
         try:
-            files = [Path(word) for word in self.words() if Path(word).is_file()]
+            words = self.words()
+            found = shutil.which(words[0]) if "/" not in words[0] else words[0]
+            files = [cwd / word for word in [*filter(None, [found]), *words[1:]]]
+            return [file for file in files if not str(file).startswith(_SYSTEM) and file.is_file()]
         except (ValueError, OSError, RuntimeError):
             return []
-        own = [file for file in files if not str(file).startswith(_SYSTEM)]
-        return own or files
 
-    def contents(self) -> dict[str, str]:
-        """Digests of those files. Blocking."""
+    def contents(self, cwd: Path) -> dict[str, str]:
+        """Digests of those files. Blocking. Args as in :meth:`scripts`."""
         digests = {}
-        for file in self.scripts():
+        for file in self.scripts(cwd):
             try:
                 big = file.stat().st_size > _MOST_SCRIPT
                 data = str(file.stat()).encode() if big else file.read_bytes()
@@ -155,10 +161,10 @@ def read_allowlist(path: Path) -> dict[tuple[str, str], str | None]:
         return {}
 
 
-def is_as_allowed(hook: ShellHook, mtime: str | None) -> bool:
-    """Whether the script of a hook still has the date it had when it was agreed to."""
-    dates = list(_dates(hook.scripts()))
-    return (not dates) if mtime is None else mtime in dates
+def is_as_allowed(hook: ShellHook, mtime: str | None, cwd: Path) -> bool:
+    """Whether the script of a hook still has the date it had when it was agreed to. Blocking."""
+    scripts = hook.scripts(cwd)
+    return not scripts or mtime in set(_dates(scripts))
 
 
 def _dates(files: list[Path]) -> Iterator[str]:

@@ -126,7 +126,9 @@ class PluginSurvey:
         entries = [_entry(each, consents.get(each.key)) for each in self._found(wanted, keys)]
         hooks, warnings = self._shell_hooks()
         allowed = read_allowlist(self._paths.home / ALLOWLIST) if hooks else {}
-        entries += [_shell_entry(hook, consents.get(hook.key), allowed) for hook in hooks]
+        entries += [
+            _shell_entry(hook, consents.get(hook.key), allowed, self._paths.home) for hook in hooks
+        ]
         return Survey(tuple(entries), tuple(warnings))
 
     def _shell_hooks(self) -> tuple[list[ShellHook], list[str]]:
@@ -221,15 +223,18 @@ def _entry(found: Found, consent: Consent | None) -> PluginEntry:
 
 
 def _shell_entry(
-    hook: ShellHook, consent: Consent | None, allowed: Mapping[tuple[str, str], str | None]
+    hook: ShellHook,
+    consent: Consent | None,
+    allowed: Mapping[tuple[str, str], str | None],
+    cwd: Path,
 ) -> PluginEntry:
-    digests = hook.contents()
+    digests = hook.contents(cwd)
     digest = digest_of({**digests, "": hook.command})
     standing = standing_of(consent, hook.command, digest)
     words = _WORDS[standing]
     reason = ""
     if consent is None and (hook.event, hook.command) in allowed:
-        as_allowed = is_as_allowed(hook, allowed[hook.event, hook.command])
+        as_allowed = is_as_allowed(hook, allowed[hook.event, hook.command], cwd)
         words = "enabled" if as_allowed else "changed"
         reason = "The hermes command has it in its list." if as_allowed else ""
     return PluginEntry(

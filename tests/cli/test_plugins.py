@@ -1,6 +1,7 @@
 """``plugins``: what is there, what would be run, agreeing to it and taking that back."""
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -120,24 +121,28 @@ def test_what_cannot_be_used_cannot_be_enabled(program: Program, furnished: Path
 def test_a_shell_hook_that_hermes_allows_is_enabled_until_it_is_disabled(
     program: Program, furnished: Path
 ) -> None:
+    script = furnished / "log.sh"
+    script.write_text("true\n")
+    stamp = datetime(2020, 1, 2, 3, 4, 5, 678901, UTC)
+    os.utime(script, (stamp.timestamp(), stamp.timestamp()))
+    command = f"/bin/sh {script} --quiet"
+    shell_hooks(furnished, pre_llm_call=[{"command": command}])
     (key,) = [key for key in listed(program) if key.startswith("shell:")]
-    approval = {"event": "pre_llm_call", "command": "/bin/echo {}"}
-    stamp = Path("/bin/echo").stat().st_mtime
-    date = datetime.fromtimestamp(stamp, UTC).isoformat().replace("+00:00", "Z")
+    assert listed(program)[key]["standing"] == "not enabled"
     allowlist = furnished / "shell-hooks-allowlist.json"
-    allowlist.write_text(
-        json.dumps({"approvals": [{**approval, "script_mtime_at_approval": date}]})
-    )
+    date = datetime.fromtimestamp(script.stat().st_mtime, UTC).isoformat().replace("+00:00", "Z")
+    item = {"event": "pre_llm_call", "command": command, "script_mtime_at_approval": date}
+    allowlist.write_text(json.dumps({"approvals": [item]}))
+    assert listed(program)[key]["standing"] == "enabled"
+    script.write_text("false\n")
+    assert listed(program)[key]["standing"] == "changed"
+    assert program.run("plugins", "enable", key, "--yes").code == 0
     assert listed(program)[key]["standing"] == "enabled"
     assert program.run("plugins", "disable", key, "--yes").code == 0
     assert listed(program)[key]["standing"] == "not enabled"
-    assert program.run("plugins", "enable", key, "--yes").code == 0
-
-    program.run("plugins", "disable", key, "--yes")
-    old = {**approval, "script_mtime_at_approval": "2001-01-01T00:00:00Z"}
-    allowlist.write_text(json.dumps({"approvals": [old]}))
-    (furnished / "desktop" / "plugin-consents.json").unlink()
-    assert listed(program)[key]["standing"] == "changed"
+    for text in ("{", "[]", '{"approvals": 1}', '{"approvals": [1, {"event": 2}]}'):
+        allowlist.write_text(text)
+        assert listed(program)[key]["standing"] == "not enabled"
 
 
 def test_settings_that_cannot_be_understood_hide_only_what_stands_there(

@@ -178,3 +178,21 @@ def test_a_callback_that_is_switched_off_is_told(tmp_path: Path) -> None:
             registry.invoke("pre_llm_call", {})
     assert "sleep 300 of shell:pre_llm_call:" in told[0]
     assert "took longer than 0.05 s 3 times and is off" in told[0]
+
+
+def test_a_program_found_by_its_name_is_part_of_what_was_agreed_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "bin" / "my-tool"
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\necho \'{"context": "found"}\'\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    shell_hooks(tmp_path, pre_llm_call=[{"command": "my-tool x"}, {"command": "./bin/my-tool y"}])
+    enable(tmp_path)
+    with loaded(tmp_path) as (registry, _, _):
+        assert registry.invoke("pre_llm_call", {}) == [{"context": "found"}] * 2
+    tool.write_text("#!/bin/sh\n")
+    with loaded(tmp_path) as (registry, _, notices):
+        assert not registry.has("pre_llm_call")
+        assert len(notices) == 2
