@@ -17,8 +17,13 @@ _LOCAL = frozenset({"cli", "desktop", "tui", "webui", "acp", "local", "import"})
 
 
 async def sessions(context: CommandContext) -> CommandReply:
-    """``/sessions``: the latest ones, with or without a name."""
-    return await _list(context, titled=False, everywhere=True)
+    """``/sessions``: the latest ones, with or without a name.
+
+    Where others read along, those of this chat only, unless their person wants it otherwise.
+    """
+    flags, _ = take_flags(context.args, *_EVERYWHERE)
+    alone = context.sender.in_window or context.sender.chat_type == "dm"
+    return await _list(context, titled=False, everywhere=alone or bool(flags))
 
 
 async def resume(context: CommandContext) -> CommandReply:

@@ -13,6 +13,7 @@ from hermes_desktop.gateway import expiry_watcher
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.gateway.config import SessionResetPolicy
 from tests.fakes.clock import MovableClock
+from tests.fakes.command_gateway import command_gateway
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
 from tests.fakes.plugins import EventHooks, listening
 
@@ -172,3 +173,17 @@ async def test_a_row_of_agents_in_one_conversation_waits_for_each_other(tmp_path
         assert gateway.model.most_at_once == 1
         roles = [role for role, _ in gateway.rows(session_id)]
         assert roles == ["user", "assistant"] * 7
+
+
+@pytest.mark.asyncio
+async def test_a_group_is_not_shown_what_its_members_said_elsewhere(tmp_path: Path) -> None:
+    """``/sessions`` told a group the first words of private conversations of who wrote it."""
+    async with command_gateway(tmp_path) as chat:
+        await chat.tell("my secret")
+        group = {"chat_id": "g1", "chat_type": "group"}
+        await chat.tell("hello all", **group)
+        assert "my secret" in await chat.tell("/sessions")
+        listed = await chat.tell("/sessions", **group)
+        assert "hello all" in listed
+        assert "my secret" not in listed
+        assert "my secret" in await chat.tell("/sessions --all", **group)
