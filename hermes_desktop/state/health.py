@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import CancelledError
+from hermes_desktop.state import hidden_rows
 from hermes_desktop.state.connection import Access, Patience, may_write
 from hermes_desktop.state.file_systems import FileSystem, file_system_of
 from hermes_desktop.state.health_findings import findings_of
@@ -30,7 +32,7 @@ from hermes_desktop.state.store_opening import OpenStore, judge, open_store
 _MOST_LINES = 20
 
 
-def health_report(
+def health_report(  # noqa: PLR0913 - ways to look are choices of tests
     db_path: Path,
     *,
     check: Check = "quick",
@@ -38,6 +40,7 @@ def health_report(
     cancel: CancelSignal | None = None,
     holders: Callable[[Path], Holders] = other_holders,
     file_system: Callable[[Path], FileSystem] = file_system_of,
+    clock: Clock | None = None,
 ) -> HealthReport:
     """Look at the store.
 
@@ -48,6 +51,7 @@ def health_report(
         cancel: Set from any thread to stop.
         holders: How to look for other processes.
         file_system: How to look up where the file lies.
+        clock: Tells since when something is under way.
 
     Raises:
         CancelledError: It was cancelled.
@@ -61,6 +65,7 @@ def health_report(
             access: Access = "rw" if may_write(db_path) else "ro"
             condition = judge(opened.conn, db_path, opened.layout, access)
             found = _look(opened, check, on_progress, cancel)
+            found["cut_short"] = _cut_short(opened.conn, (clock or SystemClock()).time())
     except StoppedError:
         raise CancelledError("The check was cancelled.", "Nothing was changed.") from None
     except sqlite3.Error as error:
@@ -137,6 +142,14 @@ def _integrity(conn: sqlite3.Connection, pragma: str) -> tuple[str, ...]:
             raise
         lines = [str(error)]
     return () if lines == ["ok"] else tuple(lines)
+
+
+def _cut_short(conn: sqlite3.Connection, now: float) -> int:
+    """Sessions on their way with which nobody goes on; 0 where damage forbids to look."""
+    try:
+        return sum(mark.is_abandoned(now) for _, mark in hidden_rows.on_their_way(conn))
+    except sqlite3.DatabaseError:
+        return 0
 
 
 def _broken_links(conn: sqlite3.Connection) -> tuple[tuple[str, int], ...]:

@@ -33,6 +33,14 @@ def findings_of(report: HealthReport) -> Iterator[Finding]:
         yield Finding(
             "foreign-keys", f"Rows refer to something that is not there: {tables}.", harms=True
         )
+    if report.cut_short:
+        yield Finding(
+            "cut-short",
+            f"Half-way deleted, restored or copied when a program ended: {report.cut_short} "
+            "session(s), which no list shows now.",
+            "Run `hermes-desktop sessions trash list` once; it finishes that or takes it back.",
+            harms=True,
+        )
     yield from _about_place(report)
     if has_wal_defect(report.sqlite_version):
         yield Finding(

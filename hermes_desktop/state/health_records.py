@@ -23,6 +23,7 @@ FindingKind: TypeAlias = Literal[
     "large-log",
     "sqlite-defect",
     "holders-unseen",
+    "cut-short",
 ]
 
 
@@ -52,6 +53,7 @@ class HealthReport:
         free_pages: Pages that nothing uses; optimising gives them back.
         integrity: What the check said, () when all is well, None when there was no check.
         indexes: The full-text tables, () when there was no check.
+        cut_short: Sessions that nobody sees because a program ended half-way with them.
         broken_links: Rows that refer to something missing, by table.
         holders: Other processes that have the file open, and how many we cannot see into.
         findings: In words; empty when all is well.
@@ -74,6 +76,7 @@ class HealthReport:
     file_system: FileSystem
     disk_free: int
     sqlite_version: str
+    cut_short: int = 0
     findings: tuple[Finding, ...] = ()
 
     @property

@@ -45,7 +45,9 @@ T = TypeVar("T")
 _CHUNK = 500
 _LARGEST_PAGE = 2_000
 _BEST_FIRST_LOOK = 500
-_MOST_COMPARED, _MOST_GATHERED = 60_000, 25_000
+_MOST_COMPARED = 60_000
+MOST_GATHERED = 25_000
+"""So many messages the index may gather for beginnings before the newest are looked at instead."""
 _SCAN_FIRST, _SCAN_MOST = 2_000, 64_000
 
 
@@ -185,7 +187,7 @@ class Search:
             )
 
         seen: set[int] = set()
-        if sifting.gathered > _MOST_GATHERED:
+        if sifting.gathered > MOST_GATHERED:
             for ids in sifting.run("best"):
                 yield ids
                 seen.update(ids)

@@ -1,5 +1,6 @@
 """Search results as plain rows, with the semantics that programs beside us know."""
 
+import contextlib
 import sqlite3
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from hermes_desktop.state import search_index
 from hermes_desktop.state.content_codec import decode_content, plain_text
 from hermes_desktop.state.schema import FileLayout
-from hermes_desktop.state.search import filters
+from hermes_desktop.state.search import MOST_GATHERED, filters
 from hermes_desktop.state.search_index import INDEX_OF, IndexBrokenError
 from hermes_desktop.state.search_query import (
     Combined,
@@ -20,6 +21,7 @@ from hermes_desktop.state.search_query import (
     way_of,
 )
 from hermes_desktop.state.search_records import SearchQuery
+from hermes_desktop.state.search_sifting import Sifting
 from hermes_desktop.state.snippets import Marker, snippet_of, texts_of
 
 _CHUNK = 500
@@ -63,6 +65,9 @@ def find(conn: sqlite3.Connection, layout: FileLayout, request: Request) -> list
 
 def _by_index(conn: sqlite3.Connection, node: Node, way: Way, request: Request) -> list[int]:
     expressions = match_expressions(node, way)
+    sifted = None if request.sort == "oldest" else _sifted(conn, node, way, request)
+    if sifted is not None:
+        return sifted
     if request.sort is None:
         return _best(conn, expressions, request)
     condition, values = filters(request.query)
@@ -76,6 +81,38 @@ def _by_index(conn: sqlite3.Connection, node: Node, way: Way, request: Request) 
         f"ORDER BY {_ORDERS[request.sort]} LIMIT ? OFFSET ?",
         (*(text for _, text in expressions), *values, request.limit, request.offset),
     )
+
+
+def _sifted(conn: sqlite3.Connection, node: Node, way: Way, request: Request) -> list[int] | None:
+    """What the newest messages give, where the index would gather very many for a beginning.
+
+    Returns:
+        None when the index is quick enough, or too few fit.
+    """
+    end = request.offset + request.limit
+    found: list[int] = []
+    sifting = Sifting(
+        lambda fn: fn(conn),
+        node,
+        filters(request.query),
+        lambda _: False,
+        way=way,
+        stop=lambda: None,
+    )
+    with contextlib.closing(sifting):
+        if sifting.gathered <= MOST_GATHERED:
+            return None
+        for ids in sifting.run("best" if request.sort is None else "newest"):
+            found += ids
+            if len(found) >= end:
+                break
+        else:
+            if not sifting.complete:
+                return None
+    if request.sort is not None:
+        times = {row["id"]: row["timestamp"] for row in _rows(conn, found).values()}
+        found.sort(key=lambda each: (times.get(each, 0.0), each), reverse=True)
+    return found[request.offset : end]
 
 
 def _best(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hermes_desktop.core.errors import BusyError, NotFoundError
 from hermes_desktop.state import hidden_rows, trash_leave, trash_rows, trash_table
+from hermes_desktop.state.hidden_rows import Way
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_db import SessionDB
 from hermes_desktop.state.stopping import CancelSignal, OnProgress, Progress, silent
@@ -102,7 +103,44 @@ def settle_trash(db: SessionDB, own: OwnStore) -> int:
         if not _go_on(db, own, trash_id):
             db._execute_write(lambda conn: _settle(conn, own, trash_id))  # noqa: SLF001, B023 - same package; used at once
     db.finish_what_was_cut_short()
-    return len(open_ids)
+    return len(open_ids) + _show_what_nobody_knows(db, own)
+
+
+def _show_what_nobody_knows(db: SessionDB, own: OwnStore) -> int:
+    """Show what was on its way when our own store was lost; there it is not noted any more.
+
+    Such a session keeps the messages that it has. Returns how many; cheap without any.
+    """
+
+    def unknown(conn: sqlite3.Connection) -> list[str]:
+        now = db._clock.time()  # noqa: SLF001 - same package
+        found = [
+            (each, mark.token)
+            for each, mark in hidden_rows.on_their_way(conn)
+            if mark.way in {Way.TO_TRASH, Way.FROM_TRASH} and mark.is_abandoned(now)
+        ]
+        noted = own.read(_tokens, default=frozenset[str]()) if found else ()
+        return [each for each, token in found if token not in noted]
+
+    def show(conn: sqlite3.Connection) -> int:
+        ids = unknown(conn)  # again: what is noted before it is hidden cannot slip in between
+        hidden_rows.reveal(conn, ids)
+        conn.executemany(
+            "UPDATE sessions SET message_count = "
+            "(SELECT count(*) FROM messages AS m WHERE m.session_id = sessions.id) WHERE id = ?",
+            [(each,) for each in ids],
+        )
+        return len(ids)
+
+    return db._execute_write(show) if db.read(unknown) else 0  # noqa: SLF001 - same package
+
+
+def _tokens(out: sqlite3.Connection) -> frozenset[str]:
+    """What the sessions that come or go as our store has noted are marked with."""
+    rows = out.execute("SELECT state, plan FROM trash WHERE plan IS NOT NULL").fetchall()
+    return frozenset(
+        Plan.of(row[1]).token if row[0] == trash_table.RESTORING else row[1] for row in rows
+    )
 
 
 def _go_on(db: SessionDB, own: OwnStore, trash_id: int) -> bool:

@@ -15,6 +15,7 @@ from hermes_desktop.state.activity_index import ActivityIndex
 from hermes_desktop.state.branching import Branch
 from hermes_desktop.state.bulk_filters import SessionFilter
 from hermes_desktop.state.change_watcher import ChangeWatcher
+from hermes_desktop.state.health import health_report
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.search_records import SearchQuery
 from hermes_desktop.state.stopping import Progress
@@ -175,6 +176,42 @@ def test_a_power_cut_between_two_steps(
         assert long.get_session("root") is None
         restore_from_trash(long, own, [list_trash(own)[0].trash_id])
     assert conversations(long) == before
+
+
+@pytest.mark.parametrize("nth", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("what", ["trash", "restore"])
+def test_our_own_store_is_lost_between_two_steps(
+    db2: Watched, own: OwnStore, long: SessionDB, path: Path, nth: int, what: str
+) -> None:
+    numbers = [] if what == "trash" else [trash(long, own, "root").items[0].trash_id]
+
+    def cut(write: int) -> None:
+        if write == nth:
+            raise PowerCutError
+
+    db2.before = cut
+    with pytest.raises(PowerCutError):
+        trash(db2, own, "root") if what == "trash" else restore_from_trash(db2, own, numbers)
+    hidden = on_their_way(long)
+    assert {"root", "tip", "helper"} == set(hidden)
+    own.close()
+    for each in own.path.parent.glob("desktop.db*"):
+        each.unlink()
+    clock = MovableClock()
+    clock.advance(365 * 86_400.0)
+    with contextlib.closing(SessionDB(path, clock=clock)) as later:
+        report = health_report(path, check="none", clock=clock)
+        assert (report.cut_short, report.is_healthy) == (3, False)
+        left = {name: later.message_count(name) for name in hidden}
+        assert settle_trash(later, own) == 3
+        assert settle_trash(later, own) == 0
+        rows = {name: later.get_session(name) or {} for name in hidden}
+        assert {name: rows[name]["message_count"] for name in hidden} == left
+        assert rows["tip"]["parent_session_id"] == "root"
+        assert (rows["root"]["source"], rows["root"]["end_reason"]) == ("cli", "compression")
+    assert on_their_way(long) == []
+    assert health_report(path, check="none", clock=clock).cut_short == 0
+    assert listed(long) >= {"tip", "branch", "other"}
 
 
 def stop_after(steps: int) -> tuple[threading.Event, Callable[[Progress], None]]:

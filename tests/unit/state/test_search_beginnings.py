@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.state import SessionDB
+from hermes_desktop.state import SessionDB, search_rows
 from hermes_desktop.state.schema import FileLayout, new_file_ddl, read_layout
 from hermes_desktop.state.search import Search, filters
 from hermes_desktop.state.search_beginnings import without
@@ -194,6 +194,36 @@ def test_one_hit_a_conversation_and_filters(store: Store) -> None:
     assert found(store, "m*", one_per_conversation=True) == newest[:3]
     assert found(store, "m*", session_ids=["a"], limit=2) == newest[2:6:3]
     assert found(store, "m*", sources=["nowhere"]) == []
+
+
+@pytest.mark.parametrize("sort", [None, "newest", "oldest"])
+def test_rows_for_programs_do_not_wait_for_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch, sort: str | None
+) -> None:
+    db = SessionDB(path)
+    db.create_session("a", "cli")
+    for number in range(60):
+        db.append_message("a", "user", f"moon {number}", timestamp=1_000.0 - number)
+    for number in range(3):
+        db.append_message("a", "user", f"walrus {number}")
+
+    def pages(query: str) -> list[list[int]]:
+        return [
+            [row["id"] for row in db.search_messages(query, sort=sort, limit=7, offset=offset)]
+            for offset in (0, 7)
+        ]
+
+    by_index = {query: pages(query) for query in ("m*", "m* w*", "m* NOT walrus", "w*", "m* 5*")}
+    monkeypatch.setattr(search_rows, "MOST_GATHERED", 0)
+    for query, expected in by_index.items():
+        there = pages(query)
+        assert [len(page) for page in there] == [len(page) for page in expected]
+        if sort == "oldest":
+            assert there == expected
+    assert pages("w*") == by_index["w*"]
+    times = [row["timestamp"] for row in db.search_messages("m*", sort="newest", limit=7)]
+    assert times == sorted(times, reverse=True)
+    db.close()
 
 
 def test_the_rest_of_a_query() -> None:
