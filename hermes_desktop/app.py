@@ -84,13 +84,15 @@ def _run_demo(options: DesktopOptions) -> int:
 
 def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) -> int:
     set_up_logging(redactor, log_file=paths.log_file)
+    from hermes_desktop.services.desktop_config import read_desktop_config
     from hermes_desktop.ui.desktop_program import ProgramSetup, run_program
 
+    hidden = options.hidden or read_desktop_config(paths).start_hidden
     return run_program(
         ProgramSetup(
             paths=paths,
             redactor=redactor,
-            hidden=options.hidden,
+            hidden=hidden,
             demo=options.demo,
             screenshot=options.screenshot,
             color_scheme=cast("ColorScheme", options.color_scheme),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.cli import output
+from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import BusyError, CancelledError, HermesError, NotFoundError
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued
 from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
@@ -18,6 +19,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agent_builder import read_agent_settings
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.desktop_services import DesktopServices
+from hermes_desktop.services.secret_access import with_secrets
 from hermes_desktop.services.session_catalog import find_latest_session_id, find_session_id
 from hermes_desktop.state.records import SessionSummary
 
@@ -62,7 +64,7 @@ def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
 async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
     redactor = SecretRedactor()
     # Before anything is made in the home: without a model there is nothing to do in it.
-    read_agent_settings(paths, os.environ, redactor)
+    read_agent_settings(paths, with_secrets(paths, os.environ, SystemClock()), redactor)
     set_up_logging(redactor, log_file=paths.log_file if paths.home.is_dir() else None)
     services = build_services(paths, redactor=redactor)
     try:

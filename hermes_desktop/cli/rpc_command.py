@@ -62,11 +62,14 @@ def _serve(
     from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
     from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
     from hermes_desktop.services.rpc_program import RpcParts
+    from hermes_desktop.services.secret_access import with_secrets
     from hermes_desktop.tui_gateway.serving import Ending, SocketServing, StreamServing
 
     redactor = SecretRedactor()
     set_up_logging(redactor, log_file=paths.log_file)
-    parts = RpcParts(paths, redactor=redactor, environ=os.environ, clock=SystemClock())
+    clock = SystemClock()
+    environ = with_secrets(paths, os.environ, clock)
+    parts = RpcParts(paths, redactor=redactor, environ=environ, clock=clock)
     deadline = ExitDeadline(tell=output.say)
 
     def closing() -> None:

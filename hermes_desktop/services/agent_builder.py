@@ -7,7 +7,10 @@ from types import MappingProxyType
 
 from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.config import AgentConfig, resolve_model, with_chosen_model
+from hermes_desktop.agent.context_compression import ContextCare
+from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.providers.local_context import probe_context
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls
@@ -16,6 +19,8 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
+from hermes_desktop.services.agent_care import AgentCare, CareSettings
+from hermes_desktop.services.secret_access import learn_secrets
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
 from hermes_desktop.state import SessionDB
@@ -27,10 +32,11 @@ class AgentSettings:
 
     choice: ModelChoice
     config: AgentConfig = field(default_factory=AgentConfig)
+    care: CareSettings = field(default_factory=CareSettings)
 
     def fingerprint(self) -> str:
         """A few characters that change with any of it, the key included, and show none of it."""
-        parts = (*astuple(self.choice), *astuple(self.config))
+        parts = (*astuple(self.choice), *astuple(self.config), *astuple(self.care))
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
@@ -57,6 +63,7 @@ class AgentBuilder:
         self._offline = offline
         self._clock = clock
         self._tls = SharedTls(clock)
+        self._care = AgentCare(db, clock, WindowBook(probe_context), self._side_provider)
 
     def choose_model(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ModelChoice:
         """Name the model that a new turn would use.
@@ -86,9 +93,13 @@ class AgentBuilder:
             ProviderError: No model is set, or its settings make no sense.
             ConfigError: config.yaml cannot be understood.
         """
+        settings = self._settings(request.model_override)
+        provider = self._provider(settings)
         return AIAgent(
-            provider=self._provider(self._settings(request.model_override)),
+            provider=provider,
             store=self._db,
+            room=self._care.room(settings.care, provider),
+            titles=self._care.titles(settings.care, settings.choice),
             session_id=request.session_id,
             source=request.source,
             clock=self._clock,
@@ -98,6 +109,24 @@ class AgentBuilder:
                 **request.session_fields,
             },
         )
+
+    def context_care(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ContextCare:
+        """What shortens conversations by hand, with the model that would answer.
+
+        Args:
+            chosen: What was chosen for the conversation.
+
+        Raises:
+            ProviderError: No model is set, or its settings make no sense.
+            ConfigError: config.yaml cannot be understood.
+        """
+        settings = self._settings(chosen)
+        return self._care.context(settings.care, self._provider(settings))
+
+    def _side_provider(self, choice: ModelChoice) -> ChatProvider:
+        if choice.kind == "offline":
+            return OfflineProvider(choice)
+        return OpenAICompatibleProvider(choice, redactor=self._redactor, tls=self._tls)
 
     def _settings(self, chosen: Mapping[str, str] = MappingProxyType({})) -> AgentSettings:
         if self._offline:
@@ -126,8 +155,8 @@ def read_agent_settings(
 
     Args:
         paths: The home.
-        environ: The process environment.
-        redactor: Learns the key.
+        environ: The process environment, with the keyring behind it where that is wanted.
+        redactor: Learns the key, and whatever the keyring holds.
         chosen: What was chosen for one conversation.
 
     Raises:
@@ -136,6 +165,9 @@ def read_agent_settings(
     """
     document = read_config(paths.config_yaml)
     lookup = first_set(environ, read_env_file(paths.env_file))
+    learn_secrets(environ, redactor)
     choice = resolve_model(with_chosen_model(document.data, chosen), lookup)
-    redactor.learn(choice.api_key)
-    return AgentSettings(choice, AgentConfig.from_mapping(document.data))
+    care = CareSettings.read(document.data, lookup)
+    for key in (choice.api_key, *care.keys()):
+        redactor.learn(key)
+    return AgentSettings(choice, AgentConfig.from_mapping(document.data), care)

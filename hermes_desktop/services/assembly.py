@@ -55,20 +55,24 @@ def build_services(  # noqa: PLR0913 - what surrounds the program
         environ: The process environment, unless the demo hides it.
         registry: The platforms that can be served; None for those that the program ships.
         hosts: Whether the gateway of the home may be hosted at all.
-        autostart: Whether it starts with the program.
+        autostart: Whether it starts with the program, unless the settings say that it does not.
 
     Raises:
         StateUnavailableError: The database cannot be opened or made.
     """
+    from hermes_desktop.services.desktop_config import read_desktop_config
     from hermes_desktop.services.desktop_services import join_parts
     from hermes_desktop.services.gateway_host import HostSetup
+    from hermes_desktop.services.secret_access import with_secrets
 
-    surroundings = os.environ if environ is None else environ
+    clock = clock or SystemClock()
+    surroundings = with_secrets(paths, os.environ if environ is None else environ, clock)
+    autostart = autostart and read_desktop_config(paths).start_gateway
     return join_parts(
         HostSetup(paths, surroundings, autostart=autostart),
         redactor=redactor,
         offline=offline,
-        clock=clock or SystemClock(),
+        clock=clock,
         registry=registry,
         hosts=hosts,
     )
@@ -98,11 +102,13 @@ def build_gateway(
     """
     from hermes_desktop.services.gateway_host import HostSetup
     from hermes_desktop.services.hosting_services import join_gateway
+    from hermes_desktop.services.secret_access import with_secrets
 
-    surroundings = os.environ if environ is None else environ
+    clock = clock or SystemClock()
+    surroundings = with_secrets(paths, os.environ if environ is None else environ, clock)
     return join_gateway(
         HostSetup(paths, surroundings, autostart=False),
         redactor=redactor,
-        clock=clock or SystemClock(),
+        clock=clock,
         registry=registry,
     )

@@ -21,14 +21,10 @@ class DesktopConfig:
     Attributes:
         start_gateway: Whether the gateway starts with the program.
         start_hidden: Whether the window stays closed at the start, where a tray icon leads to it.
-        close_to_tray: Whether closing the window leaves the program in the tray.
-        notifications: Whether the desktop is told of news while the window is hidden.
     """
 
     start_gateway: bool = True
     start_hidden: bool = False
-    close_to_tray: bool = True
-    notifications: bool = True
 
 
 def read_desktop_config(paths: HermesPaths) -> DesktopConfig:
@@ -72,17 +68,5 @@ DESKTOP_OPTIONS: tuple[Option, ...] = (
         "Start hidden",
         "Whether the window stays closed at the start. Without a tray icon it is minimised.",
         _DEFAULT.start_hidden,
-    ),
-    _yes_no(
-        "close_to_tray",
-        "Closing the window keeps the program running",
-        "Whether the program stays in the tray when its window is closed.",
-        _DEFAULT.close_to_tray,
-    ),
-    _yes_no(
-        "notifications",
-        "Notifications",
-        "Whether you are told of news on the desktop while the window is hidden.",
-        _DEFAULT.notifications,
     ),
 )

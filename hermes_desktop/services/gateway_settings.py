@@ -11,6 +11,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway import config_loading
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
+from hermes_desktop.services.secret_access import learn_secrets, secret_warnings
 from hermes_desktop.settings.config_file import Lookup, read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
@@ -24,15 +25,16 @@ _SECRET_EXTRAS = ("password", "key", "secret")
 def load_gateway_config(
     paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor | None = None
 ) -> LoadedGatewayConfig:
-    """Read gateway.json, config.yaml over it, variables of the environment and ``.env`` on top.
+    """Read gateway.json, config.yaml over it, then ``.env``, the keyring, the environment.
 
-    A file that cannot be read or understood is named in the warnings; the others still count.
-    Blocking; creates nothing.
+    A file that cannot be read or understood is named in the warnings, and so is a secret that the
+    keyring does not give; the others still count. Blocking, for some seconds at most where the
+    keyring does not answer; creates nothing.
 
     Args:
         paths: The home.
-        environ: The process environment; nothing is ever written to it.
-        redactor: Learns the tokens.
+        environ: The process environment, with the keyring behind it where that is wanted.
+        redactor: Learns the tokens, and whatever the keyring holds.
     """
     troubles: list[str] = []
     legacy = _or_empty(lambda: read_json_settings(paths.home / "gateway.json"), troubles)
@@ -44,7 +46,8 @@ def load_gateway_config(
     config = loaded.config
     if redactor is not None:
         _teach(redactor, config)
-    warnings = (*troubles, *loaded.warnings)
+        learn_secrets(environ, redactor)
+    warnings = (*troubles, *secret_warnings(environ), *loaded.warnings)
     for warning in warnings:
         log.warning("%s", warning)
     return LoadedGatewayConfig(

@@ -1,0 +1,58 @@
+"""Secrets in a file that only its owner may read: for desktops without a keyring, by consent."""
+
+import json
+
+from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.settings.json_file import read_json_settings
+from hermes_desktop.settings.secret_index import SecretIndex
+
+FILE_NAME = "plain-secrets.json"
+
+
+class PlainSecrets:
+    """Values in the clear (0600). Never used unless a person asked for it.
+
+    Args:
+        index: Gets told which ones are here.
+    """
+
+    def __init__(self, index: SecretIndex) -> None:
+        self._index = index
+        self._file = index.folder / FILE_NAME
+
+    def read(self) -> dict[str, str]:
+        """All of them; empty where there are none, or none can be read. Blocks."""
+        try:
+            found = read_json_settings(self._file)
+        except ConfigError:
+            return {}
+        return {str(name): value for name, value in found.items() if isinstance(value, str)}
+
+    def store(self, name: str, value: str) -> None:
+        """Keep one.
+
+        Raises:
+            ConfigError: The file cannot be written.
+        """
+        self._index.note("plain", name, FILE_NAME)
+        self._write(self.read() | {name: value})
+
+    def remove(self, name: str) -> None:
+        """Keep one no longer. Raises what :meth:`store` does."""
+        self._write({key: value for key, value in self.read().items() if key != name})
+        self._index.forget("plain", name)
+
+    def _write(self, values: dict[str, str]) -> None:
+        try:
+            if values:
+                write_text_atomic(self._file, json.dumps(values, indent=1) + "\n", mode=0o600)
+                self._file.chmod(0o600)
+            else:
+                self._file.unlink(missing_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"{FILE_NAME} cannot be written.",
+                f"{self._file}: {error.strerror or type(error).__name__}.",
+                "Check the rights of the file and its folder.",
+            ) from error

@@ -1,0 +1,71 @@
+"""Which secrets are kept for a home, and by what; never their values.
+
+A keyring may take minutes to say that it holds nothing; a file says so at once.
+"""
+
+import contextlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.core import file_lock
+from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.settings.json_file import read_json_settings
+
+INDEX_NAME = "secrets.json"
+
+
+class SecretIndex:
+    """The list in our folder. All of it blocks, briefly; any thread, any of our processes.
+
+    Args:
+        folder: Ours; made (0700) when something is noted.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / INDEX_NAME
+
+    def read(self, store: str) -> Mapping[str, str]:
+        """The variables that a store keeps, each with what keeps it; empty if nothing is known."""
+        try:
+            found = read_json_settings(self._file).get(store)
+        except ConfigError:
+            return {}
+        items = found.items() if isinstance(found, Mapping) else ()
+        return {str(name): str(backend) for name, backend in items}
+
+    def stamp(self) -> tuple[int, ...]:
+        """Changes with every change of the list, whichever process makes it."""
+        with contextlib.suppress(OSError):
+            found = self._file.stat()
+            return (found.st_mtime_ns, found.st_size, found.st_ino)
+        return ()
+
+    def note(self, store: str, name: str, backend: str) -> None:
+        """Say that a store keeps a variable, also if it was said before.
+
+        Raises:
+            ConfigError: The list cannot be written.
+        """
+        self._change(store, lambda held: held | {name: backend})
+
+    def forget(self, store: str, name: str) -> None:
+        """Say that it keeps it no longer. Raises what :meth:`note` does."""
+        self._change(store, lambda held: {key: held[key] for key in held if key != name})
+
+    def _change(self, store: str, change: Any) -> None:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with file_lock.hold(self.folder / "secrets.lock"):
+                known = dict(read_json_settings(self._file))
+                known[store] = change(dict(self.read(store)))
+                write_text_atomic(self._file, json.dumps(known, indent=1) + "\n")
+        except OSError as error:
+            raise ConfigError(
+                f"{INDEX_NAME} cannot be written.",
+                f"{self._file}: {error.strerror or type(error).__name__}.",
+                "Check the rights of the file and its folder.",
+            ) from error

@@ -1,0 +1,62 @@
+"""The process environment with the secrets of the keyring behind it."""
+
+from collections.abc import Iterator, Mapping
+
+from typing_extensions import override
+
+from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.secrets import Reading, SecretStore
+
+
+class EnvironmentWithSecrets(Mapping[str, str]):
+    """Variables of the environment and, where one is not set there, the secret of that name.
+
+    Whoever goes through it, or copies it for a child process, gets the environment alone: secrets
+    come only to whoever asks for one by its name. Asking for one may block for some seconds, so it
+    is done off the loop.
+
+    Args:
+        environ: The process environment.
+        store: The keyring.
+        plain: Those that are kept in the clear; after the keyring.
+    """
+
+    def __init__(self, environ: Mapping[str, str], store: SecretStore, plain: PlainSecrets) -> None:
+        self.process = environ
+        self._store = store
+        self._plain = plain
+
+    def troubles(self) -> dict[str, Reading]:
+        """Secrets that are kept and could not be had, and are not set in the environment."""
+        found: dict[str, Reading] = {}
+        for name in sorted(self._store.names()):
+            if not self.process.get(name, "").strip():
+                reading = self._store.read(name)
+                if reading.state != "stored":
+                    found[name] = reading
+        return found
+
+    def secret_values(self) -> tuple[str, ...]:
+        """All that can be had, so that they can be kept out of logs."""
+        readings = [self._store.read(name).value for name in self._store.names()]
+        return (*(value for value in readings if value), *self._plain.read().values())
+
+    @override
+    def __getitem__(self, name: str) -> str:
+        value = self.process.get(name)
+        if value is not None and value.strip():
+            return value
+        secret = self._store.read(name).value or self._plain.read().get(name)
+        if secret:
+            return secret
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.process)
+
+    @override
+    def __len__(self) -> int:
+        return len(self.process)

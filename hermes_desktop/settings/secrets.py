@@ -1,0 +1,356 @@
+"""Secrets in the desktop's keyring. The only module that knows the library ``keyring``.
+
+Importing that library, and any call of it, can block for minutes: a window may wait for a
+password, a broken bus for ever. So both happen on a thread of their own (``keyring``) and are
+waited for only so long; whoever asks then hears that the keyring is not answering. Which secrets
+are kept there stands in a file, without their values, so that nothing is asked where none is.
+"""
+
+import concurrent.futures
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.settings.secret_index import SecretIndex
+
+T = TypeVar("T")
+
+ReadState = Literal["stored", "not stored", "missing", "locked", "no keyring", "not answering"]
+"""How it is with one secret: ``missing`` is one that was put there and is gone."""
+
+READ_S = 5.0
+"""How long a program that starts, or a turn, waits for the keyring."""
+PERSON_S = 90.0
+"""How long a person may take to unlock it."""
+_COOL_DOWN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What asking for a secret brought.
+
+    Attributes:
+        detail: What the keyring said, where it was something.
+    """
+
+    state: ReadState
+    value: str | None = field(default=None, repr=False)
+    detail: str = ""
+
+
+class SecretStoreError(HermesError):
+    """The keyring cannot do it.
+
+    Attributes:
+        state: In a word.
+    """
+
+    def __init__(self, state: ReadState, detail: str = "") -> None:
+        title, hint = _WORDS[state]
+        super().__init__(title, detail, hint)
+        self.state = state
+
+
+_ELSEWHERE = "keep the secret in the environment or in .env, or add --plain to keep it in a file"
+_WORDS: Mapping[ReadState, tuple[str, str]] = {
+    "stored": ("The keyring holds another value than it was given.", "Try again."),
+    "not stored": ("That secret is not in the keyring.", "See `hermes-desktop secrets list`."),
+    "missing": ("That secret is no longer in the keyring.", "Set it again."),
+    "locked": ("The keyring is locked.", "Unlock it and try again."),
+    "no keyring": (
+        "There is no keyring on this desktop.",
+        f"Start one (gnome-keyring, KWallet, KeePassXC); else {_ELSEWHERE}.",
+    ),
+    "not answering": (
+        "The keyring is not answering.",
+        f"See whether it waits for its password, and try again; else {_ELSEWHERE}.",
+    ),
+}
+
+
+class SecretStore(Protocol):
+    """Where secrets are kept. All of it blocks, for a bounded time; any thread."""
+
+    def names(self) -> frozenset[str]:
+        """The variables that are kept here; asks no keyring."""
+        ...
+
+    def read(self, name: str, *, wait_s: float = READ_S) -> Reading:
+        """Ask for one; raises nothing."""
+        ...
+
+    def store(self, name: str, value: str) -> None:
+        """Keep one, and read it back.
+
+        Raises:
+            SecretStoreError: It could not be kept; what was there before may be gone.
+        """
+        ...
+
+    def remove(self, name: str) -> None:
+        """Keep one no longer.
+
+        Raises:
+            SecretStoreError: It could not be taken out.
+        """
+        ...
+
+    def check(self) -> Reading:
+        """Whether it works: ``stored``, or what stands against it."""
+        ...
+
+    def backend(self, name: str) -> str:
+        """What keeps it, in the keyring's own words; "" when nothing does."""
+        ...
+
+
+class Keyring(Protocol):
+    """What is needed of a backend of the library."""
+
+    name: str
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """The value, None when there is none."""
+        ...
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Keep a value."""
+        ...
+
+    def delete_password(self, service: str, username: str) -> None:
+        """Keep it no longer."""
+        ...
+
+
+class NoKeyring(Exception):  # noqa: N818 - an answer
+    """There is nothing that keeps secrets."""
+
+
+def system_keyring() -> Keyring:
+    """The keyring of the desktop. Slow; on the keyring's thread only.
+
+    Raises:
+        NoKeyring: There is none, or only one that keeps nothing.
+    """
+    import keyring  # noqa: PLC0415 - takes minutes where the bus is broken
+    from keyring.backends import fail, null  # noqa: PLC0415
+
+    found = keyring.get_keyring()
+    if isinstance(found, fail.Keyring | null.Keyring):
+        raise NoKeyring
+    backend: Any = found
+    return backend  # type: ignore[no-any-return]
+
+
+class KeyringSecretStore:
+    """Secrets of one home in the keyring.
+
+    Args:
+        index: Which ones are there.
+        service: Names the home in the keyring.
+        clock: For pauses after a keyring that was locked.
+        open_keyring: Finds the keyring; called on the keyring's thread.
+    """
+
+    def __init__(
+        self,
+        index: SecretIndex,
+        service: str,
+        clock: Clock,
+        *,
+        open_keyring: Callable[[], Keyring] = system_keyring,
+    ) -> None:
+        self._index = index
+        self._service = service
+        self._clock = clock
+        self._open = open_keyring
+        self._lock = threading.Lock()
+        self._worker: WorkerThreads | None = None
+        # The rest under the lock.
+        self._values: dict[str, str] = {}
+        self._values_of: object = None
+        self._waiting: concurrent.futures.Future[Reading | None] | None = None
+        self._waiting_since = 0.0
+        self._trouble: tuple[Reading, float] | None = None
+
+    def names(self) -> frozenset[str]:
+        """The variables that are kept here; asks no keyring."""
+        return frozenset(self._index.read("keyring"))
+
+    def backend(self, name: str) -> str:
+        """What kept it, in the keyring's own words."""
+        return self._index.read("keyring").get(name, "")
+
+    def read(self, name: str, *, wait_s: float = READ_S) -> Reading:
+        """Ask for one; all that are kept are asked for together, and remembered.
+
+        What was locked is not asked again for a minute, and one question that is not answered
+        keeps others from being asked. Answers that come late count from then on.
+        """
+        names = self.names()
+        if name not in names:
+            return Reading("not stored")
+        stamp = self._index.stamp()
+        with self._lock:
+            if self._values_of == stamp:
+                return _found(self._values.get(name))
+            trouble, asked = self._present_trouble(), self._asked()
+            wait_s -= self._clock.monotonic() - self._waiting_since if asked is not None else 0
+        if trouble is not None:
+            return trouble
+        if asked is None:
+            asked = self._ask(lambda keyring: self._load(keyring, names, stamp))
+        reading = self._answer(asked, max(0.0, wait_s))
+        if reading is not None:
+            return reading
+        with self._lock:
+            return _found(self._values.get(name))
+
+    def store(self, name: str, value: str) -> None:
+        """Keep one, and read it back.
+
+        Raises:
+            SecretStoreError: It could not be kept.
+        """
+
+        def keep(keyring: Keyring) -> str:
+            keyring.set_password(self._service, name, value)
+            if keyring.get_password(self._service, name) != value:
+                raise SecretStoreError("stored", "It may be too long for this keyring.")
+            return keyring.name
+
+        self._index.note("keyring", name, self._do(keep))
+
+    def remove(self, name: str) -> None:
+        """Keep one no longer; one that is gone already is no failure.
+
+        Raises:
+            SecretStoreError: It could not be taken out.
+        """
+
+        def take(keyring: Keyring) -> None:
+            if keyring.get_password(self._service, name) is not None:
+                keyring.delete_password(self._service, name)
+
+        self._do(take)
+        self._index.forget("keyring", name)
+
+    def check(self) -> Reading:
+        """Whether it works, by keeping something as long as a token and taking it out again."""
+        name, value = "check", "x" * 100
+
+        def probe(keyring: Keyring) -> str:
+            keyring.set_password(self._service, name, value)
+            kept = keyring.get_password(self._service, name) == value
+            keyring.delete_password(self._service, name)
+            if not kept:
+                raise SecretStoreError("stored", "It may be too long for this keyring.")
+            return keyring.name
+
+        try:
+            return Reading("stored", detail=self._do(probe))
+        except SecretStoreError as error:
+            return Reading(error.state, detail=error.detail)
+
+    def close(self) -> None:
+        """Take no more questions; never waits."""
+        with self._lock:
+            if self._worker is not None:
+                self._worker.close()
+
+    # ------------------------------------------------------------------------------- its thread
+
+    def _load(self, keyring: Keyring, names: frozenset[str], stamp: object) -> None:
+        """On the keyring's thread: ask for all, so that it has to be unlocked once."""
+        found = {name: keyring.get_password(self._service, name) for name in sorted(names)}
+        with self._lock:
+            self._values = {name: value for name, value in found.items() if value}
+            self._values_of = stamp
+            self._trouble = None
+
+    def _do(self, work: Callable[[Keyring], T]) -> T:
+        """For a person, who is waited for; what was asked before and hangs is left behind.
+
+        Raises:
+            SecretStoreError: It was not done.
+        """
+        with self._lock:
+            if self._asked() is not None and self._worker is not None:
+                self._worker.close()
+                self._worker = None
+            self._waiting = self._trouble = None
+        done: list[T] = []
+        asked = self._ask(lambda keyring: done.append(work(keyring)))
+        reading = self._answer(asked, PERSON_S)
+        if reading is not None:
+            raise SecretStoreError(reading.state, reading.detail)
+        with self._lock:
+            self._values_of = None
+        return done[0]
+
+    def _ask(self, work: Callable[[Keyring], None]) -> "concurrent.futures.Future[Reading | None]":
+        """Begin something on the keyring's thread."""
+        with self._lock:
+            self._worker = self._worker or WorkerThreads("keyring")
+            self._waiting = self._worker.submit(self._guarded, work)
+            self._waiting_since = self._clock.monotonic()
+            return self._waiting
+
+    def _asked(self) -> "concurrent.futures.Future[Reading | None] | None":
+        """What was asked and is not answered yet."""
+        return None if self._waiting is None or self._waiting.done() else self._waiting
+
+    def _answer(
+        self, asked: "concurrent.futures.Future[Reading | None]", wait_s: float
+    ) -> Reading | None:
+        """What stood against it; None if nothing did."""
+        try:
+            reading = asked.result(wait_s)
+        except concurrent.futures.TimeoutError:
+            return Reading("not answering")
+        if reading is not None:
+            with self._lock:
+                self._trouble = (reading, self._clock.monotonic())
+        return reading
+
+    def _guarded(self, work: Callable[[Keyring], None]) -> Reading | None:
+        try:
+            work(self._open())
+        except NoKeyring:
+            return Reading("no keyring")
+        except SecretStoreError as error:
+            return Reading(error.state, detail=error.detail)
+        except Exception as error:  # noqa: BLE001 - backends raise what their libraries raise
+            return _reading_of(error)
+        return None
+
+    def _present_trouble(self) -> Reading | None:
+        if self._trouble is not None:
+            reading, since = self._trouble
+            if self._clock.monotonic() - since < _COOL_DOWN_S:
+                return reading
+        return None
+
+
+def _found(value: str | None) -> Reading:
+    return Reading("stored", value) if value else Reading("missing")
+
+
+def _reading_of(error: Exception) -> Reading:
+    """By the names of the classes: which of the libraries is there is not known."""
+    kinds = {each.__name__ for each in type(error).__mro__}
+    detail = ""
+    with contextlib.suppress(Exception):
+        detail = " ".join(str(error).split())
+    if kinds & {"KeyringLocked", "LockedException", "PromptDismissedException"}:
+        return Reading("locked", detail=detail)
+    if kinds & {"NoKeyringError", "SecretServiceNotAvailableException"}:
+        return Reading("no keyring", detail=detail)
+    if "InitError" in kinds:
+        return Reading("locked", detail=detail)
+    return Reading("not answering", detail=detail or type(error).__name__)

@@ -1,0 +1,40 @@
+"""Keyrings that do what real ones do at their worst."""
+
+import threading
+
+
+class KeyringLocked(Exception):  # noqa: N818 - the library's name
+    """Named as the library names it."""
+
+
+class FakeKeyring:
+    """Keeps values in memory; can be locked, slow for ever, forgetful."""
+
+    name = "Fake Keyring"
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, str], str] = {}
+        self.calls: list[str] = []
+        self.locked = False
+        self.forgets = False
+        self.answers = threading.Event()
+        self.answers.set()
+
+    def _asked(self, what: str) -> None:
+        self.calls.append(what)
+        if not self.answers.wait(30):
+            raise AssertionError("nobody let this keyring answer")
+        if self.locked:
+            raise KeyringLocked("Prompt dismissed")
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self._asked(f"get {username}")
+        return self.values.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self._asked(f"set {username}")
+        self.values[service, username] = password[:-1] if self.forgets else password
+
+    def delete_password(self, service: str, username: str) -> None:
+        self._asked(f"delete {username}")
+        del self.values[service, username]

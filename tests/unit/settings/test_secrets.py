@@ -1,0 +1,204 @@
+"""Secrets in a keyring that may be locked, silent or gone, and nobody waits for it for ever."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.services.agent_builder import read_agent_settings
+from hermes_desktop.services.gateway_settings import load_gateway_config
+from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
+from hermes_desktop.settings.secrets import (
+    KeyringSecretStore,
+    NoKeyring,
+    SecretStoreError,
+)
+from tests.fakes.clock import MovableClock
+from tests.fakes.keyring import FakeKeyring
+
+TOKEN = "TELEGRAM_BOT_TOKEN"
+SHORT_S = 0.05
+
+
+class Desk:
+    """A home with a keyring."""
+
+    def __init__(self, home: Path) -> None:
+        self.paths = HermesPaths(home, home)
+        self.keyring = FakeKeyring()
+        self.clock = MovableClock()
+        self.index = SecretIndex(home / "desktop")
+        self.stores: list[KeyringSecretStore] = []
+        self.store = self.another()
+
+    def another(self) -> KeyringSecretStore:
+        """As another process has it."""
+        store = KeyringSecretStore(
+            self.index, "hermes-desktop:test", self.clock, open_keyring=lambda: self.keyring
+        )
+        self.stores.append(store)
+        return store
+
+    def environment(self, **process: str) -> EnvironmentWithSecrets:
+        return EnvironmentWithSecrets(process, self.store, PlainSecrets(self.index))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    yield desk
+    desk.keyring.answers.set()
+    for store in desk.stores:
+        store.close()
+
+
+def test_a_home_without_secrets_asks_no_keyring(desk: Desk) -> None:
+    assert desk.store.read(TOKEN).state == "not stored"
+    assert desk.environment().get(TOKEN) is None
+    assert desk.keyring.calls == []
+    assert not desk.index.folder.exists()
+
+
+def test_what_is_kept_is_read_back_and_no_file_has_it(desk: Desk) -> None:
+    desk.store.store(TOKEN, "123456:kept")
+    assert desk.another().read(TOKEN).value == "123456:kept"
+    assert desk.store.backend(TOKEN) == "Fake Keyring"
+    assert "123456:kept" not in repr(desk.store.read(TOKEN))
+    for file in desk.index.folder.rglob("*"):
+        assert b"123456:kept" not in file.read_bytes()
+
+
+def test_the_keyring_is_asked_once_until_something_changes(desk: Desk) -> None:
+    desk.store.store(TOKEN, "one")
+    desk.store.read(TOKEN)
+    asked = len(desk.keyring.calls)
+    for _ in range(5):
+        assert desk.store.read(TOKEN).value == "one"
+    assert len(desk.keyring.calls) == asked
+    desk.another().store(TOKEN, "two")
+    assert desk.store.read(TOKEN).value == "two"
+    desk.another().remove(TOKEN)
+    assert desk.store.read(TOKEN).state == "not stored"
+
+
+def test_a_silent_keyring_is_waited_for_once_and_a_late_answer_counts(desk: Desk) -> None:
+    desk.store.store(TOKEN, "late")
+    desk.keyring.answers.clear()
+    fresh = desk.another()
+    assert fresh.read(TOKEN, wait_s=SHORT_S).state == "not answering"
+    asked = len(desk.keyring.calls)
+    desk.clock.advance(SHORT_S)
+    assert fresh.read(TOKEN, wait_s=SHORT_S).state == "not answering"
+    assert len(desk.keyring.calls) == asked
+    desk.keyring.answers.set()
+    assert fresh.read(TOKEN, wait_s=20).value == "late"
+
+
+def test_a_locked_keyring_is_not_asked_at_every_turn(desk: Desk) -> None:
+    desk.store.store(TOKEN, "x")
+    desk.keyring.locked = True
+    fresh = desk.another()
+    assert fresh.read(TOKEN).state == "locked"
+    asked = len(desk.keyring.calls)
+    assert fresh.read(TOKEN).detail == "Prompt dismissed"
+    assert len(desk.keyring.calls) == asked
+    desk.keyring.locked = False
+    desk.clock.advance(61)
+    assert fresh.read(TOKEN).value == "x"
+
+
+def test_what_the_keyring_lost_is_missing_not_empty(desk: Desk) -> None:
+    desk.store.store(TOKEN, "x")
+    desk.keyring.values.clear()
+    assert desk.another().read(TOKEN).state == "missing"
+    desk.store.remove(TOKEN)
+    assert desk.store.names() == frozenset()
+
+
+def test_a_value_that_does_not_come_back_whole_is_an_error(desk: Desk) -> None:
+    desk.keyring.forgets = True
+    assert desk.store.check().state == "stored" or desk.store.check().detail
+    with pytest.raises(SecretStoreError) as caught:
+        desk.store.store(TOKEN, "x" * 3000)
+    assert "too long" in caught.value.detail
+    assert desk.store.names() == frozenset()
+
+
+def test_no_keyring_is_said_in_words(desk: Desk) -> None:
+    def nothing() -> FakeKeyring:
+        raise NoKeyring
+
+    store = KeyringSecretStore(desk.index, "x", desk.clock, open_keyring=nothing)
+    desk.stores.append(store)
+    with pytest.raises(SecretStoreError, match="There is no keyring on this desktop") as caught:
+        store.store(TOKEN, "x")
+    assert caught.value.state == "no keyring"
+    assert store.check().state == "no keyring"
+
+
+def test_plain_ones_are_only_for_their_owner(desk: Desk) -> None:
+    plain = PlainSecrets(desk.index)
+    plain.store(TOKEN, "in the clear")
+    (file,) = desk.index.folder.glob("plain*")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert desk.environment()[TOKEN] == "in the clear"
+    plain.remove(TOKEN)
+    assert not file.exists()
+
+
+# ------------------------------------------------------------------------------- who gets them
+
+
+def test_the_environment_wins_and_children_get_no_secret(desk: Desk) -> None:
+    desk.store.store(TOKEN, "from the keyring")
+    assert desk.environment(**{TOKEN: "set"})[TOKEN] == "set"
+    assert desk.environment(**{TOKEN: " "})[TOKEN] == "from the keyring"
+    seen = desk.environment(PATH="/bin")
+    assert seen.get(TOKEN) == "from the keyring"
+    assert dict(seen) == {"PATH": "/bin"}
+    assert len(seen) == 1
+
+
+def test_gateway_and_agent_use_what_the_keyring_holds(desk: Desk) -> None:
+    home = desk.paths.home
+    (home / ".env").write_text(f"{TOKEN}=222222:from_env\nOPENROUTER_API_KEY=env\n")
+    (home / "config.yaml").write_text(
+        "model: {default: a/b, provider: openrouter}\n"
+        "platforms: {telegram: {token: 333333:from_config}}\n"
+    )
+    desk.store.store(TOKEN, "111111:from_keyring")
+    desk.store.store("OPENROUTER_API_KEY", "sk-keyring")
+    redactor = SecretRedactor()
+    loaded = load_gateway_config(desk.paths, desk.environment(), redactor)
+    assert loaded.config.platforms[Platform.TELEGRAM].token == "111111:from_keyring"
+    assert loaded.config.platforms[Platform.TELEGRAM].enabled
+    settings = read_agent_settings(desk.paths, desk.environment(), redactor)
+    assert settings.choice.api_key == "sk-keyring"
+    assert "from_keyring" not in redactor.clean("a 111111:from_keyring b")
+
+
+def test_a_secret_that_cannot_be_had_is_named_not_waited_for(desk: Desk) -> None:
+    (desk.paths.home / ".env").write_text(f"{TOKEN}=222222:from_env\n")
+    desk.store.store("DISCORD_BOT_TOKEN", "x")
+    desk.store.store(TOKEN, "y")
+    desk.keyring.locked = True
+    desk.store = desk.another()
+    loaded = load_gateway_config(desk.paths, desk.environment())
+    assert "DISCORD_BOT_TOKEN could not be read: the keyring is locked." in loaded.warnings
+    assert loaded.config.platforms[Platform.TELEGRAM].token == "222222:from_env"
+
+
+def test_the_library_is_not_loaded_for_looking() -> None:
+    import subprocess
+
+    code = (
+        "import sys, hermes_desktop.settings.secrets, hermes_desktop.services.secret_access\n"
+        "assert 'keyring' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
