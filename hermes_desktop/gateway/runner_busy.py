@@ -18,7 +18,7 @@ from hermes_desktop.gateway.busy_messages import (
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.config_running import BusyInputMode
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.refusals import closing, too_many_conversations, too_many_waiting
+from hermes_desktop.gateway.refusals import too_many_conversations, too_many_waiting
 from hermes_desktop.gateway.runner_turns import RunnerTurns
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
@@ -48,7 +48,7 @@ class RunnerBusy(RunnerTurns):
         if not self.is_busy(session_key):
             return None
         if self._draining:
-            return turn_outcome.from_error(closing())
+            return self._not_begun(record)
         running = self._turns.get(session_key)
         mode: BusyInputMode = "queue" if event.internal else self._busy_mode(adapter)
         chat = await self._look_at(session_key, running, mode)

@@ -43,7 +43,7 @@ class RunnerTurns(RunnerClaims):
         if record.unwanted:
             return turn_outcome.stopped()
         if self._draining:
-            return turn_outcome.from_error(closing())
+            return self._not_begun(record)
         if self._refusing is not None:
             return turn_outcome.from_error(self._refusing)
         try:
@@ -77,10 +77,17 @@ class RunnerTurns(RunnerClaims):
         ended = self._draining and outcome.outcome == "stopped"
         return ended and record.marked and not record.unwanted
 
+    def _not_begun(self, record: TurnRecord) -> TurnOutcome:
+        """What becomes of a message that comes too late for us: we leave."""
+        if self._restart_requested and self.inbox_kept:
+            self._left_for_next_run.add(record.turn_id)
+            return turn_outcome.stopped()
+        return turn_outcome.from_error(closing())
+
     def _outcome_of_waiting(self, record: TurnRecord) -> TurnOutcome:
         """How a turn ended that was to end before its conversation was free."""
         leaving = self._draining and self._is_current(record)
-        return turn_outcome.from_error(closing()) if leaving else turn_outcome.stopped()
+        return self._not_begun(record) if leaving else turn_outcome.stopped()
 
     def _is_unwanted(self, record: TurnRecord, outcome: TurnOutcome) -> bool:
         """Whether nobody waits for the reply of a turn any more."""

@@ -226,6 +226,8 @@ class Crowd:
             role = self._chance.choice(("user", "assistant"))
             if await asyncio.to_thread(writer.write, session, role, words):
                 self.notes[next(iter(marked(words, "note")))] = session
+                if self._chance.random() < 0.7:
+                    self.ask(who)
         finally:
             who.is_held = False
 

@@ -1,5 +1,6 @@
 """What got lost when a gateway was killed and came back later."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
+from tests.fakes.hosting import host_stage
+from tests.fakes.model_server import HANG, Reply
 
 KEY = "agent:main:telegram:dm:c1"
 IDLE = replace(ALLOWED, default_reset_policy=SessionResetPolicy(mode="idle", idle_minutes=30))
@@ -73,3 +76,25 @@ async def test_a_question_whose_conversation_was_ended_meanwhile_is_not_forgotte
         assert gateway.model.requests == []
         await gateway.telegram.receive("long")
         assert gateway.model.texts()[0].endswith("\n\nlong")
+
+
+@pytest.mark.two_processes
+@pytest.mark.asyncio
+async def test_what_waits_while_the_gateway_restarts_is_answered_afterwards(
+    tmp_path: Path,
+) -> None:
+    """People were told to write again, although the gateway was back after a moment."""
+    queue = {"display": {"busy_input_mode": "queue", "busy_ack_enabled": False}}
+    async with host_stage(tmp_path, config=queue) as stage:
+        await stage.host.start()
+        stage.model.script(Reply([HANG]))
+        stage.chat.say("first")
+        await stage.reach("working")
+        restarting = asyncio.create_task(stage.host.restart(drain_s=1.0))
+        stage.chat.say("second")
+        await stage.reach("stopping")
+        stage.chat.say("third")
+        await restarting
+        await stage.until(lambda: len(stage.chat.texts()) == 3 and not stage.chat.pending)
+        assert [text[: len("You said")] for text in stage.chat.texts()] == ["You said"] * 3
+        assert [text for text in stage.chat.texts() if "second" in text or "third" in text]
