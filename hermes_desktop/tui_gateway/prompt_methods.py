@@ -76,6 +76,8 @@ def _take_place(server: Server, session: Session) -> None:
 def _while_busy(server: Server, session: Session, text: str) -> dict[str, Any] | None:
     """Interrupt, steer or wait; None when nothing runs any more."""
     mode = _busy_mode(server, session)
+    if mode == "interrupt" and _must_not_be_cut(server, session):
+        mode = "queue"
     if mode == "steer" and _steer(session, text):
         return {"status": "steered"}
     with session["history_lock"]:
@@ -105,6 +107,17 @@ def _busy_mode(server: Server, session: Session) -> str:
         return server.program.settings.busy_mode()
     except HermesError:
         return "queue"  # nothing is lost that way
+
+
+def _must_not_be_cut(server: Server, session: Session) -> bool:
+    """Whether subagents work, or the conversation is being shortened: both would be left half."""
+    if getattr(session.get("agent"), "_active_children", None):
+        return True
+    db = server.db()
+    try:
+        return db is not None and bool(db.get_compression_lock_holder(session["session_key"]))
+    except HermesError:
+        return True
 
 
 def _steer(session: Session, text: str) -> bool:

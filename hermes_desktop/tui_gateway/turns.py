@@ -196,6 +196,7 @@ class _Turn:
             "task_id": self._sid,
             "reasoning_callback": self._tell_thought,
             "persisted_callback": self._row_stored,
+            "tool_callback": self._tell_tool,
         }
 
     def _row_stored(self, _row_id: int) -> None:
@@ -217,6 +218,15 @@ class _Turn:
     def _tell_thought(self, text: str | None) -> None:
         if text:
             self._server.emit("reasoning.delta", self._sid, {"text": text})
+
+    def _tell_tool(self, news: Any) -> None:
+        """A tool begins, or is over; on any thread of the turn."""
+        told = {"tool_id": news.call_id, "name": news.name}
+        if news.ok is None:
+            self._server.emit("tool.start", self._sid, {**told, "context": news.subject})
+            return
+        result = {"ok": news.ok, "summary": news.subject, "duration_s": round(news.seconds, 3)}
+        self._server.emit("tool.complete", self._sid, {**told, **result})
 
     def _take_over(self, result: Result, version: int) -> bool:
         """Keep what the agent knows now, unless the history was changed meanwhile."""

@@ -1,6 +1,7 @@
 """One prompt after the other: stored, answered, told, whatever happens in between."""
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -133,6 +134,47 @@ def test_an_agent_that_can_be_steered_is(stage: ServerStage) -> None:
     assert stage.call("prompt.submit", session_id=sid, text="Right")["status"] == "steered"
 
     assert hints == ["Left", "Right"]
+
+
+def test_what_must_not_be_cut_in_two_is_awaited(stage: ServerStage) -> None:
+    stage.model.hold.clear()
+    sid, session = stage.begin()
+    key = session["session_key"]
+    stage.call("prompt.submit", session_id=sid, text="One")
+    assert stage.model.asked.wait(PATIENCE_S)
+    assert stage.db.try_acquire_compression_lock(key, "somebody who shortens it")
+
+    assert stage.call("prompt.submit", session_id=sid, text="Two")["status"] == "queued"
+
+    assert not session["_turn_cancel_requested"]
+    stage.db.release_compression_lock(key, "somebody who shortens it")
+    stage.model.hold.set()
+    assert stage.peer.wait_for("message.complete", 2)["status"] == "complete"
+    assert stage.peer.payloads("message.complete")[0]["status"] == "complete"
+
+
+def test_tools_are_told(stage: ServerStage) -> None:
+    def with_tools(wish: Any) -> Any:
+        agent: Any = stage.plain_agent(wish)
+        plain = agent.run_conversation
+
+        def run(*args: Any, tool_callback: Any, **kwargs: Any) -> Any:
+            told = {"call_id": "c1", "name": "read_file", "subject": "notes.txt"}
+            tool_callback(SimpleNamespace(**told, ok=None, seconds=0.0))
+            tool_callback(SimpleNamespace(**told, ok=True, seconds=0.25))
+            return plain(*args, **kwargs)
+
+        agent.run_conversation = run
+        return agent
+
+    stage.make_agent = with_tools
+    sid, _ = stage.begin()
+    stage.say(sid, "Read it")
+
+    assert stage.peer.payloads("tool.start") == [
+        {"tool_id": "c1", "name": "read_file", "context": "notes.txt"}
+    ]
+    assert stage.peer.payloads("tool.complete")[0]["duration_s"] == 0.25
 
 
 def test_a_model_that_fails_is_told_and_the_prompt_is_kept(stage: ServerStage) -> None:
