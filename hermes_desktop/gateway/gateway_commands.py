@@ -10,6 +10,7 @@ from hermes_desktop.commands.context import Sender
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
 from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.gateway import session_rows
 from hermes_desktop.gateway.command_access import command_access
 from hermes_desktop.gateway.config import Platform
@@ -164,7 +165,10 @@ class RunnerHost:
 
     async def queue(self, text: str) -> int:
         """Have a message answered after what runs."""
-        return await self._runner.queue_message(replace(self._event, text=text))
+        event = replace(self._event, text=text, turn_id=new_turn_id())
+        waiting = await self._runner.queue_message(event)
+        self._runner.pass_on(self._event, event)  # nothing was awaited: it has not begun
+        return waiting
 
     # Its model
 

@@ -124,6 +124,12 @@ class RunnerMail(RunnerRestoring):
             await self.mail.deliverer.chat_wrote(source.platform, source.chat_id)
         return True
 
+    def pass_on(self, event: MessageEvent, to: MessageEvent) -> None:
+        """Have a message be dealt with only when another one is, which was made from it."""
+        ticket = self._tickets.pop(event.turn_id, None)
+        if ticket is not None:
+            self._tickets[to.turn_id] = ticket
+
     async def _note_begun(self, record: TurnRecord) -> None:
         """A turn answers a message from now on; its chat is marked."""
         ticket = self._tickets.get(record.turn_id)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.commands.registry import COMMANDS
-from hermes_desktop.core.events import TurnQueued, TurnStarted
+from hermes_desktop.core.events import TurnFinished, TurnQueued, TurnStarted
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
 from tests.fakes.clock import MovableClock
@@ -259,6 +259,24 @@ async def test_while_a_reply_is_written(tmp_path: Path) -> None:
         assert await running == "reply 1"
         await until(lambda: len(chat.gateway.telegram.sent) >= 3 and len(chat.texts()) == 6)
         assert chat.texts() == ["one", "reply 1", "two", "reply 2", "three", "reply 3"]
+        await until(lambda: len(chat.gateway.of(TurnFinished)) == 3)
+        assert len({e.turn_id for e in chat.gateway.of(TurnFinished)}) == 3
+
+
+@pytest.mark.asyncio
+async def test_a_queued_message_is_a_turn_of_its_own(tmp_path: Path) -> None:
+    async with command_gateway(tmp_path) as chat:
+        gateway = chat.gateway
+        gateway.model.hold.clear()
+        running = chat.start("one")
+        await until(gateway.model.asked.is_set)
+        command = chat.start("/queue two")
+        typed = command.get_name().removeprefix("turn ")
+        assert "Queued" in str(await command)
+        gateway.model.hold.set()
+        await running
+        await until(lambda: len(gateway.of(TurnFinished)) == 2)
+        assert typed not in {e.turn_id for e in gateway.of(TurnStarted)}
 
 
 @pytest.mark.asyncio
