@@ -115,7 +115,9 @@ class Identity:
         except OSError as error:
             # A home that was deleted, a disk that is full: the program is told, and decides.
             gone = not self._home.is_dir()
-            self._say("lost" if gone else "refused", record=None, reason=str(error))
+            if not gone and not self._held and self._written_at > 0:
+                self._give_back_state()
+            self._say("lost" if gone else "refused", record=None, reason=_reason(error))
             return HOME_GONE if gone else REFUSED
         return LEFT
 
@@ -256,11 +258,15 @@ class Identity:
             gateway_state="stopped", exit_reason=reason, platforms={}, active_agents=0
         )
         if self._home.is_dir():
-            self._write_state()
-            files.remove_pid_file(self._home, self._record)
+            if not self._write_state():  # a full disk: without the old one there is room
+                files.remove_state(self._home, self._record)
+                self._write_state()
+            with contextlib.suppress(OSError):
+                files.remove_pid_file(self._home, self._record)
         raise Ended(LEFT, "bye", reason=reason)
 
-    def _write_state(self) -> None:
+    def _write_state(self) -> bool:
+        """Write it; whether that worked."""
         stamp = {"updated_at": datetime.now(UTC).isoformat()}
         try:
             files.write_state(self._home, self._record, {**self._state, **stamp})
@@ -268,12 +274,22 @@ class Identity:
             # A full disk must not cost us the home; the next heartbeat tries again.
             if not self._held:
                 raise
+            self._written_at = time.monotonic()
+            return False
         self._written_at = time.monotonic()
+        return True
 
     def _say(self, word: str, **fields: Any) -> None:
         """Nobody may be there any more to hear it."""
         with contextlib.suppress(OSError):
             os.write(1, json.dumps({"say": word, **fields}).encode() + b"\n")
+
+
+def _reason(error: OSError) -> str:
+    """What is wrong with which file, as a person would say it."""
+    words = error.strerror or str(error)
+    name = error.filename2 or error.filename
+    return f"{name}: {words}" if name else words
 
 
 def _kind_of(meanings: set[str], signals: set[int]) -> str:

@@ -7,6 +7,7 @@ Readers are for everybody. The writers belong to the identity process alone
 import contextlib
 import json
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ MARKERS: dict[str, Literal["takeover", "stop"]] = {
     STOP_MARKER: "stop",
 }
 MARKER_LIFE_S = 60.0
+_LARGEST = 16_000_000
 _OVER = frozenset({"stopped", "startup_failed"})
 
 
@@ -71,9 +73,20 @@ class GatewayRecord(NamedTuple):
 
 
 def read_json(path: Path) -> Any:
-    """What a small JSON file holds; None when it is missing, unreadable or not JSON."""
+    """What a small JSON file holds; None when it is missing, unreadable or not JSON.
+
+    Nor is anything but a plain file read: a pipe or a device in its place would be waited for.
+    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+                return None
+            with open(descriptor, encoding="utf-8", closefd=False) as file:
+                return json.loads(file.read())
+        finally:
+            os.close(descriptor)
     except (OSError, ValueError, RecursionError):
         return None
 
@@ -229,8 +242,13 @@ class PlantedLock:
             return
         try:
             old = os.open(self._path, os.O_RDWR)
-        except FileNotFoundError:
-            raise LockTakenError from None
+        except OSError as error:
+            if self._path.is_symlink():  # one that leads nowhere: nobody can hold it
+                prepared.rename(self._path)
+                return
+            if isinstance(error, FileNotFoundError):
+                raise LockTakenError from None
+            raise
         try:
             _lock(old)
         except BlockingIOError:
@@ -273,6 +291,14 @@ def remove_pid_file(home: Path, record: GatewayRecord) -> None:
         (home / PID_FILE).unlink(missing_ok=True)
 
 
+def remove_state(home: Path, record: GatewayRecord) -> None:
+    """Remove the state file if it names this process and the folder lets us."""
+    there = read_record(home / STATE_FILE)
+    if there is not None and there.names(record):
+        with contextlib.suppress(OSError):
+            (home / STATE_FILE).unlink()
+
+
 def write_state(home: Path, record: GatewayRecord, fields: Mapping[str, Any]) -> bool:
     """Replace the state file in one step, unless it belongs to another live gateway.
 
@@ -287,7 +313,11 @@ def write_state(home: Path, record: GatewayRecord, fields: Mapping[str, Any]) ->
         return False
     prepared = path.with_name(f"{STATE_FILE}.{record.pid}.tmp")
     _write_whole(prepared, {**record.as_json(), **fields})
-    prepared.rename(path)
+    try:
+        prepared.rename(path)
+    except OSError:
+        prepared.unlink(missing_ok=True)
+        raise
     return True
 
 
@@ -296,12 +326,17 @@ def _write_whole(path: Path, data: Mapping[str, Any]) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         _fill(descriptor, data)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
     finally:
         os.close(descriptor)
 
 
 def _fill(descriptor: int, data: Mapping[str, Any]) -> None:
-    os.write(descriptor, json.dumps(data, separators=(",", ":")).encode())
+    left = json.dumps(data, separators=(",", ":")).encode()
+    while left:  # a disk that becomes full takes a part first
+        left = left[os.write(descriptor, left) :]
     os.fsync(descriptor)
 
 

@@ -24,6 +24,7 @@ from hermes_desktop.services.hosting_outlook import HostingOutlook, Outlook
 from hermes_desktop.services.hosting_status import StatusBoard
 from hermes_desktop.services.hosting_words import (
     failure_refusal,
+    held_by_nobody_knows,
     other_gateway,
     refusal_for,
     waiting_words,
@@ -164,8 +165,10 @@ class HostingLife:
         return None
 
     def _attach(self, gateway: ForeignGateway | None) -> None:
-        self._board.enter("idle")
-        if gateway is not None:
+        if gateway is None:
+            self._board.refuse(held_by_nobody_knows())
+        else:
+            self._board.enter("idle")
             self._board.note_other(other_gateway(gateway, self._parts.clock))
 
     async def _again(self) -> tuple[GatewayRecord, Outlook] | None:

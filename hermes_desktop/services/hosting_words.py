@@ -95,6 +95,15 @@ def refusal_for(answer: NotHere, missed: tuple[str, ...] = ()) -> HostingRefusal
     return HostingRefusal(title, answer.detail, hint, would_not_run=missed, may_insist=may_insist)
 
 
+def held_by_nobody_knows() -> HostingRefusal:
+    """The home is taken, but no file says by whom."""
+    return HostingRefusal(
+        "The gateway was not started.",
+        "Another program holds gateway.lock of this home, and nothing says which.",
+        "Try again in a moment; if that does not help, end what has the file open.",
+    )
+
+
 _WORDS: Mapping[str, tuple[str, str, bool]] = {
     "obstacle": (
         "The gateway cannot be hosted here.",
@@ -122,7 +131,11 @@ _WORDS: Mapping[str, tuple[str, str, bool]] = {
         "Stop it with `hermes gateway stop`, then start the gateway here.",
         False,
     ),
-    "failed": ("The gateway was not started.", "Try again; the log knows more.", False),
+    "failed": (
+        "The gateway was not started.",
+        "Mend that and try again; the log knows more.",
+        False,
+    ),
 }
 
 

@@ -449,6 +449,7 @@ def test_a_state_that_cannot_be_written_does_not_cost_us_the_home(stage: Identit
     path.joinpath("in the way").touch()
     stage.identity.update({"active_agents": 1})
 
+    wait_until(lambda: not list(stage.home.glob("*.tmp")))
     path.joinpath("in the way").unlink()
     path.rmdir()
     stage.identity.update({"active_agents": 2})

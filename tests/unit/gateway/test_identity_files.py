@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,52 @@ def test_a_free_lock_file_is_replaced_and_stays_locked(tmp_path: Path, own: Gate
         with pytest.raises(BlockingIOError):
             files.fcntl.flock(before, files.fcntl.LOCK_EX | files.fcntl.LOCK_NB)
     assert files.read_record(path) == own
+
+
+@pytest.mark.parametrize("target", ["nowhere/x", files.LOCK_FILE])
+def test_a_lock_that_leads_nowhere_is_replaced(
+    tmp_path: Path, own: GatewayRecord, target: str
+) -> None:
+    path = tmp_path / files.LOCK_FILE
+    path.symlink_to(tmp_path / target)
+    lock = files.PlantedLock(tmp_path, own)
+
+    lock.plant()
+
+    assert lock.is_in_place()
+    assert not path.is_symlink()
+    assert files.read_record(path) == own
+
+
+def test_a_state_that_does_not_fit_leaves_nothing_half_made(
+    tmp_path: Path, own: GatewayRecord
+) -> None:
+    files.write_state(tmp_path, own, {"gateway_state": "running"})
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            files.write_state(tmp_path, own, {"gateway_state": "stopped"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert files.read_json(tmp_path / files.STATE_FILE)["gateway_state"] == "running"
+    assert [each.name for each in tmp_path.iterdir()] == [files.STATE_FILE]
+    files.remove_state(tmp_path, GatewayRecord(1))
+    assert tmp_path.joinpath(files.STATE_FILE).exists()
+    files.remove_state(tmp_path, own)
+    assert not tmp_path.joinpath(files.STATE_FILE).exists()
+
+
+def test_only_plain_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    tmp_path.joinpath("device").symlink_to("/dev/zero")
+    tmp_path.joinpath("folder").mkdir()
+    with tmp_path.joinpath("huge").open("w") as file:
+        file.truncate(1 << 30)
+
+    for name in ("pipe", "device", "folder", "huge", "nothing"):
+        assert files.read_json(tmp_path / name) is None
 
 
 def test_a_pid_file_of_a_live_gateway_stays(tmp_path: Path, own: GatewayRecord) -> None:
