@@ -29,6 +29,12 @@ class BoundedCalls:
         """How many were left behind and still run."""
         return len(self._abandoned)
 
+    async def ended(self) -> None:
+        """Wait until nothing runs any more that was left behind."""
+        while self._abandoned:
+            await asyncio.wait(set(self._abandoned))
+            await asyncio.sleep(0)  # what follows an end is called after it
+
     async def within(self, seconds: float, coroutine: Coroutine[Any, Any, T], *, doing: str) -> T:
         """Await a coroutine, at most so long.
 

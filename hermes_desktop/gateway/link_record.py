@@ -111,9 +111,10 @@ class LinkRecord:
     # What others want to know
 
     @property
-    def is_fatal(self) -> bool:
-        """Whether nothing is tried any more until a person wants it."""
-        return self._state == "fatal"
+    def has_failed(self) -> bool:
+        """Whether it does not work, for now or for good; also while that is tried to be mended."""
+        is_tried_again = self._state == "connecting" and bool(self._code)
+        return self._state in {"fatal", "retrying"} or is_tried_again
 
     @property
     def adapter(self) -> PlatformAdapter | None:

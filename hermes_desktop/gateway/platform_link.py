@@ -17,7 +17,7 @@ from hermes_desktop.gateway.platforms.base import (
     TokenIdentity,
 )
 from hermes_desktop.gateway.sleep_watch import Gap
-from hermes_desktop.gateway.token_gate import in_use_words
+from hermes_desktop.gateway.token_gate import TokenGate, in_use_words
 
 __all__ = ["LinkTools", "PlatformLink"]
 
@@ -48,6 +48,7 @@ class PlatformLink(LinkRecord):
         super().__init__(platform, tools)
         self._bounded = BoundedCalls()
         self._token: TokenIdentity | None = None
+        self._freeing: asyncio.Task[None] | None = None
 
     # Its life
 
@@ -63,6 +64,7 @@ class PlatformLink(LinkRecord):
         finally:
             await self._let_go()
             await self._free_token()
+            await self._keep_token()
 
     async def _next_step(self) -> None:
         self._kick.clear()
@@ -152,15 +154,34 @@ class PlatformLink(LinkRecord):
         tokens = self._tools.tokens
         if tokens is None or adapter.token is None:
             return
+        await self._keep_token()
         owner = await tokens.acquire(adapter.token, self.platform.value)
         if owner is not None:
             raise _FailedError("token_in_use", in_use_words(owner))
         self._token = adapter.token
 
     async def _free_token(self) -> None:
+        """Give the token back; while an adapter that was left still uses it, only after that."""
         token, self._token = self._token, None
-        if token is not None and self._tools.tokens is not None:
+        if token is None or self._tools.tokens is None:
+            return
+        if len(self._bounded):
+            log.warning("The token of %s is kept: its connection hangs", self.platform.value)
+            freeing = self._free_later(token, self._tools.tokens)
+            self._freeing = asyncio.get_running_loop().create_task(freeing, name="token, later")
+        else:
             await self._tools.tokens.release(token)
+
+    async def _free_later(self, token: TokenIdentity, tokens: TokenGate) -> None:
+        await self._bounded.ended()
+        await tokens.release(token)
+
+    async def _keep_token(self) -> None:
+        """Do not give back later what is used again, or what is given back with all others."""
+        freeing, self._freeing = self._freeing, None
+        if freeing is not None:
+            freeing.cancel()
+            await asyncio.wait({freeing})
 
     async def _watch(self) -> None:
         """Return when the connection is not worth keeping."""

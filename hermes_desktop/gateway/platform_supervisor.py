@@ -15,6 +15,7 @@ from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.events import Notice, PlatformHealth
 from hermes_desktop.gateway import status
 from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.network_watch import NetworkWatch
 from hermes_desktop.gateway.platform_link import LinkTools, PlatformLink
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
@@ -84,6 +85,7 @@ class PlatformSupervisor:
         clock: Where times come from.
         timing: How patient it is; None: as the registry says, else as the settings do.
         sleep_watch: Notices that the machine slept; one on the machine's clocks when None.
+        network_watch: Notices that the network changed; one on the machine's routes when None.
     """
 
     def __init__(  # noqa: PLR0913 - the parts it joins
@@ -97,6 +99,7 @@ class PlatformSupervisor:
         clock: Clock | None = None,
         timing: LinkTiming | None = None,
         sleep_watch: SleepWatch | None = None,
+        network_watch: NetworkWatch | None = None,
     ) -> None:
         self._config = config
         self._registry = registry
@@ -110,6 +113,7 @@ class PlatformSupervisor:
             or LinkTiming(connect_s=config.running.platform_connect_timeout_s)
         )
         self._sleep_watch = sleep_watch or SleepWatch(self._clock, boot_time=boot_clock())
+        self._network_watch = network_watch or NetworkWatch()
         self._links: dict[Platform, PlatformLink] = {}
         self._unserved = tuple(_unserved(config, registry))
         self._tasks = TaskSet()
@@ -129,7 +133,9 @@ class PlatformSupervisor:
                 self._links[platform] = PlatformLink(platform, self._tools(platform))
         for link in self._links.values():
             self._tasks.start(link.run(), name=f"platform {link.platform.value}")
-        self._tasks.start(self._sleep_watch.run(self._woke), name="sleep watch")
+        self._tasks.start(
+            self._sleep_watch.run(self._woke, self.look_at_network), name="sleep watch"
+        )
         self._changed()
         settled = [asyncio.ensure_future(link.settled.wait()) for link in self._links.values()]
         if settled:
@@ -161,8 +167,8 @@ class PlatformSupervisor:
 
     @property
     def has_only_failed(self) -> bool:
-        """Whether no platform is left that anything can be expected of."""
-        return bool(self._links) and all(link.is_fatal for link in self._links.values())
+        """Whether platforms are served and none of them works, for now or for good."""
+        return bool(self._links) and all(link.has_failed for link in self._links.values())
 
     # Wishes
 
@@ -199,6 +205,12 @@ class PlatformSupervisor:
         """See whether every server still answers."""
         for link in self._links.values():
             link.wake()
+
+    def look_at_network(self) -> None:
+        """Look whether the network is another one, now instead of within a few seconds."""
+        if self._network_watch.look():
+            log.info("The network is another one; platforms are looked at")
+            self.network_changed()
 
     def look(self) -> None:
         """Look at the clock, for a clock that moved by itself."""

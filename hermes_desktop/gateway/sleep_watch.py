@@ -54,14 +54,22 @@ class SleepWatch:
         self._tick_s = tick_s
         self._seen = self._now()
 
-    async def run(self, woke: Callable[[Gap], None]) -> None:
-        """Look until cancelled."""
+    async def run(
+        self, woke: Callable[[Gap], None], each_time: Callable[[], None] = lambda: None
+    ) -> None:
+        """Look until cancelled.
+
+        Args:
+            woke: Told of each gap.
+            each_time: What else is looked at then, so that nobody needs a timer for it.
+        """
         self._seen = self._now()
         while True:
             await asyncio.sleep(self._tick_s)
             gap = self.look()
             if gap is not None:
                 woke(gap)
+            each_time()
 
     def look(self) -> Gap | None:
         """Whether much more time has passed since the last look than should have."""

@@ -13,6 +13,7 @@ from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.events import Notice, PlatformHealth
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.identity_files import GatewayRecord
+from hermes_desktop.gateway.network_watch import NetworkWatch
 from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor, SupervisorWiring
 from hermes_desktop.gateway.platforms.base import (
     MessageEvent,
@@ -94,6 +95,7 @@ class World:
     files: list[dict[str, Any]] = field(default_factory=list)
     changes: int = 0
     boot: float = 0.0
+    network: Path = Path("/nowhere")
 
     def answer(self, platform: Platform) -> Any:
         queued = self.answers.get(platform, [])
@@ -157,6 +159,7 @@ class World:
             clock=self.clock,
             timing=timing,
             sleep_watch=SleepWatch(self.clock, boot_time=self.boot_time),
+            network_watch=NetworkWatch(self.network),
         )
         await supervisor.start()
         try:
@@ -237,6 +240,7 @@ async def test_pauses_grow_to_five_minutes_and_never_end() -> None:
         for number, pause in enumerate((30, 60, 120, 240, 300, 300, 300), 1):
             await until(lambda n=number: len(world.attempts) == n)  # type: ignore[misc]
             await becomes(supervisor, "retrying")
+            assert supervisor.has_only_failed
             health = only(supervisor)
             assert health.next_try_at == pytest.approx(world.clock.time() + pause)
             assert health.detail == "down"
@@ -244,6 +248,7 @@ async def test_pauses_grow_to_five_minutes_and_never_end() -> None:
             assert len(world.attempts) == number
             await pass_time(world, supervisor, 1.01)
         await becomes(supervisor, "connected")
+        assert not supervisor.has_only_failed
         assert [adapter.left for adapter in world.made] == [1] * 7 + [0]
         assert only_file(world)["telegram"]["error_code"] is None
 
@@ -254,6 +259,7 @@ async def test_one_platform_does_not_hurt_another(answer: Any) -> None:
     world = World(answers={TELEGRAM: [answer]})
     async with world.supervised(TELEGRAM, DISCORD) as supervisor:
         await until(lambda: states(supervisor)["discord"] == "connected")
+        assert not supervisor.has_only_failed
         expected = "connecting" if answer == "mute" else "retrying"
         assert states(supervisor)["telegram"] == expected
         assert (TELEGRAM in world.adapters) == (answer == "mute")
@@ -532,3 +538,52 @@ async def test_an_adapter_that_was_left_hands_over_nothing() -> None:
         task = old.handle_message(MessageEvent("hi"))
         await asyncio.wait({task})
         assert task.cancelled()
+
+
+@pytest.mark.asyncio
+async def test_in_another_network_every_server_is_asked_at_once(tmp_path: Path) -> None:
+    world = World(network=tmp_path, answers={DISCORD: [OSError("down")]})
+    async with world.supervised(TELEGRAM, DISCORD) as supervisor:
+        await until(lambda: states(supervisor) == {"discord": "retrying", "telegram": "connected"})
+        supervisor.look_at_network()
+        await asyncio.sleep(0.01)
+        assert (world.probes, len(world.attempts)) == (0, 2)
+
+        tmp_path.joinpath("route").write_text("wlan0 00000000 01 0003 0 0 600 00000000\n")
+        supervisor.look_at_network()
+
+        await until(lambda: world.probes == 1)
+        await until(lambda: states(supervisor) == {"discord": "connected", "telegram": "connected"})
+
+
+@pytest.mark.asyncio
+async def test_a_token_is_given_back_once_its_connection_is_really_gone() -> None:
+    world, gate = World(token=TokenIdentity("scope", "secret")), Gate()
+    async with world.supervised(tokens=gate) as supervisor:
+        await becomes(supervisor, "connected")
+        world.hangs_at_leaving = True
+        await supervisor.pause(TELEGRAM)
+        await becomes(supervisor, "paused")
+        await asyncio.sleep(0.02)
+        assert gate.held == ["telegram"]
+
+        world.hangs_at_leaving = False
+        world.wakes.set()
+
+        await until(lambda: gate.held == [])
+
+
+@pytest.mark.asyncio
+async def test_a_token_that_is_used_again_is_not_given_back_meanwhile() -> None:
+    world, gate = World(token=TokenIdentity("scope", "secret")), Gate()
+    async with world.supervised(tokens=gate) as supervisor:
+        await becomes(supervisor, "connected")
+        world.hangs_at_leaving = True
+        await supervisor.pause(TELEGRAM)
+        await becomes(supervisor, "paused")
+        await supervisor.resume(TELEGRAM)
+        await becomes(supervisor, "connected")
+        world.hangs_at_leaving = False
+        world.wakes.set()
+        await asyncio.sleep(0.02)
+        assert gate.held == ["telegram"]
