@@ -10,7 +10,7 @@ from hermes_desktop.cli import output
 from hermes_desktop.cli.gateway_progress import GatewayProgress
 from hermes_desktop.cli.gateway_words import runs_already
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.core.events import GatewayStatusChanged
+from hermes_desktop.core.events import GatewayStatusChanged, Notice
 from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
@@ -87,6 +87,7 @@ class GatewayProgram:
         progress = GatewayProgress()
         bus = self._services.bus
         bus.subscribe(GatewayStatusChanged, progress.show)
+        bus.subscribe(Notice, progress.note)
         bus.subscribe(GatewayStatusChanged, lambda _: self._changed.set())
         with self._signals():
             try:

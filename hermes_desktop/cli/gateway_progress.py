@@ -1,7 +1,7 @@
 """What a gateway in the foreground tells on standard error while it works."""
 
 from hermes_desktop.cli import output
-from hermes_desktop.core.events import GatewayStatusChanged, PlatformHealth
+from hermes_desktop.core.events import GatewayStatusChanged, Notice, PlatformHealth
 
 
 class GatewayProgress:
@@ -13,6 +13,7 @@ class GatewayProgress:
 
     def __init__(self) -> None:
         self._told: tuple[object, ...] = ()
+        self._said = ""
         self._platforms: dict[str, tuple[str, str]] = {}
         self._line = ""
 
@@ -25,9 +26,15 @@ class GatewayProgress:
             return
         counted = status.running_turns if status.state == "stopping" else status.detail
         told = (status.state, counted)
-        if status.detail and told != self._told and status.refusal is None:
+        is_news = told != self._told and status.detail != self._said
+        if status.detail and is_news and status.refusal is None:
             self._say(status.detail)
-        self._told = told
+        self._told, self._said = told, status.detail
+
+    def note(self, notice: Notice) -> None:
+        """Tell what a window would show as a notice."""
+        words = (notice.title, notice.detail, notice.hint)
+        self._say(" ".join(each for each in words if each))
 
     def clear(self) -> None:
         """Take the line away that is written again and again."""

@@ -247,14 +247,20 @@ class GatewayRunner(RunnerStopping):
 
     def _announce(self) -> None:
         """Say how we are doing, to whoever started us and to other programs."""
-        refusing = self._phase == "running" and self._refusing is not None
-        self._update_runtime_status("draining" if refusing else _STATES[self._phase])
+        self._update_runtime_status(self._state_for_others())
         if self.announce is None:
             return
         try:
             self.announce(RunnerReport(self._phase, len(self._running_agents)))
         except Exception:  # a bug of whoever listens must not end a turn, or keep us from leaving
             log.exception("Nobody heard how the gateway is doing")
+
+    def _state_for_others(self) -> str:
+        if self._phase == "running" and self._refusing is not None:
+            return "draining"
+        if self._phase == "running" and self.platforms_failed():
+            return "degraded"
+        return _STATES[self._phase]
 
     # A message
 

@@ -58,6 +58,7 @@ class RunnerState:
         command_dispatch: Takes commands out of the messages; None: all are for the agent.
         event_hooks_s: How long the gateway's event hooks may take together, per event.
         home: The home whose gateway this is; None for a private runner, which writes no file.
+        platforms_failed: Whether no platform of several works, which other programs are told.
         hooks: Hears of events; None: nobody does.
         identity: What holds the home for us; None for a private runner.
         inbox_kept: Messages that did not get into their conversation are kept elsewhere and come
@@ -85,6 +86,7 @@ class RunnerState:
     clock: Clock = SystemClock()
     command_dispatch: CommandDispatch | None = None
     event_hooks_s = 10.0
+    platforms_failed: Callable[[], bool] = staticmethod(lambda: False)
     home: Path | None = None
     hooks: EventHooks | None = None
     identity: IdentityHolder | None = None

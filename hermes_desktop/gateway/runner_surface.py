@@ -137,6 +137,10 @@ class RunnerSurface(RunnerAgents):
         self._refusing = why
         self._announce()
 
+    def tell(self) -> None:
+        """Say anew how we are doing, because the platforms do otherwise."""
+        self._announce()
+
     def hurry(self) -> None:
         """Interrupt, now, the turns that a stop waits for; without one nothing happens."""
         if self._stop_task is None:

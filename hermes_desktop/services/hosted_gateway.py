@@ -151,6 +151,7 @@ class HostedGateway:
         self._mail_worker = WorkerThreads("gateway-mail")
         self._runner.use_mail(self._mail_parts(config))
         self._platforms = self._supervisor(config, hold)
+        self._runner.platforms_failed = lambda: self._platforms.has_only_failed
         know_people(self._runner, parts)
         take_commands(self._runner, parts, self._platforms)
 
@@ -162,7 +163,7 @@ class HostedGateway:
             self._runner.adapters,
             SupervisorWiring(
                 wire=self._wire,
-                changed=self._tell,
+                changed=self._runner.tell,
                 connected=self._runner.platform_connected,
                 notify=parts.bus.publish,
                 identity=hold,

@@ -15,7 +15,8 @@ from hermes_desktop.gateway.runner_report import RunnerReport
 
 Stage = Literal["idle", "starting", "hosting", "stopping"]
 
-_IN_TROUBLE = frozenset({"silent", "retrying", "fatal", "unavailable"})
+_IN_TROUBLE = frozenset({"silent", "retrying", "fatal"})
+# What cannot be served by this version is known and chosen, and nobody can mend it here.
 _NOTHING = RunnerReport("stopped")
 
 

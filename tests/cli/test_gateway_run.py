@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.identity_files import PID_FILE, STATE_FILE, read_json, read_record
+from hermes_desktop.gateway.identity_files import (
+    LOCK_FILE,
+    PID_FILE,
+    STATE_FILE,
+    read_json,
+    read_record,
+)
 from tests.fakes.identity import gateway_lookalike, is_gone, wait_until, write_record
 from tests.fakes.program import PROGRAM, Program, files_of
 from tests.fakes.terminal import at_terminal
@@ -133,7 +139,7 @@ def test_stop_of_the_command_line_ends_it(gateway: Running, program: Program) ->
 
     assert (stopped.code, stopped.out) == (0, "hermes-desktop gateway run has stopped.\n")
     assert gateway.ended() == 0
-    assert "The gateway was stopped by the command line." in gateway.said
+    assert gateway.said.count("The gateway was stopped by the command line.") == 1
     assert read_json(gateway.home / STATE_FILE)["exit_reason"] is None
 
 
@@ -171,6 +177,28 @@ def test_what_would_not_run_is_named_before_somebody_insists(program: Program, h
     assert not home.joinpath(PID_FILE).exists()
     assert code == 0
     assert "telegram: unavailable" in started.said
+
+
+def test_settings_that_do_not_count_are_named(program: Program, home: Path) -> None:
+    home.joinpath("config.yaml").write_text("a: [1, 2\nb: {")
+
+    with running(program, "gateway", "run") as started:
+        assert started.end() == 0
+
+    assert started.said.count("Some settings of the gateway do not count.") == 1
+    assert "config.yaml, line 2" in started.said
+
+
+@pytest.mark.parametrize("name", [PID_FILE, LOCK_FILE])
+def test_what_is_in_the_way_is_named(program: Program, home: Path, name: str) -> None:
+    home.joinpath(name).mkdir()
+
+    refused = program.run("gateway", "run")
+
+    assert refused.code == 1
+    assert f"{home / name}: Is a directory" in refused.err
+    state = read_json(home / STATE_FILE)
+    assert state is None or state["gateway_state"] == "stopped"
 
 
 def test_of_two_that_start_together_one_serves(program: Program, home: Path) -> None:

@@ -484,6 +484,22 @@ async def test_a_take_over_asks_first_and_says_how_far_it_is(tmp_path: Path) -> 
         assert any(f"process {record.pid}" in each.detail for each in stage.statuses)
 
 
+async def test_other_programs_are_told_when_no_platform_works(tmp_path: Path) -> None:
+    async with host_stage(tmp_path) as stage:
+        stage.chat.set(refuse_login="rate_limited")
+        await stage.host.start()
+        await stage.until(lambda: stage.file(STATE_FILE)["gateway_state"] == "degraded")
+        assert stage.file(STATE_FILE)["platforms"]["telegram"]["state"] in {
+            "retrying",
+            "connecting",
+        }
+
+        stage.chat.set(refuse_login="")
+        await stage.until(lambda: stage.file(STATE_FILE)["gateway_state"] == "running")
+
+        assert stage.host.state == "running"
+
+
 # ------------------------------------------------------------------------------------- refusals
 
 
@@ -505,7 +521,7 @@ async def test_what_would_be_silenced_is_named_before_it_is(tmp_path: Path) -> N
 
         await stage.host.start(insist=True)
 
-        assert stage.host.state == "degraded"
+        assert stage.host.state == "running"  # known, insisted on, and nothing to be mended here
         assert [(p.name, p.state) for p in stage.host.status.platforms] == [
             ("telegram", "unavailable")
         ]

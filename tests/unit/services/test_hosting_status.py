@@ -27,6 +27,8 @@ OTHER = OtherGateway("hermes gateway", 7)
         ("hosting", 2, ("connected",), None, "working"),
         ("hosting", 2, ("connected", "retrying"), None, "degraded"),
         ("hosting", 0, ("paused", "connecting", "disabled"), None, "running"),
+        ("hosting", 0, ("connected", "unavailable"), None, "running"),
+        ("hosting", 1, ("unavailable",), None, "working"),
         ("stopping", 2, ("fatal",), None, "stopping"),
     ],
 )
