@@ -121,6 +121,12 @@ class ContextCare:
         self._auxiliary = auxiliary
         self._vain: dict[str, int] = {}
 
+    def close(self) -> None:
+        """Let go of idle connections; a later call opens new ones. Any thread."""
+        for each in (self._provider, self._auxiliary):
+            if each is not None:
+                each.close()
+
     # ----------------------------------------------------------------------------------- deciding
 
     def window(self, *, ask: bool = True) -> Window:

@@ -212,6 +212,10 @@ class ModelServer:
         port: 0 takes a free one.
         responder: Answers what no script is left for.
         tls: Serves HTTPS with this context.
+
+    Attributes:
+        naming: Requests for names of conversations, which are answered beside the others.
+        name: The answer to those; "" gives no name.
     """
 
     def __init__(
@@ -223,6 +227,8 @@ class ModelServer:
     ) -> None:
         self.responder = responder
         self.requests: list[Recorded] = []
+        self.naming: list[Recorded] = []
+        self.name = ""
         self.closing = threading.Event()
         self._scripted: deque[Reply] = deque()
         self._changed = threading.Condition()
@@ -256,6 +262,10 @@ class ModelServer:
 
     def answer(self, request: Recorded) -> Reply:
         with self._changed:
+            if _asks_for_name(request):
+                self.naming.append(request)
+                self._changed.notify_all()
+                return text(self.name)
             self.requests.append(request)
             self._changed.notify_all()
             if self._scripted:
@@ -272,6 +282,10 @@ class ModelServer:
 
     def _serve(self) -> None:
         self._server.serve_forever(poll_interval=0.02)
+
+
+def _asks_for_name(request: Recorded) -> bool:
+    return b"You name conversations." in request.body[:600]
 
 
 class _Server(http.server.ThreadingHTTPServer):

@@ -1,0 +1,181 @@
+"""Room for one turn: looked at before it, between its steps, and when the model refuses."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hermes_desktop.agent.compression_settings import MOST
+from hermes_desktop.agent.context_compression import ContextCare, Shortened, Wish
+from hermes_desktop.agent.context_length import estimate, estimate_text
+from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.types import CancelSignal, ConversationMessage
+from hermes_desktop.core.errors import HermesError, TooLongError
+from hermes_desktop.state import SessionDB
+
+if TYPE_CHECKING:
+    from hermes_desktop.agent.tool_rounds import ToolRounds
+
+log = logging.getLogger(__name__)
+
+SMALL = 3_000
+"""Below so many tokens nobody is asked how much fits: every model takes them."""
+LEAST_MESSAGES = 4
+
+
+class TurnRoom:
+    """Keeps the turns of one agent within what the model can be told. On the turn's thread.
+
+    Args:
+        care: Shortens.
+        store: Where the conversation is read anew from.
+
+    Attributes:
+        exhausted: The last turn's conversation is too long and cannot be made shorter.
+        moved: Told where a conversation goes on, as soon as it does.
+    """
+
+    def __init__(self, care: ContextCare, store: SessionDB) -> None:
+        self.care = care
+        self.exhausted = False
+        self.moved: Callable[[str], None] = lambda _: None
+        self._store = store
+        self._tried = False
+        self._seen: tuple[str, int, int] = ("", 0, 0)
+
+    def before_turn(
+        self,
+        session_id: str,
+        prompt: str,
+        history: Sequence[ConversationMessage],
+        text: str,
+        cancel: CancelSignal,
+    ) -> Shortened | None:
+        """Shorten the conversation if the coming request would be too long.
+
+        Args:
+            session_id: The conversation.
+            prompt: The system prompt, "" if it is not made yet.
+            history: What was said.
+            text: What the person says now.
+            cancel: Ends it.
+
+        Returns:
+            What came of it; None when there was nothing to do.
+        """
+        self.exhausted = self._tried = False
+        size = self._size(session_id, prompt, history) + estimate_text(text)
+        return self._shorten_from(size, session_id, history, cancel)
+
+    def between(self, rounds: "ToolRounds") -> None:
+        """Before a turn's next request: what tools put out may have filled the room."""
+        session_id = rounds.turn.session_id
+        size = self._size(session_id, rounds.prompt, rounds.history)
+        done = self._shorten_from(size, session_id, rounds.history, rounds.turn.cancel)
+        if done is not None and done.changed:
+            self._read_anew(rounds, done)
+
+    def after_refusal(self, rounds: "ToolRounds", reply: Reply) -> bool:
+        """After the model refused: whether it is worth asking again, once a turn."""
+        error = reply.error
+        if not isinstance(error, TooLongError) or reply.text or not self.care.settings.enabled:
+            return False
+        sent = self._size(rounds.turn.session_id, rounds.prompt, rounds.history)
+        self.care.learn(error, sent)
+        if self._tried:
+            self.exhausted = True
+            return False
+        self._tried = True
+        done = self.care.shorten(rounds.turn.session_id, Wish("overflow"), rounds.turn.cancel)
+        if not done.changed:
+            self.exhausted = done.kind in {"nothing", "failed"}
+            return False
+        self._read_anew(rounds, done)
+        return True
+
+    def forget(self) -> None:
+        """The conversation was read anew: how long the last request was says nothing now."""
+        self._seen = ("", 0, 0)
+
+    def note(self, session_id: str, reply: Reply, history: Sequence[ConversationMessage]) -> None:
+        """Note how long a request was, as the model counted."""
+        used = reply.finished
+        if used is not None and used.input_tokens:
+            self._seen = (session_id, len(history), used.input_tokens)
+
+    def tidy(self, session_id: str, last_prompt_tokens: int) -> Shortened | None:
+        """Shorten a conversation that is nearly too long already, before its next turn.
+
+        Args:
+            session_id: The conversation.
+            last_prompt_tokens: How long its latest request was, 0 for not known.
+        """
+        settings = self.care.settings
+        if not settings.enabled:
+            return None
+        row = self._store.get_session(session_id)
+        if row is None or (row["message_count"] or 0) < LEAST_MESSAGES:
+            return None
+        if not self._is_full(session_id, row["message_count"], last_prompt_tokens):
+            return None
+        if self.care.is_blocked(session_id):
+            return None
+        self._seen = ("", 0, 0)
+        return self.care.shorten(session_id, Wish("hygiene"), _Never())
+
+    def _is_full(self, session_id: str, messages: int, last_prompt_tokens: int) -> bool:
+        if messages >= self.care.settings.most_messages:
+            return True
+        size = last_prompt_tokens
+        if not size:
+            size = estimate(self._store.get_messages_as_conversation(session_id))
+        if size < SMALL:
+            return False
+        window = self.care.window()
+        return window.certain and size >= window.tokens * MOST
+
+    def _size(self, session_id: str, prompt: str, history: Sequence[ConversationMessage]) -> int:
+        seen_id, count, tokens = self._seen
+        if seen_id == session_id and count <= len(history):
+            return tokens + estimate(history[count:])
+        return estimate(history) + estimate_text(prompt)
+
+    def _shorten_from(
+        self,
+        size: int,
+        session_id: str,
+        history: Sequence[ConversationMessage],
+        cancel: CancelSignal,
+    ) -> Shortened | None:
+        if size < SMALL or len(history) < LEAST_MESSAGES or not self.care.settings.enabled:
+            return None
+        if size < self.care.threshold():
+            return None
+        try:
+            if self.care.is_blocked(session_id):
+                return None
+        except HermesError as error:
+            log.warning("Whether %s may be shortened is not known: %s", session_id, error.title)
+            return None
+        done = self.care.shorten(session_id, Wish("threshold"), cancel)
+        log.info("%s had about %d tokens; shortening it: %s", session_id, size, done.kind)
+        if done.changed:
+            self._seen = ("", 0, 0)
+        return done
+
+    def _read_anew(self, rounds: "ToolRounds", done: Shortened) -> None:
+        """Go on with the conversation as it stands now, wherever that is."""
+        self._seen = ("", 0, 0)
+        if done.session_id != rounds.turn.session_id:
+            rounds.turn = replace(rounds.turn, session_id=done.session_id)
+            rounds.writer.move(done.session_id)
+            rounds.hooks.move(done.session_id)
+            self.moved(done.session_id)
+        rounds.history[:] = self._store.get_messages_as_conversation(done.session_id)
+
+
+class _Never:
+    """Nobody cancels what is done between turns."""
+
+    def is_set(self) -> bool:
+        return False

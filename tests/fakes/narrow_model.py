@@ -1,0 +1,47 @@
+"""A model with a small context: it counts, refuses what is too long, and writes summaries."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.model_server import ModelServer, Recorded, Reply, error, text
+
+
+@dataclass
+class NarrowModel:
+    """Answers for a :class:`ModelServer`.
+
+    Args:
+        window: How many tokens a request may have.
+        reply: What it says.
+        summary: What it writes as a summary; None: it fails to.
+    """
+
+    window: int = 10_000
+    reply: str = "That is noted, and here are a few more words about it."
+    summary: str | None = "The person talks about numbers; nothing is open."
+    refusals: int = 0
+    summaries: list[Recorded] = field(default_factory=list)
+    turns: list[list[dict[str, Any]]] = field(default_factory=list)
+
+    def __call__(self, request: Recorded) -> Reply:
+        size = sum(len(json.dumps(each)) for each in request.messages) // 4
+        if is_summary_request(request):
+            self.summaries.append(request)
+            if self.summary is None:
+                return error(403, "Not allowed.")
+        if size > self.window:
+            self.refusals += 1
+            said = f"This model's maximum context length is {self.window} tokens."
+            return error(400, said, code="context_length_exceeded")
+        if is_summary_request(request):
+            return text(self.summary or "", usage=(size, 12))
+        self.turns.append(request.messages)
+        return text(self.reply, usage=(size, 12))
+
+    def serve(self) -> ModelServer:
+        return ModelServer(responder=self)
+
+
+def is_summary_request(request: Recorded) -> bool:
+    return request.body[:400].find(b"You shorten a conversation") >= 0
