@@ -43,7 +43,7 @@ def test_months(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
 async def soak(folder: Path) -> None:
     home = folder / "home"
     home.mkdir(mode=0o700)
-    async with chat_server() as chat:
+    async with chat_server(tick_s=1.0) as chat:
         with TellingModel() as model:
             people = conversations(CHATS)
             gateway = SoakHome(home, model.base_url, chat.port, everybody(people))
@@ -74,6 +74,9 @@ async def short_lives(crowd: Crowd, chance: random.Random) -> None:
             python = Path(REAL_PYTHON) if REAL_PYTHON else None
             crowd.writer = ForeignWriter(gateway.home / "state.db", python)
         await crowd.storm(chance.uniform(2.0, 10.0))
+        if number % 4 == 3:
+            gateway.restart_inside()
+            await crowd.storm(6.0)
         end = ("kill", "kill both", "terminate", "stop", "hermes stop")[number % 5]
         crowd.faults[end] = crowd.faults.get(end, 0) + 1
         match end:

@@ -101,6 +101,11 @@ class SoakHome:
         """Ask it to end, as Ctrl-C does."""
         self._running.terminate()
 
+    def restart_inside(self) -> None:
+        """What an update of hermes-agent does: a signal to the identity process."""
+        for pid in self._children():
+            os.kill(pid, signal.SIGUSR1)
+
     async def ask_to_stop(self, hermes: Path | None = None) -> None:
         """What a person does in another terminal: our command, or the one of hermes-agent."""
         ours = [sys.executable, "-m", "hermes_desktop", "gateway", "stop", "--yes"]

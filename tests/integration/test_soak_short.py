@@ -49,7 +49,9 @@ async def live(crowd: Crowd) -> None:
     gateway.kill()
     await gateway.ended()
     await crowd.serve()
-    await crowd.storm(3.0)
+    await crowd.storm(2.0)
+    gateway.restart_inside()
+    await crowd.storm(4.0)
     await gateway.ask_to_stop()
     assert await gateway.ended() == 0
     await crowd.serve(later_s=900)
