@@ -88,3 +88,26 @@ def test_a_front_end_by_json_rpc(program: Program, heard: Path, server: ModelSer
         "on_session_finalize",
     ]
     assert {each[2] for each in lines} == {"tui"}
+
+
+@pytest.mark.slow
+def test_a_plugin_that_sleeps_a_minute_wherever_it_can_is_named_and_not_waited_for(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    sleepy = "import time\ndef register(ctx):\n" + "".join(
+        f"    ctx.register_hook({name!r}, lambda **_: time.sleep(60))\n"
+        for name in ("pre_llm_call", "on_session_finalize")
+    )
+    plugin(configured, "sleepy", sleepy)
+    plugin(configured, "dozy", "import time\ntime.sleep(60)\ndef register(ctx): ...\n")
+    enable(configured)
+    server.script(model_server.text("Good night."))
+    done = program.run("chat", "-q", "Hi")
+    assert (done.code, done.out, done.err) == (0, "Good night.\n", "")
+    log = (configured / "logs" / "desktop.log").read_text()
+    for words in (
+        "The plugin dozy is left behind",
+        "of sleepy is not awaited any longer in pre_llm_call",
+        "of sleepy is not awaited any longer in on_session_finalize",
+    ):
+        assert words in log
