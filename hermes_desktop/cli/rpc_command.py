@@ -48,7 +48,14 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
 
         if output.is_input_terminal():
             output.say("Waiting for requests, one JSON object a line. Ctrl-D ends.")
-        streams = claim_streams()
+        try:
+            streams = claim_streams()
+        except (OSError, AttributeError) as error:  # closed; or there never were any
+            raise HermesError(
+                "There is nothing to read requests from, or to write answers to.",
+                "Standard input or standard output is closed.",
+                "Start it from a program that holds both, or use --socket.",
+            ) from error
         # Before all that the first request needs: a front end shows itself meanwhile.
         StreamTransport(streams.sink).write(frames.ready(__version__, paths.profile))
         return _serve(paths, streams=streams)

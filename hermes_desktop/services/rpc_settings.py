@@ -1,15 +1,15 @@
 """The settings of a home as programs at the other end of the protocol are told them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.agent.known_endpoints import KNOWN
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import GatewayConfig
-from hermes_desktop.services.gateway_settings import load_gateway_config
-from hermes_desktop.services.session_redaction import redactor_of_home
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.config import GatewayConfig
 
 _ALSO_SECRET = frozenset({"api", "auth", "key", "pin"})
 _BLANKED = "[secret]"
@@ -33,6 +33,10 @@ class RpcSettings:
         Raises:
             ConfigError: It cannot be understood.
         """
+        from hermes_desktop.services.session_redaction import (  # noqa: PLC0415 - as below
+            redactor_of_home,
+        )
+
         data = read_config(self._paths.config_yaml).data
         cleaned = redactor_of_home(self._paths).clean(_blanked(data))
         return dict(cleaned)
@@ -68,7 +72,12 @@ class RpcSettings:
         """How many conversations all programs may have open at once; None: any number."""
         return self._gateway().max_concurrent_sessions
 
-    def _gateway(self) -> GatewayConfig:
+    def _gateway(self) -> "GatewayConfig":
+        # Not needed before the first prompt, and a front end waits for its first answer.
+        from hermes_desktop.services.gateway_settings import (  # noqa: PLC0415
+            load_gateway_config,
+        )
+
         return load_gateway_config(self._paths, self._environ).config
 
 

@@ -120,14 +120,15 @@ class SessionHost:
         """Go on in another stored session."""
         if self._db.get_session(session_id) is None:
             raise NotFoundError(f"There is no session {session_id}.")
-        found = live_sessions.with_key(self._server.state, session_id)
-        if found is not None and found[0] != self._sid:
-            raise BusyError(
-                "That conversation is open already.",
-                f"It is the live session {found[0]}.",
-                "Activate it there, or close it first.",
-            )
-        self._leave_for(session_id, "tui_close")
+        with self._server.state.opening:
+            found = live_sessions.with_key(self._server.state, session_id)
+            if found is not None and found[0] != self._sid:
+                raise BusyError(
+                    "That conversation is open already.",
+                    f"It is the live session {found[0]}.",
+                    "Activate it there, or close it first.",
+                )
+            self._leave_for(session_id, "tui_close")
         tell_info(self._server, self._sid, self._session)
 
     def _leave_for(self, session_id: str, end_reason: str) -> None:

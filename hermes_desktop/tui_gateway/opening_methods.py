@@ -87,8 +87,9 @@ def resume(call: Call) -> dict[str, Any]:
         )
     except HermesError as error:
         raise in_protocol(error, Code.NOT_STORED) from error
-    found = live_sessions.with_key(server.state, key)
-    sid, session = found if found is not None else _open(call, key)
+    with server.state.opening:
+        found = live_sessions.with_key(server.state, key)
+        sid, session = found if found is not None else _open(call, key)
     live_sessions.join(session, call.peer)
     session["cols"] = _cols(call, session["cols"])
     if params.flag("eager_build"):

@@ -27,12 +27,14 @@ class ServerState:
         program: What the program handed in; None until it did.
         sessions: The live sessions by their live ids.
         lock: Held while sessions come and go; never while one of them is worked on.
+        opening: Held while a stored session is made live, so that it is so only once.
         default_peer: Hears what no session's own peers can.
     """
 
     program: RpcProgram | None = None
     sessions: dict[str, Session] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
+    opening: threading.Lock = field(default_factory=threading.Lock)
     default_peer: Transport | None = None
 
 

@@ -201,15 +201,26 @@ def model_options(call: Call) -> dict[str, Any]:
     session = _session_or_none(call) or {}
     try:
         providers = [dict(each) for each in call.server.program.settings.providers()]
-        choice = call.server.program.agents.choose_model(session.get("model_override") or {})
     except HermesError as error:
         raise in_protocol(error, Code.GENERIC) from error
+    model, provider, warning = _present(call, session)
     for each in providers:
-        if each["slug"] == choice.provider and choice.model not in each["models"]:
-            each["models"].append(choice.model)
-        each["is_current"] = each["slug"] == choice.provider
+        each["models"] = list(each["models"])
+        if model and each["slug"] == provider and model not in each["models"]:
+            each["models"].append(model)
+        each["is_current"] = each["slug"] == provider
         each["total_models"] = len(each["models"])
-    return {"providers": providers, "model": choice.model, "provider": choice.provider}
+    return {"providers": providers, "model": model, "provider": provider, "warning": warning}
+
+
+def _present(call: Call, session: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Model and provider that would answer, and why there are none."""
+    try:
+        chosen = session.get("model_override") or {}
+        choice = call.server.program.agents.choose_model(chosen)
+    except HermesError as error:
+        return "", "", str(error)
+    return choice.model, choice.provider, ""
 
 
 def setup_status(call: Call) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import SessionMark
-from hermes_desktop.tui_gateway import boundaries, guard, rows, titles
+from hermes_desktop.tui_gateway import agents, boundaries, guard, rows, titles
 from hermes_desktop.tui_gateway.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import info_of, model_of, source_of, usage_of
@@ -83,7 +83,7 @@ def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
     try:
         result = _Turn(server, sid, session).converse(text)
         status = _conclude(server, sid, session, result)
-    except HermesError as error:
+    except (HermesError, RpcError) as error:
         log.warning("A turn of %s failed: %s", key, error)
         _tell_failure(server, sid, session, str(error))
     except Exception as error:
@@ -162,6 +162,8 @@ class _Turn:
     def _prepare(self, text: str) -> SessionMark | None:
         """Bring row and memory up to what is needed; the mark under which the turn begins."""
         session, db = self._session, self._db
+        # Asked again, because a queued prompt may come after another model was chosen.
+        agents.ensure_agent(self._server, session)
         if db is None:
             return None
         if guard.has_changed(db, session):

@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 from tests.fakes.model_server import ModelServer, hang, text
 from tests.fakes.program import Converse, Program, said
-from tests.fakes.rpc_client import RpcProcess
+from tests.fakes.rpc_client import PATIENCE_S, RpcProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
 
@@ -204,3 +206,43 @@ def test_a_store_that_cannot_be_read_is_told_with_the_codes_of_what_failed(
         assert found["session.delete"] == 5036
         assert found["session.resume"] in {4007, 5000}
         assert found["session.create"] == 5000
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_its_streams_it_says_so(program: Program, configured: Path, closed: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *program.start_arguments("rpc")],
+        capture_output=True,
+        env=program.environment(),
+        cwd=program.home.parent,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert b"Standard input or standard output is closed" in done.stderr
+
+
+def test_serving_loads_neither_a_window_nor_a_client_for_models(
+    program: Program, configured: Path
+) -> None:
+    code = (
+        "import json, sys; from hermes_desktop.cli.main import main; code = main(['rpc']);"
+        "json.dump(sorted({name.partition('.')[0] for name in sys.modules}), sys.stderr);"
+        "sys.exit(code)"
+    )
+    asked = b'{"id": 1, "method": "session.list"}\n{"id": 2, "method": "commands.catalog"}\n'
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=asked,
+        capture_output=True,
+        env=program.environment(),
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(b"\n") == 3
+    loaded = set(json.loads(done.stderr))
+    assert not loaded & {"PySide6", "qasync", "httpx", "rich"}

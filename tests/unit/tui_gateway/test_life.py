@@ -1,12 +1,15 @@
 """How live sessions are titled, followed, shared, let go and ended."""
 
+import threading
 from typing import Any
 
 import pytest
 
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.tui_gateway import live_sessions, server, titles
+from hermes_desktop.tui_gateway.agents import drop_agent
 from hermes_desktop.tui_gateway.session_record import new_session
+from hermes_desktop.tui_gateway.turns import alone
 from tests.fakes.rpc_server import PATIENCE_S, Peer, ServerStage
 
 
@@ -265,3 +268,44 @@ def test_commands_of_a_gateway_are_not_there(stage: ServerStage) -> None:
     listed = stage.call("slash.exec", session_id=sid, command="/help")["output"]
     assert "/undo" in listed
     assert "/sethome" not in listed
+
+
+def test_a_folder_is_stored_when_it_was_chosen(stage: ServerStage) -> None:
+    chosen, session = stage.begin(cwd=str(stage.home))
+    plain, other = stage.begin()
+    stage.say(chosen, "Hi")
+    stage.say(plain, "Hi")
+
+    rows = [stage.db.get_session(each["session_key"]) for each in (session, other)]
+
+    assert [row and row["cwd"] for row in rows] == [str(stage.home), None]
+
+
+def test_a_session_is_made_live_once_however_many_ask(stage: ServerStage) -> None:
+    stage.db.create_session("s1", "cli")
+    stage.db.append_message("s1", "user", "Hello")
+    found: list[str] = []
+
+    def resume() -> None:
+        found.append(stage.call("session.resume", session_id="s1")["session_id"])
+
+    threads = [threading.Thread(target=resume) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+
+    assert len(found) == 8
+    assert len(set(found)) == 1
+
+
+def test_a_queued_prompt_is_answered_by_the_model_chosen_meanwhile(stage: ServerStage) -> None:
+    sid, session = stage.begin()
+    stage.say(sid, "One")
+    made = session["agent"]
+    with alone(server.SERVER, sid, session, "the test"):
+        stage.call("prompt.submit", session_id=sid, text="Two")
+        drop_agent(session)
+
+    assert stage.peer.wait_for("message.complete", 2)["status"] == "complete"
+    assert session["agent"] is not made
