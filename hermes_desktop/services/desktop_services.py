@@ -20,6 +20,7 @@ from hermes_desktop.services.live_actions import LiveActions
 from hermes_desktop.services.live_catalog import LiveCatalog
 from hermes_desktop.services.own_turns import OwnTurns
 from hermes_desktop.services.pairing_requests import PairingRequests
+from hermes_desktop.services.pairing_watch import PairingWatch
 from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers, build_private_gateway
 from hermes_desktop.services.session_actions import SessionActions
@@ -111,7 +112,9 @@ def join_parts(
     catalog = LiveCatalog(db, workers.readers, workers.writers)
     transcript = TranscriptReader(db, workers.readers)
     watcher = ChangeWatcher(paths.state_db)
-    watch = StateWatch(watcher, catalog, transcript, workers.readers, bus)
+    watch = StateWatch(
+        watcher, catalog, transcript, workers.readers, bus, pairing=PairingWatch(paths.home)
+    )
     return DesktopServices(
         paths=paths,
         bus=bus,

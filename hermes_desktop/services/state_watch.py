@@ -9,8 +9,15 @@ from concurrent.futures import Future
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import Notice, NoticeCleared, SessionsChanged, StateFileChanged
+from hermes_desktop.core.events import (
+    Notice,
+    NoticeCleared,
+    PairingChanged,
+    SessionsChanged,
+    StateFileChanged,
+)
 from hermes_desktop.services.live_catalog import LiveCatalog
+from hermes_desktop.services.pairing_watch import PairingWatch
 from hermes_desktop.services.transcript import TranscriptReader
 from hermes_desktop.state.change_watcher import ChangeWatcher
 from hermes_desktop.state.records import StateChanges
@@ -31,6 +38,7 @@ class StateWatch:
         transcript: Says which session is open.
         readers: The ``state-read`` worker.
         bus: Gets :class:`SessionsChanged`.
+        pairing: Looked at beside; its news is :class:`PairingChanged`. None: nothing is.
     """
 
     def __init__(
@@ -40,7 +48,9 @@ class StateWatch:
         transcript: TranscriptReader,
         readers: WorkerThreads,
         bus: EventBus,
+        pairing: PairingWatch | None = None,
     ) -> None:
+        self._pairing = pairing
         self._watcher = watcher
         self._catalog = catalog
         self._transcript = transcript
@@ -89,11 +99,13 @@ class StateWatch:
             self._tell(changes)
 
     def _keep_looking(self, loop: asyncio.AbstractEventLoop, look: Future[StateChanges]) -> None:
-        """On ``state-watch``: only the pauses; each look runs on ``state-read``."""
+        """On ``state-watch``: the pauses, and files beside; each look runs on ``state-read``."""
         with contextlib.suppress(RuntimeError):  # readers or loop were closed meanwhile
             while not self._ended:
                 if look.exception() or look.result() or self._failing:
                     loop.call_soon_threadsafe(self._hear, look)
+                if self._pairing is not None and self._pairing.look():
+                    loop.call_soon_threadsafe(self._bus.publish, PairingChanged())
                 self._due.wait(self._interval_s)
                 self._due.clear()
                 look = self._readers.submit(self._look)

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hermes_desktop.core.events import Notice, NoticeCleared, SessionsChanged
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.events import Notice, NoticeCleared, PairingChanged, SessionsChanged
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.pairing import PairingStore
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.state import SessionDB
@@ -88,3 +90,25 @@ async def test_nothing_watches_after_the_end(tmp_path: Path) -> None:
     await until(lambda: len(watchers()) == 1)
     await services.close()
     await until(lambda: not watchers())
+
+
+@pytest.mark.asyncio
+async def test_who_is_let_in_by_another_program_is_news(services: DesktopServices) -> None:
+    news: list[PairingChanged] = []
+    services.bus.subscribe(PairingChanged, news.append)
+    other = PairingStore(services.paths.home, SystemClock())
+    code = other.request("telegram", "u9", "Eve").code
+    await until(lambda: news)
+    await asyncio.sleep(0.6)
+    seen = len(news)
+    assert code is not None
+
+    other.approve_code("telegram", code)
+
+    await until(lambda: len(news) > seen)
+    assert await services.pairing.pending() == []
+    await asyncio.sleep(0.6)
+    seen = len(news)
+    other.pending()
+    await asyncio.sleep(0.6)
+    assert len(news) == seen
