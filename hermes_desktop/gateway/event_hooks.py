@@ -21,6 +21,9 @@ EVENTS = (
 )
 """What is told here; a handler that wants something else waits for it in vain."""
 
+AT_ONCE = 4
+"""How many events may be told at the same time; those of one chat come one after the other."""
+
 Handle = Callable[[str, dict[str, Any]], Any]
 
 
@@ -36,7 +39,7 @@ class EventHookSet:
 
     def __init__(self, registry: HookRegistry | None = None) -> None:
         self._registry = registry or HookRegistry(known=None)
-        self._workers = WorkerThreads("event-hooks")
+        self._workers = WorkerThreads("event-hooks", size=AT_ONCE)
         self._loaded: list[dict[str, Any]] = []
 
     @property
