@@ -2,23 +2,27 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from hermes_desktop.agent.conversation_loop import Reply, ask
+from hermes_desktop.agent.compression_turn import TurnRoom
+from hermes_desktop.agent.conversation_loop import Reply
 from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.session_titles import TitleWriter
 from hermes_desktop.agent.system_prompt import build_system_prompt
+from hermes_desktop.agent.tool_rounds import MAX_TURNS, Listeners, ToolRounds, Tools, ToolTurn
 from hermes_desktop.agent.turn_hooks import TurnHooks
 from hermes_desktop.agent.turn_results import failed_result, finished_result, gone_error
+from hermes_desktop.agent.turn_rows import PersistedCallback, RowWriter
 from hermes_desktop.agent.types import (
     AgentResult,
-    ChatRequest,
+    CancelSignal,
     ConversationMessage,
     StreamCallback,
+    ToolListener,
 )
-from hermes_desktop.agent.wire_messages import wire_messages
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError, NotFoundError, UsageError
 from hermes_desktop.core.session_context import set_current_session_id
@@ -27,9 +31,6 @@ from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.conversation import without_memory
 
 log = logging.getLogger(__name__)
-
-PersistedCallback = Callable[[int], None]
-"""Gets the id of each row that was stored, on the thread of the turn."""
 
 INTERRUPTED = "interrupted"
 """``finish_reason`` of a reply that is not whole: stopped by the person, or broken off."""
@@ -46,6 +47,10 @@ class AIAgent:
         clock: For the date in a new system prompt.
         soul_path: The person's description of the assistant.
         session_fields: Further columns of a row it creates, as ``create_session`` takes them.
+        tools: What it can do beside talking; None for nothing.
+        max_turns: How often the model is asked in one turn.
+        room: Keeps conversations within what the model can be told; None: nobody does.
+        titles: Names conversations; None: nobody does.
 
     Attributes:
         session_id: The session of the next turn.
@@ -64,6 +69,10 @@ class AIAgent:
         clock: Clock,
         soul_path: Path | None = None,
         session_fields: Mapping[str, Any] = MappingProxyType({}),
+        tools: Tools | None = None,
+        max_turns: int = MAX_TURNS,
+        room: TurnRoom | None = None,
+        titles: TitleWriter | None = None,
     ) -> None:
         self.session_id = session_id
         self._provider = provider
@@ -72,6 +81,12 @@ class AIAgent:
         self._clock = clock
         self._soul_path = soul_path
         self._session_fields = dict(session_fields)
+        self._tools = tools
+        self._max_turns = max_turns
+        self.room = room
+        self._titles = titles
+        if room is not None:
+            room.moved = self._go_on_in
         self._cached_system_prompt: str | None = None
         self._history: list[ConversationMessage] | None = None
         self._row_seen = False
@@ -108,6 +123,8 @@ class AIAgent:
             self._cached_system_prompt = stored_prompt
         if history is not None:
             self._history = list(history)
+            if self.room is not None:
+                self.room.forget()
         self._row_seen = self._row_seen or bool(stored_prompt) or bool(history)
 
     def interrupt(self, message: str | None = None) -> None:
@@ -119,11 +136,17 @@ class AIAgent:
     def release_clients(self) -> None:
         """Close idle connections; the next turn opens new ones."""
         self._provider.close()
+        if self.room is not None:
+            self.room.care.close()
 
     def close(self) -> None:
         """Stop what runs and let go of everything."""
         self.interrupt()
-        self._provider.close()
+        self.release_clients()
+        if self._tools is not None:
+            self._tools.close()
+        if self._titles is not None:
+            self._titles.close()
 
     # --------------------------------------------------------------------------------- one turn
 
@@ -137,6 +160,7 @@ class AIAgent:
         *,
         reasoning_callback: StreamCallback | None = None,
         persisted_callback: PersistedCallback | None = None,
+        tool_callback: ToolListener | None = None,
         turn_note: str = "",
         platform_message_id: str | None = None,
     ) -> AgentResult:
@@ -150,6 +174,7 @@ class AIAgent:
             stream_callback: Gets each piece of the reply.
             reasoning_callback: Gets each piece of the model's thinking.
             persisted_callback: Gets the id of each stored row, the person's first.
+            tool_callback: Told of each tool as it begins and ends, on any thread.
             turn_note: Stands before the message in what the model is told, now and whenever the
                 conversation is told again; what is stored as typed does not have it.
             platform_message_id: What the platform calls the message.
@@ -164,16 +189,13 @@ class AIAgent:
             BusyError: Likewise, because others hold the store.
         """
         cancel = self._cancel = threading.Event()
-        text = clean_text(user_message)
-        if not text.strip():
-            raise UsageError(
-                "There is nothing to send.", "The message is blank.", "Write something."
-            )
+        text = _said(user_message)
         set_current_session_id(self.session_id)
         log.debug("Turn %s of %s begins", task_id or "", self.session_id)
         if conversation_history is not None:
             self._history = list(conversation_history)
-        writer = _RowWriter(self._store, self.session_id, persisted_callback)
+        self._make_room(text, cancel)
+        writer = RowWriter(self._store, self.session_id, persisted_callback)
         hooks = TurnHooks(self.session_id, task_id, self._provider.choice, self._source, cancel)
         try:
             prompt, history = self._prepare(system_message)
@@ -186,15 +208,39 @@ class AIAgent:
             return result
         history.append({"role": "user", "content": without_memory(text), **sent})
         self._let_plugins_add(hooks, text, history)
-        request = ChatRequest(
-            self.model, wire_messages(prompt, history), self._provider.choice.max_tokens
+        rounds = ToolRounds(
+            provider=self._provider,
+            tools=self._tools,
+            most=self._max_turns,
+            prompt=prompt,
+            history=history,
+            writer=writer,
+            hooks=hooks,
+            turn=ToolTurn(self.session_id, task_id or self.session_id, cancel),
+            listeners=Listeners(stream_callback, reasoning_callback, tool_callback),
+            count=self._count_tokens,
+            room=self.room,
         )
-        hooks.asking(request)
-        reply = ask(self._provider, request, cancel, stream_callback, reasoning_callback)
-        hooks.answered(request, reply)
-        result = self._conclude(reply, writer, history)
+        result = self._conclude(rounds.run(), rounds)
         hooks.over(result, text, history)
         return result
+
+    def _make_room(self, text: str, cancel: CancelSignal) -> None:
+        """Shorten the conversation, if the coming request would be too long for the model."""
+        if self.room is None or not self._row_seen:
+            return
+        if self._history is None:
+            self._history = self._store.get_messages_as_conversation(self.session_id)
+        prompt = self._cached_system_prompt or ""
+        done = self.room.before_turn(self.session_id, prompt, self._history, text, cancel)
+        if done is not None and done.changed:
+            self._history = None  # read anew
+            self._go_on_in(done.session_id)
+
+    def _go_on_in(self, session_id: str) -> None:
+        """The conversation goes on in this session."""
+        self.session_id = session_id
+        set_current_session_id(session_id)
 
     def _let_plugins_add(
         self, hooks: TurnHooks, text: str, history: list[ConversationMessage]
@@ -221,7 +267,9 @@ class AIAgent:
             raise NotFoundError("The session is gone.")
         prompt = self._cached_system_prompt or (row and row.get("system_prompt"))
         if not prompt:
-            prompt = build_system_prompt(self._clock.now(), self._soul_path, system_message)
+            parts = [system_message, self._tools and self._tools.prompt_part()]
+            added = "\n\n".join(part for part in parts if part)
+            prompt = build_system_prompt(self._clock.now(), self._soul_path, added)
             prompt = clean_text(prompt)
         if row is None:
             fields = {"model": self.model, **self._session_fields}
@@ -236,17 +284,17 @@ class AIAgent:
         self._cached_system_prompt = str(prompt)
         return self._cached_system_prompt, self._history
 
-    def _conclude(
-        self, reply: Reply, writer: "_RowWriter", history: list[ConversationMessage]
-    ) -> AgentResult:
-        """Store what came and say how it went."""
+    def _conclude(self, reply: Reply, rounds: ToolRounds) -> AgentResult:
+        """Store what came last and say how it went."""
         text = without_memory(reply.text)
         reason = reply.finished.finish_reason if reply.finished else INTERRUPTED
-        lost: HermesError | None = None
-        if text:
+        lost = rounds.lost
+        if isinstance(lost, NotFoundError):
+            lost = gone_error(self.session_id)
+        if text and lost is None:
             try:
                 self._still_there()
-                writer.write(
+                rounds.writer.write(
                     "assistant",
                     reply.text,
                     finish_reason=reason,
@@ -258,9 +306,15 @@ class AIAgent:
                 log.exception("The reply could not be stored")
                 lost = error
             else:
-                history.append({"role": "assistant", "content": text, "finish_reason": reason})
-        self._count_tokens(reply)
-        return finished_result(self.session_id, reply, history, writer.ids, lost)
+                entry = {"role": "assistant", "content": text, "finish_reason": reason}
+                rounds.history.append(entry)
+        known = finished_result(self.session_id, reply, rounds.history, rounds.writer.ids, lost)
+        known["api_calls"] = rounds.asked
+        if reply.error is not None and self.room is not None and self.room.exhausted:
+            known["compression_exhausted"] = True
+        if known["completed"] and self._titles is not None:
+            self._titles.after_turn(self.session_id, rounds.history)
+        return known
 
     def _still_there(self) -> None:
         if self._store.get_session(self.session_id) is None:
@@ -288,6 +342,13 @@ class AIAgent:
             log.warning("Token counts of %s were not stored: %s", self.session_id, error.title)
 
 
+def _said(user_message: str) -> str:
+    text = clean_text(user_message)
+    if not text.strip():
+        raise UsageError("There is nothing to send.", "The message is blank.", "Write something.")
+    return text
+
+
 def _sent(text: str, note: str) -> dict[str, str]:
     """The column for what is sent, where that is not what reading the row would give.
 
@@ -296,30 +357,3 @@ def _sent(text: str, note: str) -> dict[str, str]:
     if note.strip():
         return {"api_content": f"{note.strip()}\n\n{text}"}
     return {} if without_memory(text) == text.strip() else {"api_content": text}
-
-
-class _RowWriter:
-    """Appends the rows of one turn and remembers their ids."""
-
-    def __init__(
-        self, store: SessionDB, session_id: str, persisted: PersistedCallback | None
-    ) -> None:
-        self._store = store
-        self._session_id = session_id
-        self._persisted = persisted
-        self.ids: list[int] = []
-
-    def write(self, role: str, content: str, **fields: Any) -> None:
-        """Append a row.
-
-        Raises:
-            NotFoundError: The session's row is gone.
-            HermesError: The store failed.
-        """
-        row_id = self._store.append_message(self._session_id, role, content, **fields)
-        self.ids.append(row_id)
-        if self._persisted is not None:
-            try:
-                self._persisted(row_id)
-            except Exception:
-                log.exception("A listener to stored rows failed")

@@ -56,6 +56,7 @@ class TurnHooks:
         self._choice = choice
         self._source = source
         self._cancel = cancel
+        self._asked = 0
         self._asked_at = (0.0, 0.0)
 
     @cached_property
@@ -79,12 +80,16 @@ class TurnHooks:
     def _request(self) -> dict[str, Any]:
         return {
             **self._turn,
-            "api_request_id": f"{self._turn_id}:api:1",
+            "api_request_id": f"{self._turn_id}:api:{self._asked}",
             "provider": self._choice.provider,
             "base_url": self._choice.base_url,
             "api_mode": "chat_completions",
-            "api_call_count": 1,
+            "api_call_count": self._asked,
         }
+
+    def move(self, session_id: str) -> None:
+        """Name this session from now on: the conversation goes on there."""
+        self._session_id = session_id
 
     # Before the model is asked
 
@@ -118,6 +123,7 @@ class TurnHooks:
 
     def asking(self, request: ChatRequest) -> None:
         """The model is about to be asked."""
+        self._asked += 1
         self._asked_at = (time.time(), time.monotonic())
 
         def facts() -> dict[str, Any]:
@@ -127,7 +133,7 @@ class TurnHooks:
                 **self._request,
                 "request_messages": messages,
                 "message_count": len(messages),
-                "tool_count": 0,
+                "tool_count": len(request.tools),
                 "request_char_count": size,
                 "approx_input_tokens": size // 4,
                 "max_tokens": request.max_tokens,
@@ -171,7 +177,7 @@ class TurnHooks:
             },
             "response": {"role": "assistant", "content": reply.text},
             "assistant_content_chars": len(reply.text),
-            "assistant_tool_call_count": 0,
+            "assistant_tool_call_count": len(used.tool_calls),
         }
 
     def _times(self) -> dict[str, float]:

@@ -38,15 +38,61 @@ class AgentResult(TypedDict, total=False):
     input_tokens: int
     output_tokens: int
     turn_exit_reason: str
+    compression_exhausted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """Something the model wants done.
+
+    Attributes:
+        id: Ties the result to the call; unique within one answer.
+        arguments: JSON as the model wrote it; it may be broken.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+    def stored(self) -> dict[str, Any]:
+        """The shape it has in ``messages.tool_calls`` and on the wire."""
+        function = {"name": self.name, "arguments": self.arguments}
+        return {"id": self.id, "type": "function", "function": function}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolNews:
+    """A tool begins or is over, for whoever watches.
+
+    Attributes:
+        subject: What it works on, in one line without secrets.
+        ok: None while it runs.
+        seconds: How long it took.
+    """
+
+    call_id: str
+    name: str
+    subject: str = ""
+    ok: bool | None = None
+    seconds: float = 0.0
+
+
+ToolListener = Callable[[ToolNews], None]
+"""Told of tools, on any thread of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a provider is asked: a finished list of messages in the wire's own shape."""
+    """What a provider is asked: a finished list of messages in the wire's own shape.
+
+    Attributes:
+        tools: Definitions of the tools that may be called, in the wire's own shape.
+    """
 
     model: str
     messages: tuple[Mapping[str, Any], ...]
     max_tokens: int | None = None
+    tools: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +116,14 @@ class Finished:
     Attributes:
         finish_reason: ``stop``, ``length`` or what the endpoint said.
         input_tokens: From the usage chunk, 0 when the endpoint sent none.
+        tool_calls: What is to be done before the reply goes on.
     """
 
     finish_reason: str
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 StreamEvent = TextDelta | ReasoningDelta | Finished

@@ -15,6 +15,7 @@ from hermes_desktop.agent.types import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
+    ToolCall,
 )
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import ProviderError
@@ -38,6 +39,7 @@ class ScriptedModel:
         pieces: What the next answers consist of, one list per answer; numbered replies when empty.
         failure: Raised instead of an answer, as long as it is set.
         on_ask: Called on the turn's thread with each request.
+        calls: The tool calls that end each of the next answers; none when empty.
         hold: Answers wait until this is set (or until they are cancelled).
         asked: Set whenever a request has come.
     """
@@ -45,6 +47,7 @@ class ScriptedModel:
     choice: ModelChoice = CHOICE
     requests: list[ChatRequest] = field(default_factory=list)
     pieces: list[list[str]] = field(default_factory=list)
+    calls: list[tuple[ToolCall, ...]] = field(default_factory=list)
     on_ask: Callable[[ChatRequest], object] = lambda _request: None
     thoughts: list[str] = field(default_factory=list)
     failure: ProviderError | None = None
@@ -62,6 +65,7 @@ class ScriptedModel:
         with self._lock:
             self.requests.append(request)
             number = len(self.requests)
+            calls = self.calls.pop(0) if self.calls else ()
             words = self.pieces.pop(0) if self.pieces else ["reply ", str(number)]
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
@@ -79,7 +83,7 @@ class ScriptedModel:
                 if cancel.is_set():
                     return
                 yield TextDelta(word)
-            yield Finished("stop")
+            yield Finished("tool_calls" if calls else "stop", tool_calls=calls)
         finally:
             with self._lock:
                 self.at_once -= 1

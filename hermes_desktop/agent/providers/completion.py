@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_desktop.agent.providers.tool_fragments import ToolFragments
 from hermes_desktop.agent.types import Finished, ReasoningDelta, StreamEvent, TextDelta
 from hermes_desktop.state.content_codec import clean_text
 
@@ -46,6 +47,7 @@ class CompletionReader:
     done: bool = False
     finish_reason: str | None = None
     _usage: Mapping[str, Any] = field(default_factory=dict)
+    _tools: ToolFragments = field(default_factory=ToolFragments)
 
     @property
     def complete(self) -> bool:
@@ -83,6 +85,7 @@ class CompletionReader:
             input_tokens=_count(self._usage.get("prompt_tokens")),
             output_tokens=_count(self._usage.get("completion_tokens")),
             cache_read_tokens=_count(details.get("cached_tokens")),
+            tool_calls=self._tools.calls(),
         )
 
     def _payloads(self, data: str) -> Iterator[Mapping[str, Any]]:
@@ -111,6 +114,7 @@ class CompletionReader:
             reply = _text(message.get("content")) or _text(message.get("refusal"))
             if reply:
                 yield TextDelta(reply)
+            self._tools.take(message.get("tool_calls"))
             if choice.get("finish_reason"):
                 self.finish_reason = str(choice["finish_reason"])
 

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TICK_S = 0.05
+_NO_TOOLS = re.compile(
+    r"tools?\b.{0,80}(not support|unsupported|unrecognized|unknown|not permitted|not allowed)"
+    r"|(not support|unsupported|unrecognized|unknown|extra)\S*.{0,80}\b(tools?|function calling)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class _Dialect:
     stream: bool = True
     usage: bool = True
     limit_field: str = "max_tokens"
+    tools: bool = True
 
     def after_refusal(self, said: str) -> "_Dialect | None":
         """What to try instead, None when the refusal is about something else."""
@@ -43,6 +49,8 @@ class _Dialect:
             return replace(self, usage=False)
         if self.limit_field == "max_tokens" and "max_completion_tokens" in said:
             return replace(self, limit_field="max_completion_tokens")
+        if self.tools and _NO_TOOLS.search(said):
+            return replace(self, tools=False)
         if self.stream and re.search(r"\bstream(ing|ed)?\b", said, re.IGNORECASE):
             return replace(self, stream=False)
         return None
@@ -162,6 +170,8 @@ class OpenAICompatibleProvider:
             body["stream"] = True
             if dialect.usage:
                 body["stream_options"] = {"include_usage": True}
+        if request.tools and dialect.tools:
+            body["tools"] = request.tools
         # Last, so that a longer conversation repeats all bytes of the shorter one but its end.
         body["messages"] = request.messages
         return encode_json(body)

@@ -1,0 +1,180 @@
+"""Judges a shell command before it runs: may it do harm, and how much.
+
+A judgement lists what was found. ``hard`` findings are never done; others need a person's word.
+Text that cannot be followed is a finding, too: nothing passes because it was too clever.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+
+from hermes_desktop.agent.tools import danger_paths, danger_programs
+from hermes_desktop.agent.tools.danger_paths import Places
+from hermes_desktop.agent.tools.danger_words import Danger, Found
+from hermes_desktop.agent.tools.shell_reader import CannotReadError, Simple, Word, read_shell
+
+__all__ = ["Danger", "judge_command"]
+
+_MOST_UNWRAPPED = 8
+_FORK_BOMB = re.compile(r"(\S+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&[^}]*\}")
+_ROUGH_HARD = (
+    (re.compile(r"\brm\s+(?:-\S+\s+)*-\S*[rR]\S*\s+(?:-\S+\s+)*(/|/\*|~|~/|\$HOME/?)(\s|$|;|&|\|)"),
+     "delete-root", "deletes the system or the whole home"),
+    (re.compile(r"\bmkfs(\.\w+)?\s+\S*/dev/"), "format-disk", "formats a disk"),
+    (re.compile(r">\s*/dev/(sd|hd|vd|xvd|nvme|mmcblk)"), "write-disk", "overwrites a disk"),
+    (re.compile(r"\bdd\b[^;|&\n]*\bof=/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk)"), "write-disk",
+     "overwrites a disk"),
+)  # fmt: skip
+_HIDDEN_ASSIGNMENTS = re.compile(
+    r"^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|IFS|PATH"
+    r"|GIT_SSH|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL"
+    r"|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|PERL5LIB|RUBYOPT|NODE_OPTIONS|SHELLOPTS|LESSOPEN)$"
+)
+_SQL = re.compile(
+    r"\b(drop\s+(table|database|schema|index|view|user|role|collection)|truncate\s+(table\s+)?\w"
+    r"|delete\s+from\s+[\w.\"`]+\s*(;|\"|'|$)|delete\s+from\s+(?!.*\bwhere\b)"
+    r"|update\s+[\w.\"`]+\s+set\s+(?!.*\bwhere\b)|alter\s+table\s+.*\bdrop\b|grant\s+all"
+    r"|dropdatabase|flushall|flushdb|deletemany\(\{\}\))",
+    re.IGNORECASE | re.DOTALL,
+)
+_SQL_CLIENTS = frozenset(
+    {
+        "psql",
+        "mysql",
+        "mariadb",
+        "sqlite3",
+        "mongo",
+        "mongosh",
+        "redis-cli",
+        "sqlcmd",
+        "clickhouse-client",
+        "duckdb",
+    }
+)
+
+
+def judge_command(text: str, places: Places) -> tuple[Danger, ...]:
+    """What a command may do that needs a person's word, or is never done; () for nothing.
+
+    Pure but for looking links up: nothing is run.
+    """
+    found = Found()
+    plain = unicodedata.normalize("NFKC", text)
+    _rough(plain, found)
+    if plain != text:
+        found.add("lookalikes", "has characters that look like others")
+    _Judge(places, found).text(text, 0)
+    return found.all()
+
+
+def _rough(text: str, found: Found) -> None:
+    """What must be found even in text that cannot be followed."""
+    bare = re.sub(r"\\\n|['\"\\]", "", text)
+    bare = re.sub(r"\$\{?IFS\}?", " ", bare)
+    for candidate in (text, bare):
+        if _FORK_BOMB.search(candidate):
+            found.add("fork-bomb", "starts copies of itself without end", hard=True)
+        for pattern, key, words in _ROUGH_HARD:
+            if pattern.search(candidate):
+                # In quotes it may be meant as text, so that only what is run is never done.
+                found.add(key, words)
+    if re.search(r"/dev/(tcp|udp)/", bare):
+        found.add("raw-connection", "opens a connection of its own")
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    places: Places
+    found: Found
+
+    def text(self, text: str, depth: int) -> None:
+        """Judge shell text."""
+        if depth > _MOST_UNWRAPPED:
+            self.found.add("unreadable", "starts programs through too many others")
+            return
+        try:
+            commands = read_shell(text)
+        except CannotReadError as error:
+            self.found.add("unreadable", f"cannot be judged: {error}")
+            return
+        judge = self
+        for command in commands:
+            judge.command(command, depth)
+            judge = judge.after(command)
+        clients = {_base(each.words[0].text) for each in commands if each.words}
+        if clients & _SQL_CLIENTS and _SQL.search(text):
+            self.found.add("sql-loss", "takes data out of a database")
+
+    def after(self, command: Simple) -> "_Judge":
+        """Who judges what comes next: relative paths mean other files in another folder."""
+        program = command.words[0].text if command.words else ""
+        if program not in {"cd", "pushd", "popd"}:
+            return self
+        operands = [each for each in command.words[1:] if not each.text.startswith("-")]
+        target: str | None = "~"
+        if operands:
+            target = None if operands[0].opaque else operands[0].text
+        elif len(command.words) > 1 or program == "popd":
+            target = None
+        return replace(self, places=self.places.gone_to(target))
+
+    def command(self, command: Simple, depth: int) -> None:
+        """Judge one program with what belongs to it."""
+        for operator, target in command.redirects:
+            self._redirect(operator, target)
+        for name, _ in command.assigned:
+            if _HIDDEN_ASSIGNMENTS.match(name):
+                self.found.add("hidden-program", f"changes {name}, by which other programs run")
+        if not command.loop and command.words:
+            self.words(command.words, depth)
+
+    def words(self, words: list[Word], depth: int) -> None:
+        """Judge a program and its arguments."""
+        first = words[0]
+        if first.opaque or _is_glob(first):
+            self.found.add("unreadable", "cannot be judged: which program runs is only known later")
+            return
+        if first.bare and "{" in first.text and ("," in first.text or ".." in first.text):
+            self.found.add("unreadable", "cannot be judged: it is written in parts")
+            return
+        program = _base(first.text)
+        self._arguments(program, words[1:])
+        inner = danger_programs.judge(program, words[1:], self.places, self.found)
+        for each in inner:
+            if isinstance(each, str):
+                self.text(each, depth + 1)
+            elif each and depth < _MOST_UNWRAPPED:
+                self.words(list(each), depth + 1)
+            elif each:
+                self.found.add("unreadable", "starts programs through too many others")
+
+    def _arguments(self, program: str, words: list[Word]) -> None:
+        """Names of places that hold secrets, whatever reads them."""
+        if program in {"echo", "printf", "true", "false", "mkdir", "test", "[", "[["}:
+            return
+        for word in words:
+            for text in {word.text, word.text.partition("=")[2], word.text.partition("@")[2]}:
+                if not text or " " in text or text.startswith("-"):
+                    continue
+                path = self.places.absolute(text.rpartition(":")[2] or text)
+                if danger_paths.holds_secrets(path, self.places):
+                    self.found.add("reads-secrets", f"touches {text[:80]}, where secrets are kept")
+
+    def _redirect(self, operator: str, target: Word) -> None:
+        is_number = target.text.isdigit() or target.text == "-"
+        if operator.startswith("<") and operator != "<>":
+            if operator != "<<<":
+                self._arguments("", [target])
+            return
+        if operator in {">&", "<&"} and is_number:
+            return
+        self.found.write(target, self.places)
+
+
+def _is_glob(word: Word) -> bool:
+    return word.bare and word.text not in {"[", "[["} and bool(set(word.text) & set("*?["))
+
+
+def _base(program: str) -> str:
+    name = program.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return name.removesuffix(".exe")

@@ -1,0 +1,305 @@
+"""What programs do with files, and what else single ones do, as far as it may do harm."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from hermes_desktop.agent.tools import danger_paths
+from hermes_desktop.agent.tools.danger_paths import Places
+from hermes_desktop.agent.tools.danger_words import Found
+from hermes_desktop.agent.tools.shell_reader import Word
+
+Inner = str | Sequence[Word]
+"""Something else that it starts: shell text, or a program with its arguments."""
+
+
+def _flags(args: Sequence[Word]) -> set[str]:
+    """Short flags as letters, long ones as words."""
+    flags: set[str] = set()
+    for word in args:
+        if word.text == "--":
+            break
+        if word.text.startswith("--"):
+            flags.add(word.text.partition("=")[0])
+        elif word.text.startswith("-"):
+            flags |= set(word.text[1:])
+    return flags
+
+
+def _operands(args: Sequence[Word]) -> list[Word]:
+    return [each for each in args if not each.text.startswith("-") or each.text == "-"]
+
+
+def _rm(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    flags, targets = _flags(args), _operands(args)
+    recursive = bool(flags & {"r", "R", "--recursive"})
+    if "--no-preserve-root" in flags:
+        found.add("delete-root", "deletes the system or the whole home", hard=True)
+    for target in targets:
+        path = places.absolute(target.text)
+        everything = target.bare and target.text.rstrip("/").endswith(("/*", "/.*"))
+        at_home = target.text in {"~", "~/", "~/*", "."} and path == str(places.user_home)
+        vital = danger_paths.is_vital(path, places)
+        if (recursive or everything) and (vital or at_home) and not target.opaque:
+            found.add("delete-root", "deletes the system or the whole home", hard=True)
+        if target.text in {"{}", ":::"}:
+            found.add("delete-many", "deletes files that are only known later")
+        outside = not path.startswith((f"{places.root or places.cwd}/", "/tmp/", "/var/tmp/"))  # noqa: S108
+        if outside:
+            found.add("delete-outside", f"deletes {target.text[:80]}, outside the working folder")
+        if target.opaque or (target.bare and target.text in {"*", ".*", "./*"}):
+            found.add("delete-many", "deletes files that are only known later")
+    if not targets:
+        found.add("delete-many", "deletes files that are only known later")
+    if recursive:
+        found.add("delete-folder", "deletes folders with all in them")
+    return []
+
+
+def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    inner: list[Inner] = []
+    for at, word in enumerate(args):
+        if word.text == "-delete":
+            found.add("delete-many", "deletes every file that it finds")
+        elif word.text in {"-fprint", "-fprint0", "-fls", "-fprintf"} and at + 1 < len(args):
+            found.write(args[at + 1], places)
+        elif word.text in {"-exec", "-execdir", "-ok", "-okdir"}:
+            end = next(
+                (n for n in range(at + 1, len(args)) if args[n].text in {";", "+"}), len(args)
+            )
+            inner.append(args[at + 1 : end])
+    return inner
+
+
+def _fd(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
+    for at, word in enumerate(args):
+        if word.text in {"-x", "-X", "--exec", "--exec-batch"}:
+            return [args[at + 1 :]]
+    return []
+
+
+def _chmod(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    operands = _operands(args)
+    mode = operands[0].text if operands else ""
+    loose = re.search(r"^[0-7]?[0-7]?[0-7][2367]$", mode) or re.search(
+        r"(^|,)[ugoa]*[oa][ugoa]*\+\w*w", mode
+    )
+    special = re.search(r"^[2-7][0-7]{3}$", mode) or re.search(r"\+\w*s", mode)
+    if loose or re.search(r"^\+\w*w", mode):
+        found.add("open-to-all", "lets every user of this machine write")
+    if special:
+        found.add("privileges", "lets a program run with the rights of its owner")
+    flags = {each.text for each in args if each.text.startswith("-")}
+    recursive = any(each == "--recursive" or (each[1:2] != "-" and "R" in each) for each in flags)
+    for target in operands[1:]:
+        path = places.absolute(target.text)
+        if recursive and danger_paths.is_vital(path, places):
+            found.add("permissions-root", "changes who may use the system", hard=path == "/")
+        found.write(target, places)
+    return []
+
+
+def _chown(_args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    found.add("owner", "changes whom files belong to")
+    return []
+
+
+def _kill(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    texts = [each.text for each in args]
+    signals = texts[0] if texts else ""
+    targets = texts[1:] if signals.startswith("-") else texts
+    if targets[:1] == ["--"]:
+        targets = targets[1:]
+    if "-s" in texts or "-n" in texts:
+        targets = texts[2:]
+    if texts in (["-1"], ["1"]) or any(each in {"-1", "1"} for each in targets):
+        found.add("kill-all", "ends every program", hard=True)
+    if any(each.opaque for each in args):
+        found.add("kills", "ends programs that are only known later, perhaps this one")
+    return []
+
+
+def _copies(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    """``cp``, ``mv``, ``ln``, ``install``, ``rsync``: the last operand is written."""
+    operands = _operands(args)
+    for at, word in enumerate(args):
+        if word.text in {"-t", "--target-directory"} and at + 1 < len(args):
+            found.write(args[at + 1], places)
+        elif word.text.startswith("--target-directory="):
+            found.write(Word(word.text.partition("=")[2], word.opaque), places)
+    if operands:
+        found.write(operands[-1], places)
+    return []
+
+
+def _mv(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    operands = _operands(args)
+    for source in operands[:-1]:
+        path = places.absolute(source.text)
+        if danger_paths.is_vital(path, places):
+            found.add("move-vital", "moves the system or the whole home away", hard=True)
+        found.write(source, places)
+    if operands and operands[-1].text == "/dev/null":
+        found.add("destroys", "throws files away")
+    return _copies(args, places, found)
+
+
+def _rsync(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    flags = _flags(args)
+    if any(each.startswith(("--delete", "--remove")) for each in flags):
+        found.add("delete-many", "deletes what is not on the other side")
+    if any(":" in each.text for each in _operands(args)) or flags & {"e", "--rsh"}:
+        found.add("other-machine", "reaches into another machine")
+    return _copies(args, places, found)
+
+
+def _writes(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    for word in _operands(args):
+        found.write(word, places)
+    return []
+
+
+def _sed(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    flags = _flags(args)
+    in_place = any(word.text.startswith(("-i", "--in-place")) for word in args) or "i" in flags
+    operands = _operands(args)
+    if in_place:
+        for word in operands[1:]:
+            found.write(word, places)
+    script = operands[0].text if operands else ""
+    if re.search(
+        r"(^|[;\n{}\d$/])\s*[ew]\s+\S|s([^\w\s])[^\n]*?\2[^\n]*?\2[gIpM\d]*[ew](\s|;|$)", script
+    ):
+        found.add("runs-text", "lets sed run programs or write files")
+    return []
+
+
+def _awk(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    text = " ".join(each.text for each in args)
+    if re.search(r"system\s*\(|\|\s*getline|\|\s*\"|>\s*\"|>>\s*\"|\|&|@load", text):
+        found.add("runs-text", "lets awk run programs or write files")
+    return []
+
+
+def _tar(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    texts = [each.text for each in args]
+    if (
+        any(
+            re.match(
+                r"--(to-command|checkpoint-action|use-compress|rsh|info-script|new-volume)", each
+            )
+            for each in texts
+        )
+        or "-I" in texts
+    ):
+        found.add("runs-text", "lets tar run programs")
+    if any(each.startswith(("-P", "--absolute-names", "--remove-files")) for each in texts):
+        found.add("writes-care", "writes wherever the archive says, or deletes what it packs")
+    for at, word in enumerate(args):
+        if word.text in {"-C", "--directory"} and at + 1 < len(args):
+            found.write(args[at + 1], places)
+    return []
+
+
+def _curl(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    sends = re.compile(
+        r"^(-T|-F|--upload-file|--form|--post-file|--body-file|--data-binary|--data|-d|--json"
+        r"|--post-data|--body-data|--data-urlencode|--method|-X|--request|-K|--config|--netrc|-n)"
+    )
+    for at, word in enumerate(args):
+        text, following = word.text, args[at + 1] if at + 1 < len(args) else Word("")
+        if sends.match(text) and following.text.upper() not in {"GET", "HEAD"}:
+            found.add("sends-data", "sends data to a server")
+        if text in {"-o", "--output", "-O", "--output-document"} and text != "-O":
+            found.write(following, places)
+        if text == "-O" and following.text.startswith(("/", "~", ".")):
+            found.write(following, places)
+        if text.startswith(("file:", "gopher:", "dict:", "smb:", "scp:", "sftp:", "ftp:")):
+            found.add("other-machine", "reaches files or machines in an unusual way")
+        if re.match(r"^(https?://)?(169\.254\.|metadata\.google|\[?fd00)", text):
+            found.add("other-machine", "asks the machine's owner for its keys")
+        if word.opaque:
+            found.add("sends-data", "sends something that is only known later to a server")
+    return []
+
+
+def _source(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    target = args[0] if args else Word("", opaque=True)
+    if target.opaque or target.text.startswith(("/dev/", "/proc/")) or target.text == "-":
+        found.add("runs-unseen", "runs what another program hands it")
+    return []
+
+
+def _crontab(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    if [each.text for each in args] != ["-l"]:
+        found.add("system", "changes what runs later by itself")
+    return []
+
+
+def _vim(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    if any(
+        each.text.startswith(("-c", "+", "--cmd", "-S", "-s", "-e", "--eval", "-f"))
+        for each in args
+    ):
+        found.add("runs-text", "lets an editor run commands")
+    return []
+
+
+def _set_environment(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    for word in args:
+        name = word.text.partition("=")[0]
+        hidden = (
+            "LD_",
+            "DYLD_",
+            "BASH_ENV",
+            "PATH",
+            "PROMPT_COMMAND",
+            "GIT_SSH",
+            "PYTHONPATH",
+            "IFS",
+        )
+        if "=" in word.text and name.startswith(hidden):
+            found.add("hidden-program", f"changes {name}, by which other programs run")
+    if not args:
+        found.add("reads-secrets", "shows every variable")
+    return []
+
+
+def _tmux(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    if not {each.text for each in args} & {"ls", "list-sessions", "list-windows", "-V"}:
+        found.add("indirect", "makes another terminal do things that cannot be judged")
+    return []
+
+
+def _dd(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    for word in args:
+        if word.text.startswith("of="):
+            found.write(Word(word.text[3:], word.opaque), places)
+    return []
+
+
+def _init(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    if {each.text for each in args} & {"0", "1", "6", "s", "S"}:
+        found.add("power", "switches the machine off", hard=True)
+    return []
+
+
+def _crossing(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    """``ip``: looking is fine."""
+    words = {each.text for each in args}
+    if words & {"set", "add", "del", "delete", "flush", "replace", "change", "netns"}:
+        found.add("system", "changes the network of this machine")
+    return []
+
+
+_Check = Callable[[Sequence[Word], Places, Found], list[Inner]]
+CHECKS: Mapping[str, _Check] = {
+    "rm": _rm, "rmdir": _writes, "unlink": _rm, "find": _find, "fd": _fd, "fdfind": _fd,
+    "chmod": _chmod, "chown": _chown, "chgrp": _chown, "kill": _kill,
+    "cp": _copies, "mv": _mv, "ln": _copies, "install": _copies, "rsync": _rsync,
+    "tee": _writes, "touch": _writes, "mkdir": _writes, "sed": _sed, "gsed": _sed,
+    "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk, "tar": _tar, "bsdtar": _tar,
+    "curl": _curl, "wget": _curl, "http": _curl, "https": _curl, "aria2c": _curl,
+    "source": _source, ".": _source, "crontab": _crontab, "vim": _vim, "vi": _vim, "nvim": _vim,
+    "emacs": _vim, "export": _set_environment, "declare": _set_environment, "set": _set_environment,
+    "tmux": _tmux, "init": _init, "dd": _dd, "ip": _crossing,
+}  # fmt: skip

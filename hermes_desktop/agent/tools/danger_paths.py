@@ -1,0 +1,136 @@
+"""Which places on a disk need care: what the system is made of, what starts by itself, secrets."""
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+_SYSTEM = ("etc", "boot", "usr", "bin", "sbin", "lib", "lib32", "lib64", "opt", "root", "srv")
+_LIVE = ("dev", "proc", "sys", "run", "var")
+_TOPS = frozenset({*_SYSTEM, *_LIVE, "home", "mnt", "media", "Users", "System", "Library"})
+_HARMLESS_DEVICES = frozenset(
+    {"null", "zero", "stdout", "stderr", "stdin", "tty", "full", "random"}
+)
+_DISKS = re.compile(r"^/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|loop|md|dm-|mapper/|rdisk)")
+_SHELL_FILES = frozenset(
+    {
+        ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
+        ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
+        ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".pam_environment",
+        ".gitconfig", ".npmrc", ".pypirc", ".vimrc", ".tmux.conf", ".hgrc", ".wgetrc", ".curlrc",
+    }
+)  # fmt: skip
+_STARTS = re.compile(
+    r"(^|/)(\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.azure|\.password-store|\.mozilla|\.git/hooks"
+    r"|\.config/(autostart|systemd|fish|git|gh|gcloud|environment\.d)|\.local/share/keyrings"
+    r"|\.local/bin|\.git/config|crontabs?|cron\.[a-z]+|LaunchAgents|LaunchDaemons)(/|$)"
+)
+_SECRETS = re.compile(
+    r"(^|/)(\.env(\.(?!example|sample|template|dist)[\w.-]+)?|\.netrc|_netrc|\.pgpass|\.git-credentials"
+    r"|id_(rsa|dsa|ecdsa|ed25519)[\w-]*|[\w.-]+\.(pem|p12|pfx|kdbx|keystore|jks)|credentials(\.json|\.ya?ml)?"
+    r"|auth\.json|secrets?\.(json|ya?ml|toml|env)|\.htpasswd|\.vault-token|\.my\.cnf|shadow|gshadow"
+    r"|cookies\.sqlite|logins\.json|key4\.db|Login Data|\.npmrc|\.pypirc|kubeconfig)$"
+    r"|(^|/)(\.ssh|\.gnupg|\.aws|\.kube|\.password-store|\.azure|keyrings)(/|$)"
+    r"|^/proc/[^/]+/(environ|mem|maps|fd|root)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a command or a file tool works.
+
+    Attributes:
+        cwd: The folder of the work.
+        user_home: The person's home folder.
+        home: The Hermes home.
+        root: Where the work began, after a command went to another folder; None: in ``cwd``.
+    """
+
+    cwd: Path
+    user_home: Path
+    home: Path
+    root: Path | None = None
+
+    def gone_to(self, text: str | None) -> "Places":
+        """The same after ``cd``; None for a folder that is only known later: then the worst."""
+        path = "/etc" if text is None else self.absolute(text)
+        return replace(self, cwd=Path(path), root=self.root or self.cwd)
+
+    def absolute(self, text: str) -> str:
+        """The path that a word names, ``~`` and ``..`` resolved by words alone."""
+        if text == "~" or text.startswith("~/"):
+            text = str(self.user_home) + text[1:]
+        elif text.startswith("~"):
+            text = "/home/" + text[1:]
+        return os.path.normpath(os.path.join(self.cwd, text))  # noqa: PTH118 - words, not files
+
+
+def is_disk(path: str) -> bool:
+    """Whether a path names a disk itself."""
+    return bool(_DISKS.match(path))
+
+
+def is_system(path: str) -> bool:
+    """Whether a path belongs to the system, or to the kernel."""
+    parts = PurePosixPath(path).parts
+    if len(parts) < 2:  # noqa: PLR2004 - the root
+        return path.startswith("/")
+    if parts[1] == "dev":
+        return parts[-1] not in _HARMLESS_DEVICES and parts[2:3] not in (("fd",), ("shm",))
+    if parts[1] == "var":
+        return parts[2:3] != ("tmp",)
+    return parts[1] in {*_SYSTEM, "proc", "sys", "run", "System", "Library"}
+
+
+def is_vital(path: str, places: Places) -> bool:
+    """Whether losing this very folder, or all in it, would ruin the system or the home."""
+    path = path.rstrip("*").rstrip("/") or "/"
+    parts = PurePosixPath(path).parts
+    home = str(places.user_home)
+    if path in {"/", home} or home.startswith(path + "/"):
+        return True
+    if path in {str(places.home), str(places.home.resolve())}:
+        return True
+    top_only = len(parts) == 2 and parts[1] in _TOPS  # noqa: PLR2004 - "/" and a name
+    user_folder = len(parts) == 3 and parts[1] in {"home", "Users"}  # noqa: PLR2004
+    deep = len(parts) == 3 and parts[1] in {"usr", "var", "boot", "etc", "lib"}  # noqa: PLR2004
+    kept = deep and parts[2] not in {"tmp", "local"}
+    return top_only or user_folder or kept
+
+
+def needs_care_to_write(path: str, places: Places) -> str:
+    """Why writing there needs a person's word, "" when it does not."""
+    if _is_within(path, places.home):
+        return "it belongs to Hermes itself"
+    if is_system(path):
+        return "it belongs to the system"
+    name = PurePosixPath(path).name
+    if name in _SHELL_FILES or _STARTS.search(path):
+        return "what stands there runs, or is trusted, without asking"
+    if _SECRETS.search(path):
+        return "secrets are kept there"
+    return ""
+
+
+def holds_secrets(path: str, places: Places) -> bool:
+    """Whether reading there may show secrets."""
+    if _SECRETS.search(path):
+        return True
+    return _is_within(path, places.home) and PurePosixPath(path).name in {
+        "config.yaml", "auth.json", ".env", "gateway.json", "state.db", "desktop.db",
+    }  # fmt: skip
+
+
+def is_forbidden(path: str, places: Places) -> bool:
+    """Whether a file tool never touches it, whoever allows it: the keys of Hermes itself."""
+    if not _is_within(path, places.home):
+        return False
+    name = PurePosixPath(path).name
+    return name.startswith((".env", "auth.json", "auth.lock", "state.db", "desktop.db"))
+
+
+def _is_within(path: str, folder: Path) -> bool:
+    for each in {str(folder), os.path.realpath(folder)}:
+        if path == each or path.startswith(each.rstrip("/") + "/"):
+            return True
+    return False

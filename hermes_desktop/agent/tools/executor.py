@@ -1,0 +1,231 @@
+"""Runs what the model wants done: each call on a daemon thread, results in the order of calls."""
+
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from hermes_desktop import plugins
+from hermes_desktop.agent.tool_rounds import ToolResult, ToolTurn
+from hermes_desktop.agent.tools.approvals import ApprovalGate
+from hermes_desktop.agent.tools.arguments import read_arguments
+from hermes_desktop.agent.tools.base import (
+    Answer,
+    Arguments,
+    Tool,
+    ToolContext,
+    ToolError,
+    ToolSetup,
+)
+from hermes_desktop.agent.types import ToolCall, ToolNews
+from hermes_desktop.core.time_bound import PendingCall
+from hermes_desktop.state.content_codec import clean_text
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+MOST_CHARACTERS = 60_000
+"""How much of one result the model is told."""
+_SUBJECT = 120
+_MOST_SESSIONS = 64
+_LONG = 3.0e7
+STOPPED = "The person stopped this before it was over. What it did until then stands."
+NOT_BEGUN = "The person stopped the turn before this began."
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A call on its way."""
+
+    call: ToolCall
+    tool: Tool | None = None
+    arguments: Arguments = field(default_factory=dict)
+    error: str = ""
+    subject: str = ""
+    began: float = 0.0
+    pending: "PendingCall[Answer] | None" = None
+
+
+class ToolBox:
+    """The tools of one agent; see :class:`~hermes_desktop.agent.tool_rounds.Tools`.
+
+    Args:
+        tools: What may be called.
+        setup: What they work with.
+        gate: Whoever is asked before something that may do harm.
+        prompt: What the system prompt of a new session says of them.
+    """
+
+    def __init__(
+        self, tools: Sequence[Tool], setup: ToolSetup, gate: ApprovalGate, prompt: str = ""
+    ) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._definitions = tuple(tool.definition() for tool in tools)
+        self._setup = setup
+        self._gate = gate
+        self._prompt = prompt
+        self._notes: dict[str, dict[str, Any]] = {}
+
+    def definitions(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools in the wire's own shape."""
+        return self._definitions
+
+    def prompt_part(self) -> str:
+        """What the system prompt of a new session says of them."""
+        return self._prompt
+
+    def close(self) -> None:
+        """Nothing outlives a turn."""
+
+    def run(self, calls: Sequence[ToolCall], turn: ToolTurn) -> list[ToolResult]:
+        """Do what is wanted: neighbours that change nothing at once, all else one by one."""
+        results: list[ToolResult] = []
+        for parallel, group in groupby(calls, key=self._is_parallel):
+            batch = list(group)
+            width = AT_ONCE if parallel else 1
+            for at in range(0, len(batch), width):
+                begun = [self._begin(call, turn) for call in batch[at : at + width]]
+                results += [self._result(each, turn) for each in begun]
+        return results
+
+    def _is_parallel(self, call: ToolCall) -> bool:
+        tool = self._tools.get(call.name)
+        return tool is not None and tool.parallel
+
+    def _begin(self, call: ToolCall, turn: ToolTurn) -> _Begun:
+        begun = _Begun(call, self._tools.get(call.name), began=time.monotonic())
+        begun.error = self._prepare(begun, turn)
+        _tell(turn, ToolNews(call.id, call.name, begun.subject))
+        tool, arguments = begun.tool, begun.arguments
+        if not begun.error and tool is not None:
+            context = ToolContext(
+                self._setup, self._gate, turn.session_id, turn.cancel, self._notes_of(turn)
+            )
+            begun.pending = PendingCall(lambda: tool.run(arguments, context), f"tool {tool.name}")
+        return begun
+
+    def _prepare(self, begun: _Begun, turn: ToolTurn) -> str:
+        """Why a call is not done, "" when it is."""
+        tool = begun.tool
+        if turn.cancel.is_set():
+            return NOT_BEGUN
+        if turn.cut_off:
+            return "The answer was cut off before it was whole; nothing of it was done. Be shorter."
+        if tool is None:
+            known = ", ".join(self._tools)
+            return f"There is no tool {begun.call.name[:60]!r}. There are: {known}."
+        try:
+            begun.arguments = read_arguments(tool, begun.call.arguments)
+        except ToolError as error:
+            return str(error)
+        subject = str(begun.arguments.get(tool.subject, ""))
+        begun.subject = self._setup.clean(" ".join(subject.split()))[:_SUBJECT]
+        return _blocked(tool, begun, turn)
+
+    def _result(self, begun: _Begun, turn: ToolTurn) -> ToolResult:
+        answer: Answer = {"error": begun.error}
+        if begun.pending is not None:
+            answer = self._await(begun, begun.pending, turn)
+        name, seconds = begun.call.name, time.monotonic() - begun.began
+        ok = not answer.get("error")
+        _tell(turn, ToolNews(begun.call.id, name, begun.subject, ok, seconds))
+        log.info("Tool %s: %s in %.1f s", name[:60], "done" if ok else "not done", seconds)
+        text = self._text(answer)
+        return ToolResult(begun.call.id, name, _changed(begun, text, turn, seconds, ok=ok))
+
+    def _await(self, begun: _Begun, pending: "PendingCall[Answer]", turn: ToolTurn) -> Answer:
+        try:
+            return pending.result(_LONG, turn.cancel.is_set)
+        except TimeoutError as error:
+            if turn.cancel.is_set():
+                return {"error": STOPPED}
+            return {"error": f"It took too long ({error})."}
+        except ToolError as error:
+            return {"error": str(error)}
+        except OSError as error:
+            return {"error": f"{error.strerror or type(error).__name__}"}
+        except Exception as error:
+            log.exception("The tool %s failed", begun.call.name)
+            return {"error": f"The tool failed ({type(error).__name__})."}
+
+    def _text(self, answer: Answer) -> str:
+        cleaned = _cleaned(answer, self._setup.clean)
+        text = clean_text(json.dumps(cleaned, ensure_ascii=False))
+        if len(text) <= MOST_CHARACTERS:
+            return text
+        cut = json.dumps({"cut": True, "output": text[:MOST_CHARACTERS]}, ensure_ascii=False)
+        return clean_text(cut)
+
+    def _notes_of(self, turn: ToolTurn) -> dict[str, Any]:
+        if turn.session_id not in self._notes and len(self._notes) >= _MOST_SESSIONS:
+            self._notes.pop(next(iter(self._notes)))
+        return self._notes.setdefault(turn.session_id, {})
+
+
+def _cleaned(value: Any, clean: Any) -> Any:
+    """The value with secrets taken out of every text, before JSON escapes hide them."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {str(name): _cleaned(each, clean) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(each, clean) for each in value]
+    return value
+
+
+def _tell(turn: ToolTurn, news: ToolNews) -> None:
+    if turn.listener is None:
+        return
+    try:
+        turn.listener(news)
+    except Exception:
+        log.exception("A listener to tools failed")
+
+
+# What plugins hear and may say
+
+
+def _facts(tool_name: str, begun: _Begun, turn: ToolTurn) -> dict[str, Any]:
+    return {
+        "tool_name": tool_name,
+        "args": dict(begun.arguments),
+        "task_id": turn.task_id,
+        "session_id": turn.session_id,
+        "tool_call_id": begun.call.id,
+    }
+
+
+def _blocked(tool: Tool, begun: _Begun, turn: ToolTurn) -> str:
+    """Why a plugin does not want it, "" when none minds. One that fails does not decide."""
+    if not plugins.has_callbacks("pre_tool_call"):
+        return ""
+    try:
+        answers = plugins.invoke_hook("pre_tool_call", **_facts(tool.name, begun, turn))
+    except Exception:  # the registry guards each callback; this is a bug of ours
+        log.exception("Plugins could not be asked about a tool")
+        return "Whether this may be done could not be asked."
+    for answer in answers:
+        if isinstance(answer, Mapping) and answer.get("action") == "block":
+            return str(answer.get("message") or "A plugin refused this.")
+    return ""
+
+
+def _changed(begun: _Begun, text: str, turn: ToolTurn, seconds: float, *, ok: bool) -> str:
+    """Let plugins hear of a result, and put another text in its place."""
+    facts = _facts(begun.call.name, begun, turn) | {
+        "result": text,
+        "duration_ms": int(seconds * 1000),
+        "status": "ok" if ok else "error",
+    }
+    try:
+        if plugins.has_callbacks("post_tool_call"):
+            plugins.invoke_hook("post_tool_call", **facts)
+        if plugins.has_callbacks("transform_tool_result"):
+            answers = plugins.invoke_hook("transform_tool_result", **facts)
+            return next((each for each in answers if isinstance(each, str) and each), text)
+    except Exception:
+        log.exception("Plugins could not be told of a tool")
+    return text

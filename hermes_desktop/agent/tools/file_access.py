@@ -1,0 +1,81 @@
+"""Which file a path of the model means, and whether it may be touched."""
+
+import os
+import stat
+from pathlib import Path
+
+from hermes_desktop.agent.tools.base import ToolContext, ToolError
+
+MOST_BYTES = 20 * 1024 * 1024
+_MARK = "[secret]"
+
+
+def resolve(text: str, context: ToolContext) -> tuple[Path, bool]:
+    """The file itself, links followed, and whether it lies outside the allowed folders.
+
+    Raises:
+        ToolError: The path makes no sense.
+    """
+    setup = context.setup
+    if not text.strip():
+        raise ToolError("The path is empty.")
+    if text == "~" or text.startswith("~/"):
+        text = str(setup.user_home) + text[1:]
+    path = Path(os.path.realpath(setup.cwd / text))
+    roots = [Path(os.path.realpath(each)) for each in setup.roots]
+    return path, not any(path == root or root in path.parents for root in roots)
+
+
+def for_reading(text: str, context: ToolContext) -> Path:
+    """A file that may be read; a person is asked where that is needed.
+
+    Raises:
+        ToolError: It may not, or it is no file.
+    """
+    path, outside = resolve(text, context)
+    context.gate.read(str(path), context.session_id, context.cancel, outside=outside)
+    return path
+
+
+def for_writing(text: str, context: ToolContext) -> Path:
+    """A file that may be written. Raises as :func:`for_reading`."""
+    path, outside = resolve(text, context)
+    if path.is_dir():
+        raise ToolError(f"{text} is a folder.")
+    context.gate.write(str(path), context.session_id, context.cancel, outside=outside)
+    return path
+
+
+def read_text(path: Path, shown: str) -> str:
+    """The text of a plain file.
+
+    Raises:
+        ToolError: There is none, it is no text, or it is too large.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise ToolError(f"There is no file {shown}.") from None
+    if stat.S_ISDIR(status.st_mode):
+        raise ToolError(f"{shown} is a folder.")
+    if not stat.S_ISREG(status.st_mode):
+        raise ToolError(f"{shown} is no plain file.")
+    if status.st_size > MOST_BYTES:
+        raise ToolError(f"{shown} is too large ({status.st_size} bytes).")
+    data = path.read_bytes()
+    if b"\x00" in data[:8192]:
+        raise ToolError(f"{shown} is no text ({status.st_size} bytes).")
+    return data.decode("utf-8", "replace")
+
+
+def refuse_marks(old: str, new: str) -> None:
+    """Keep the mark that stands for a secret from being written over that secret.
+
+    Raises:
+        ToolError: The new text has more such marks than the old one.
+    """
+    if new.count(_MARK) > old.count(_MARK):
+        raise ToolError(
+            f"The text holds {_MARK}, which stands for a secret that you were not shown. Change "
+            "only the parts around it, with patch."
+        )

@@ -1,0 +1,63 @@
+"""Which tools there are, and which of them a conversation gets."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hermes_desktop.agent.tools.base import Tool
+from hermes_desktop.agent.tools.file_tools import PATCH, READ_FILE, WRITE_FILE
+from hermes_desktop.agent.tools.memory import MEMORY
+from hermes_desktop.agent.tools.search_files import SEARCH_FILES
+from hermes_desktop.agent.tools.session_search import SESSION_SEARCH
+from hermes_desktop.agent.tools.terminal import TERMINAL
+from hermes_desktop.agent.tools.todo import TODO
+from hermes_desktop.agent.tools.web_fetch import WEB_FETCH
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    READ_FILE,
+    WRITE_FILE,
+    PATCH,
+    SEARCH_FILES,
+    TERMINAL,
+    SESSION_SEARCH,
+    WEB_FETCH,
+    TODO,
+    MEMORY,
+)
+HERE: Final = frozenset({"desktop", "cli"})
+"""Where the person at this machine writes; elsewhere it may be anybody who was let in."""
+_ELSEWHERE = frozenset({"web", "todo"})
+
+
+def enabled_tools(config: Mapping[str, Any], platform: str) -> tuple[Tool, ...]:
+    """The tools of a conversation, in a fixed order.
+
+    The person at this machine gets all. Chats get those that touch nothing here; more only where
+    ``platform_toolsets.<platform>`` names them. ``agent.disabled_toolsets`` takes away everywhere.
+
+    Args:
+        config: The decoded config.yaml; what makes no sense in it counts as not said.
+        platform: Where the conversation is held.
+    """
+    everything = frozenset(tool.toolset for tool in TOOLS)
+    wanted = everything if platform in HERE else _ELSEWHERE
+    named = _names(_section(config, "platform_toolsets").get(platform))
+    chosen = named & everything
+    if chosen:
+        wanted = chosen
+    off = _names(_section(config, "agent").get("disabled_toolsets"))
+    return tuple(
+        tool for tool in TOOLS if tool.toolset in wanted and not {tool.toolset, tool.name} & off
+    )
+
+
+def _section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    section = config.get(name)
+    return section if isinstance(section, Mapping) else {}
+
+
+def _names(value: Any) -> frozenset[str]:
+    if isinstance(value, str):
+        value = value.split(",")
+    return (
+        frozenset(str(each).strip() for each in value) if isinstance(value, list) else frozenset()
+    )

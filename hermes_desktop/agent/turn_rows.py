@@ -1,0 +1,49 @@
+"""The rows that one turn stores, in their order."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from hermes_desktop.state import SessionDB
+
+log = logging.getLogger(__name__)
+
+PersistedCallback = Callable[[int], None]
+"""Gets the id of each row that was stored, on the thread of the turn."""
+
+
+class RowWriter:
+    """Appends the rows of one turn and remembers their ids.
+
+    Args:
+        store: Where they go.
+        session_id: Whose they are.
+        persisted: Told of each.
+    """
+
+    def __init__(
+        self, store: SessionDB, session_id: str, persisted: PersistedCallback | None
+    ) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._persisted = persisted
+        self.ids: list[int] = []
+
+    def move(self, session_id: str) -> None:
+        """Write to this session from now on: the conversation goes on there."""
+        self._session_id = session_id
+
+    def write(self, role: str, content: str, **fields: Any) -> None:
+        """Append a row.
+
+        Raises:
+            NotFoundError: The session's row is gone.
+            HermesError: The store failed.
+        """
+        row_id = self._store.append_message(self._session_id, role, content, **fields)
+        self.ids.append(row_id)
+        if self._persisted is not None:
+            try:
+                self._persisted(row_id)
+            except Exception:
+                log.exception("A listener to stored rows failed")

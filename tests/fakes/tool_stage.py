@@ -1,0 +1,98 @@
+"""An agent with real tools on a real store; the model is scripted, the person answers by code."""
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.approval_queue import (
+    ApprovalQueue,
+    ApprovalRequest,
+    Attendant,
+    Choice,
+)
+from hermes_desktop.agent.tools.building import ToolParts, build_tools
+from hermes_desktop.agent.tools.executor import ToolBox
+from hermes_desktop.agent.types import ToolCall
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.state import SessionDB
+from tests.fakes.agents import ScriptedModel
+
+SID = "20260304_120000_abcdef"
+KEY = "agent:main:desktop:dm:1"
+
+
+def call(name: str, call_id: str = "c1", **arguments: Any) -> ToolCall:
+    """A call as a model makes it."""
+    return ToolCall(call_id, name, json.dumps(arguments))
+
+
+class ToolStage:
+    """Everything between a scripted model and real files below one folder."""
+
+    def __init__(self, folder: Path, **config: Any) -> None:
+        self.user_home = folder / "user"
+        self.home = self.user_home / ".hermes"
+        self.cwd = self.user_home / "work"
+        self.cwd.mkdir(parents=True)
+        self.home.mkdir()
+        self.config = config
+        self.clock = SystemClock()
+        self.db = SessionDB(self.home / "state.db")
+        self.model = ScriptedModel()
+        self.redactor = SecretRedactor()
+        self.queue = ApprovalQueue(self.clock)
+        self.memory = ApprovalMemory(self.home / "desktop" / "approvals")
+        self.environ = {"PATH": "/usr/bin:/bin", "HOME": str(self.user_home), "LANG": "C.UTF-8"}
+        self.asked: list[ApprovalRequest] = []
+
+    def close(self) -> None:
+        self.db.close()
+
+    def tools(self, platform: str = "desktop") -> ToolBox:
+        parts = ToolParts(
+            home=self.home,
+            user_home=self.user_home,
+            store=self.db,
+            clock=self.clock,
+            environ=self.environ,
+            clean=self.redactor.clean,
+            queue=self.queue,
+            memory=self.memory,
+        )
+        box = build_tools(parts, self.config, platform=platform, session_key=KEY, cwd=self.cwd)
+        assert box is not None
+        return box
+
+    def agent(self, **options: Any) -> AIAgent:
+        return AIAgent(
+            provider=self.model,
+            store=self.db,
+            session_id=SID,
+            source="desktop",
+            clock=self.clock,
+            tools=self.tools(),
+            **options,
+        )
+
+    def person(self, choose: Callable[[ApprovalRequest], Choice | None]) -> Callable[[], None]:
+        """Have somebody answer what is asked; None: that one is not answered."""
+
+        def asked(request: ApprovalRequest) -> None:
+            self.asked.append(request)
+            choice = choose(request)
+            if choice is not None:
+                threading.Thread(target=self.queue.answer, args=(request.id, choice)).start()
+
+        return self.queue.attend(Attendant(lambda _request: True, asked))
+
+    def result(self, *calls: ToolCall, **options: Any) -> list[dict[str, Any]]:
+        """What a model is told after making these calls in one answer."""
+        self.model.calls.append(calls)
+        self.agent(**options).run_conversation("Do it")
+        told = [each for each in self.db.get_messages(SID) if each["role"] == "tool"]
+        return [json.loads(each["content"]) for each in told[-len(calls) :]]

@@ -1,0 +1,92 @@
+"""What is held before it runs, and what is not: long lists of both."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hermes_desktop.agent.tools.danger import judge_command
+from hermes_desktop.agent.tools.danger_paths import Places
+
+HERE = Path(__file__).parent
+PLACES = Places(Path("/home/otto/work"), Path("/home/otto"), Path("/home/otto/.hermes"))
+
+
+def lines(name: str) -> list[str]:
+    text = (HERE / name).read_text(encoding="utf-8")
+    return [each.replace("⏎", "\n") for each in text.split("\n") if each and each[:2] != "# "]
+
+
+def hard_lines() -> list[str]:
+    text = (HERE / "dangerous_commands.txt").read_text(encoding="utf-8")
+    hard = text.partition("# soft\n")[0]
+    return [each for each in hard.split("\n") if each and each[:2] != "# "]
+
+
+DANGEROUS, HARMLESS, HARD = (
+    lines("dangerous_commands.txt"),
+    lines("harmless_commands.txt"),
+    hard_lines(),
+)
+
+
+def is_hard(command: str) -> bool:
+    return any(each.hard for each in judge_command(command, PLACES))
+
+
+def test_the_lists_are_long() -> None:
+    assert len(set(DANGEROUS)) >= 200
+    assert len(set(HARMLESS)) >= 200
+    assert len(HARD) >= 60
+
+
+def test_held() -> None:
+    assert [each for each in DANGEROUS if not judge_command(each, PLACES)] == []
+
+
+def test_not_held() -> None:
+    assert [(each, why) for each in HARMLESS if (why := judge_command(each, PLACES))] == []
+
+
+def test_never_done() -> None:
+    assert [each for each in HARD if not is_hard(each)] == []
+
+
+@pytest.mark.parametrize("command", ["rm -rf build", "sudo ls", "git reset --hard", "cat .env"])
+def test_a_person_may_allow_it(command: str) -> None:
+    assert not any(each.hard for each in judge_command(command, PLACES))
+
+
+@pytest.mark.parametrize(
+    "wrapping",
+    [
+        "{}", "true; {}", "true && {}", "ls | {}", "( {} )", "{{ {}; }}", "echo $({})",
+        "echo `{}`", 'echo "$({})"', "if true; then {}; fi", "for i in 1; do {}; done",
+        "while true; do {}; done", "X=1 {}", "env X=1 {}", "nohup {} &", "time {}", "nice -n 5 {}",
+        "timeout -k 1 5 {}", "sh -c '{}'", "bash -lc '{}'", "xargs {}", "! {}", "# x\n{}",
+        "ls\n{}", "diff <({}) x", "stdbuf -o0 {}", "setsid {}", "exec {}", "command {}",
+        "sudo -u otto {}", "env -i {}", "env -u X {}", "ionice -c 3 {}", "watch -n 1 {}",
+        "find . -exec {} ';'", "bash -c \"sh -c '{}'\"", "true \\\n && {}", "busybox {}",
+    ],
+)  # fmt: skip
+def test_hidden_in_others(wrapping: str) -> None:
+    for command in ("rm -rf /", "mkfs.ext4 /dev/sda", "kill -9 -1"):
+        assert is_hard(wrapping.format(command)), command
+
+
+def test_limits_close() -> None:
+    for text in ("ls " + "a" * 30_000, "$(" * 50 + "ls" + ")" * 50, "ls;" * 1000, "sh -c " * 20):
+        assert judge_command(text, PLACES), text[:40]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=60))
+def test_any_text_is_judged(text: str) -> None:
+    judge_command(text, PLACES)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(HARD), st.text(alphabet=" \t;\n", max_size=6))
+def test_more_blanks_change_nothing(command: str, blanks: str) -> None:
+    assert judge_command(blanks + command + blanks.replace(";", " "), PLACES)
