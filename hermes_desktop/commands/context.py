@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from hermes_desktop.agent.context_compression import ContextCare
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
@@ -107,6 +108,14 @@ class CommandHost(Protocol):
         """
         ...
 
+    async def shortened(self, old_id: str, new_id: str) -> None:
+        """The chat's conversation was shortened; it goes on as ``new_id``, often the same.
+
+        Raises:
+            HermesError: It could not be noted.
+        """
+        ...
+
     def forget_agent(self) -> None:
         """Let the next turn read the conversation anew."""
         ...
@@ -160,6 +169,10 @@ def _no_model(_override: Mapping[str, str]) -> ModelChoice | None:
     return None
 
 
+def _no_care(_override: Mapping[str, str]) -> ContextCare | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramFacts:
     """What commands tell about the program they run in.
@@ -169,12 +182,14 @@ class ProgramFacts:
         home: Its folder.
         choose_model: Says which model would answer with these choices (``model``,
             ``provider``); blocking; raises :class:`HermesError`. None: nobody knows.
+        care: Makes what shortens conversations, with the same choices; likewise.
     """
 
     version: str
     profile: str = "default"
     home: Path | None = None
     choose_model: Callable[[Mapping[str, str]], ModelChoice | None] = _no_model
+    care: Callable[[Mapping[str, str]], ContextCare | None] = _no_care
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +203,8 @@ class CommandContext:
         listed: The sessions that the chat was last shown under numbers, by number from 1 on; the
             command that shows a list fills it.
         added: The commands that the person and plugins made, for lists.
+        aside: Runs a blocking call that takes long, where it is in nobody's way; None:
+            :attr:`run` does.
     """
 
     args: str
@@ -199,6 +216,14 @@ class CommandContext:
     facts: ProgramFacts
     listed: list[str] = field(default_factory=list)
     added: tuple[CommandDef, ...] = ()
+    aside: Callable[[Callable[[], Any]], Awaitable[Any]] | None = None
+
+    async def run_aside(self, call: Callable[[], T]) -> T:
+        """Run a blocking call that takes long."""
+        if self.aside is None:
+            return await self.run(call)
+        done: T = await self.aside(call)
+        return done
 
     def name(self, command: str) -> str:
         """A command as this chat types it."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from hermes_desktop.commands import (
     about_commands,
+    compress_command,
     conversation_commands,
     gateway_commands,
     model_commands,
@@ -23,6 +24,7 @@ HANDLERS: Mapping[str, Handler] = {
     "resume": resume_commands.resume,
     "sessions": resume_commands.sessions,
     "branch": conversation_commands.branch,
+    "compress": compress_command.compress,
     "status": about_commands.status,
     "queue": turn_commands.queue,
     "model": model_commands.model,

@@ -78,6 +78,12 @@ COMMANDS: tuple[CommandDef, ...] = (
     ),
     CommandDef("sessions", "list your latest conversations", while_busy=True),
     CommandDef("branch", "go on in a copy", aliases=("fork",), args_hint="[name]"),
+    CommandDef(
+        "compress",
+        "make the conversation shorter: a summary in place of what was said long ago",
+        aliases=("compact",),
+        args_hint="[what to keep above all | here how many] [--preview]",
+    ),
     CommandDef("status", "what is going on here", while_busy=True),
     CommandDef(
         "queue",
@@ -130,7 +136,6 @@ COMMANDS: tuple[CommandDef, ...] = (
         "blueprint bp",
         "bundles",
         "codex-runtime codex_runtime",
-        "compress compact",
         "curator",
         "debug",
         "deny",

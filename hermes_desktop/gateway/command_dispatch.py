@@ -2,8 +2,9 @@
 
 import logging
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.commands.context import CommandContext, CommandReply, ProgramFacts
 from hermes_desktop.commands.handlers import do_command
@@ -44,6 +45,15 @@ class _Question:
     args: str
     user_id: str | None
     asked_at: float
+
+
+async def _on_own_thread(call: Callable[[], Any]) -> Any:
+    """Run what takes long where it keeps no other command waiting."""
+    workers = WorkerThreads("gateway-long")
+    try:
+        return await workers.run(call)
+    finally:
+        workers.close()
 
 
 class CommandDispatch:
@@ -227,6 +237,7 @@ class CommandDispatch:
             facts=self._facts,
             listed=self._remembered(session_key),
             added=self._added.definitions(),
+            aside=_on_own_thread,
         )
         try:
             return await do_command(command, context)

@@ -159,6 +159,23 @@ class RunnerHost:
         if session_db is not None:
             session_db._db.reopen_session(session_id)  # noqa: SLF001 - its blocking face
 
+    async def shortened(self, old_id: str, new_id: str) -> None:
+        """Go on where the shortened conversation goes on."""
+        await self._workers.run(self._shortened, old_id, new_id)
+
+    def _shortened(self, old_id: str, new_id: str) -> None:
+        runner, store = self._runner, self._runner.session_store
+        entry = store._entries.get(self._key)  # noqa: SLF001 - without loading
+        if entry is None or entry.session_id != old_id:
+            return
+        if new_id != old_id:
+            adapter = runner.adapters.get(self._source.platform)
+            if adapter is not None:
+                adapter.session_rotated(old_id, new_id)
+            runner._adopt_rotated_session(entry, new_id)  # noqa: SLF001 - the runner's own part
+            store.record_rotation(entry)
+        store.update_session(self._key, last_prompt_tokens=0)
+
     def forget_agent(self) -> None:
         """Let the next turn read the conversation anew."""
         self._runner.evict_agent(self._key)

@@ -79,6 +79,7 @@ class RpcParts:
                 profile=self._paths.profile,
                 home=self._paths.home,
                 choose_model=self.choose_model,
+                care=lambda chosen: self._agents().context_care(chosen),
             ),
             home=self._paths.home,
             saved_dir=self._paths.sessions_dir / "saved",

@@ -152,6 +152,20 @@ class SessionHost:
         finally:
             release(server, self._sid, session)
 
+    async def shortened(self, old_id: str, new_id: str) -> None:
+        """Go on where the shortened conversation goes on."""
+        session = self._session
+        if new_id == old_id or session["session_key"] != old_id:
+            return
+        agent = session.get("agent")
+        if agent is None:
+            session["session_key"] = new_id
+            return
+        agent.session_id = new_id
+        ending.follow_agent(
+            self._server, session, clear_pending_title=True, restart_slash_worker=True
+        )
+
     def forget_agent(self) -> None:
         """Let the conversation be read anew."""
         guard.read_anew(self._db, self._session)
