@@ -12,6 +12,7 @@ from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, as_text, counted, size
 from hermes_desktop.cli.session_text import clock_time
 from hermes_desktop.cli.store_access import open_store
+from hermes_desktop.core.errors import StateUnavailableError
 from hermes_desktop.services import store_care
 from hermes_desktop.state import statistics
 from hermes_desktop.state.holders import other_holders
@@ -82,8 +83,8 @@ def list_all(*, as_json: bool, paths: "HermesPaths") -> None:
 def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     """Put a snapshot in the place of the store.
 
-    What is there now is kept in a snapshot first. It is refused while another program has the
-    store open.
+    What is there now is kept in a snapshot first, or set aside as it is where it cannot be read. It
+    is refused while another program has the store open.
     """
     info = store_care.find(paths, output.without_surrogates(name))
     if not consent.dry_run:
@@ -97,6 +98,8 @@ def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
             )
         if done.before is not None:
             output.say(f"What was there before is kept in the snapshot {done.before.name}.")
+        if done.set_aside is not None:
+            output.say(output.one_line(f"The damaged store is kept as {done.set_aside}."))
     if consent.as_json:
         output.write_json([_object(info)])
     elif not consent.dry_run:
@@ -105,12 +108,16 @@ def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
 
 def _present(paths: "HermesPaths") -> str:
     """What would be replaced, and who may be using it."""
-    if not paths.state_db.exists():
+    if not paths.state_db.exists() or not paths.state_db.stat().st_size:
         return "There is no store now.\n"
-    with open_store(paths) as db:
-        now = db.read(statistics.figures)
-    sessions = counted(now.sessions + now.archived, "session")
-    lines = f"In place of: {sessions}, {counted(now.messages, 'message')}\n"
+    try:
+        with open_store(paths) as db:
+            now = db.read(statistics.figures)
+        sessions = counted(now.sessions + now.archived, "session")
+        lines = f"In place of: {sessions}, {counted(now.messages, 'message')}\n"
+    except StateUnavailableError as error:
+        lines = f"In place of a file that cannot be read; it is set aside. {error.detail}"
+        lines = output.one_line(lines) + "\n"
     holders = other_holders(paths.state_db)
     if holders.seen:
         lines += output.one_line(f"Open in: {holders}") + "\n"

@@ -8,7 +8,7 @@ from typing import NewType
 SessionId = NewType("SessionId", str)
 TurnId = NewType("TurnId", str)
 
-_UNSAFE = re.compile(r"[/\\]|\.\.|^[A-Za-z]:")
+_UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]|\.\.|^[A-Za-z]:")
 
 
 def new_session_id(now: datetime, *, hex_digits: int = 6) -> str:

@@ -61,6 +61,8 @@ def objects(
 def write_json_lines(path: Path, found: Iterable[Mapping[str, Any]], *, force: bool = False) -> int:
     """Write one object a line to a file (0600); it has its name only when it is complete.
 
+    A pipe or a device that is there gets the lines; it is never replaced.
+
     Returns:
         How many sessions.
 
@@ -68,9 +70,7 @@ def write_json_lines(path: Path, found: Iterable[Mapping[str, Any]], *, force: b
         RefusedError: The file is there already, and ``force`` was not given.
         ExportError: It cannot be written; nothing is left behind.
     """
-    if not force:
-        _refuse_existing(path)
-    with _in_words(path), _new_file(path) as stream:
+    with _in_words(path), _place(path, force=force) as stream:
         count = 0
         for session in found:
             stream.write(json.dumps(session, ensure_ascii=False) + "\n")
@@ -128,6 +128,18 @@ def _encodable(text: str) -> str:
 def _refuse_existing(path: Path) -> None:
     if path.exists():
         raise RefusedError("There is such a file already.", str(path), "Add --force to replace it.")
+
+
+@contextlib.contextmanager
+def _place(path: Path, *, force: bool) -> Iterator[TextIO]:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("w", encoding="utf-8", errors="replace", newline="") as stream:
+            yield stream
+        return
+    if not force:
+        _refuse_existing(path)
+    with _new_file(path) as stream:
+        yield stream
 
 
 @contextlib.contextmanager

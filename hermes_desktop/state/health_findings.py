@@ -9,7 +9,10 @@ from hermes_desktop.state.index_health import IndexHealth
 _LARGE_LOG = 256 * 1024 * 1024
 _LITTLE_ROOM = 512 * 1024 * 1024
 _REINDEX = "Close other Hermes programs and have the search index built anew."
-_REPAIR = "Close other Hermes programs, then run `hermes sessions repair --check-only`."
+_REPAIR = (
+    "Close other Hermes programs, then run `hermes sessions repair --check-only`, or go back to a "
+    "snapshot with `hermes-desktop sessions restore latest`."
+)
 _TRIGGERS = "Run `hermes sessions list` once; opening the store makes the missing parts anew."
 
 

@@ -77,7 +77,7 @@ def _wrong_fields(session: Mapping[str, Any], seen: set[str]) -> str:
     if not isinstance(session_id, str) or not session_id:
         return "session id is required"
     if not is_safe_session_id(session_id):
-        return "session id cannot be used: it looks like a path"
+        return "session id cannot be used: it looks like a path or has control characters"
     if session_id in seen:
         return "duplicate session id"
     seen.add(session_id)

@@ -182,7 +182,7 @@ def _title(conn: sqlite3.Connection, session: Session, report: ImportReport) -> 
     except HermesError:
         clean = titles.sanitize_title(str(wanted).strip()[: titles.MAX_CHARS])
     given = None if clean is None else titles.fitting_title(conn, clean)
-    if given != wanted and (given or (wanted or "").strip()):
+    if given != wanted and given != clean_text(str(wanted)) and (given or (wanted or "").strip()):
         report.retitled.append({"session_id": session["id"], "from": wanted, "to": given})
     return given
 

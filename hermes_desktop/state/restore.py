@@ -1,16 +1,18 @@
 """A snapshot put in the place of the present store.
 
 Its pages are written into the file that is there, in one transaction: nobody ends up with a file
-that has lost its name, and a crash leaves the present as it was.
+that has lost its name, and a crash leaves the present as it was. A present that cannot be read any
+more is set aside as it is, under another name beside the new one.
 """
 
 import contextlib
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.core.errors import RefusedError, StateError, StateUnavailableError
 from hermes_desktop.state.connection import Patience, make_file, open_connection, retrying
 from hermes_desktop.state.holders import Holders, other_holders
 from hermes_desktop.state.snapshot import SnapshotInfo, copy_pages, take_snapshot
@@ -41,11 +43,13 @@ class RestoreReport:
 
     Attributes:
         restored: What is there now.
-        before: The snapshot of what was there, None when there was nothing.
+        before: The snapshot of what was there, None when there was nothing that can be read.
+        set_aside: Where the file is that could not be read, None when there was none.
     """
 
     restored: SnapshotInfo
     before: SnapshotInfo | None
+    set_aside: Path | None = None
 
 
 def require_alone(
@@ -116,30 +120,96 @@ def restore_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the calle
         StateError: The snapshot cannot be read, or the store not written.
     """
     require_alone(db_path, unseen_ok=unseen_ok, holders=holders)
-    source = open_store(snapshot.path, read_only=True, patience=Patience()).conn
-    with contextlib.closing(source):
-        before = None
-        if db_path.exists() and db_path.stat().st_size:
-            before = take_snapshot(
-                db_path,
-                folder,
-                reason="restore",
-                now=now,
-                on_progress=on_progress,
-                cancel=cancel,
-            )
+    with contextlib.closing(_open_snapshot(snapshot)) as source, contextlib.ExitStack() as aside:
+        before = moved = None
+        if not _is_nothing(db_path):
+            try:
+                before = take_snapshot(
+                    db_path,
+                    folder,
+                    reason="restore",
+                    now=now,
+                    on_progress=on_progress,
+                    cancel=cancel,
+                )
+            except StateUnavailableError:
+                if not db_path.is_file():
+                    raise
+                moved = aside.enter_context(_set_aside(db_path.resolve(), now))
         try:
             _write_over(source, db_path, on_progress, cancel)
         except sqlite3.Error as error:
             raise in_words(error, db_path) from error
-    return RestoreReport(snapshot, before)
+    return RestoreReport(snapshot, before, moved)
+
+
+def _open_snapshot(snapshot: SnapshotInfo) -> sqlite3.Connection:
+    """Open what is to be restored, and look that it is whole."""
+    why = ""
+    try:
+        conn = open_store(snapshot.path, read_only=True, patience=Patience()).conn
+    except StateUnavailableError as error:
+        why = error.detail
+    else:
+        try:
+            why = str(conn.execute("PRAGMA quick_check(1)").fetchone()[0])
+        except sqlite3.Error as error:
+            why = str(error)
+        if why == "ok":
+            return conn
+        conn.close()
+    raise StateUnavailableError(
+        f"The snapshot {snapshot.name} is damaged.",
+        f"{why.rstrip('.')}. Nothing was changed.",
+        "Take another one from `hermes-desktop sessions snapshot list`.",
+    )
+
+
+def _is_nothing(path: Path) -> bool:
+    return not path.exists() or (path.is_file() and not path.stat().st_size)
+
+
+@contextlib.contextmanager
+def _set_aside(path: Path, now: float) -> Iterator[Path]:
+    """Give a store that cannot be read another name, inside a ``with`` block that makes a new one.
+
+    Its log goes first: beside a new file it would be taken for that one's. If the block fails, all
+    have their names again.
+    """
+    stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
+    place = path.with_name(f"{path.name}.damaged-{stamp}")
+    number = 1
+    while place.exists():
+        number += 1
+        place = path.with_name(f"{path.name}.damaged-{stamp}-{number}")
+    moves = [(Path(f"{path}{end}"), Path(f"{place}{end}")) for end in ("-wal", "-shm", "")]
+    done: list[tuple[Path, Path]] = []
+    try:
+        for old, new in moves:
+            if old.exists():
+                old.rename(new)
+                done.append((old, new))
+        yield place
+    except BaseException as error:
+        if (path, place) in done:
+            for old, _ in reversed(moves):
+                old.unlink(missing_ok=True)
+        for old, new in reversed(done):
+            new.rename(old)
+        if isinstance(error, OSError):
+            raise StateError(
+                "The damaged store could not be set aside.",
+                f"{path}: {error.strerror or error}.",
+                "Check the rights of its folder.",
+            ) from error
+        raise
 
 
 def _write_over(
     source: sqlite3.Connection, path: Path, on_progress: OnProgress, cancel: CancelSignal | None
 ) -> None:
-    is_new = not path.exists()
-    if is_new:
+    is_new = _is_nothing(path)
+    if not path.exists():
         make_file(path)
     with contextlib.closing(open_connection(path, "rw")) as target:
         if is_new:

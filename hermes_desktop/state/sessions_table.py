@@ -13,6 +13,7 @@ from hermes_desktop.state.records import SessionRow
 from hermes_desktop.state.schema import FileLayout
 from hermes_desktop.state.sqlite_errors import MissingSessionError
 
+_LONGEST_ID = 1_000
 RESET_OVER = ("agent_close", "ws_orphan_reap")
 """Ends that a reset may replace: nobody chose them."""
 
@@ -204,7 +205,7 @@ def find_by_prefix(conn: sqlite3.Connection, text: str) -> str | None:
 def ids_with_prefix(conn: sqlite3.Connection, text: str, *, limit: int) -> list[str]:
     """Ids that begin with the text, capital or not; empty text finds nothing."""
     text = clean_text(text)
-    if not text:
+    if not text or len(text) > _LONGEST_ID:
         return []
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     rows = conn.execute(

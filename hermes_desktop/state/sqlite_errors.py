@@ -14,7 +14,10 @@ from hermes_desktop.core.errors import (
 )
 
 _LEAST_ROOM = 64 * 1024
-_REPAIR = "Close other Hermes programs, then run `hermes sessions repair --check-only`."
+_REPAIR = (
+    "Close other Hermes programs, then run `hermes sessions repair --check-only`, or go back to a "
+    "snapshot with `hermes-desktop sessions restore latest`."
+)
 
 
 class MissingSessionError(NotFoundError, sqlite3.IntegrityError):
@@ -68,6 +71,10 @@ def in_words(error: sqlite3.Error, path: Path) -> HermesError:
         return StateError("The disk is full.", where, "Free some space; nothing was half written.")
     if code == sqlite3.SQLITE_NOTADB:
         return not_a_database(path, str(error))
+    if code == sqlite3.SQLITE_TOOBIG or "pattern too complex" in str(error):
+        return StateError(
+            "That is more than the conversation store takes at once.", where, "Give a shorter text."
+        )
     return _damaged_or_unknown(error, path, where)
 
 

@@ -125,7 +125,11 @@ def _understand(
     layout = retrying(lambda: read_layout(conn), patience)
     if layout.is_empty and not _belongs_to_another_program(conn):
         if not may_make:
-            raise not_a_database(path, "the file is still empty")
+            raise StateUnavailableError(
+                "There is no conversation store yet.",
+                f"{path} is still empty.",
+                "Start a conversation first, or choose another home.",
+            )
         _need_full_text(conn)
         initialise(conn, patience)
         layout = read_layout(conn)

@@ -8,6 +8,7 @@ from hermes_desktop.state import lineage
 from hermes_desktop.state.content_codec import clean_text
 
 MAX_CHARS = 100
+_LONGEST_BASE = 1_000
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _INVISIBLE = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufff9-\ufffb]")
@@ -92,6 +93,8 @@ def set_if_empty(
 
 def _numbered(conn: sqlite3.Connection, base: str) -> list[tuple[str, str]]:
     """Id and title of the sessions called ``base #…``, the newest first."""
+    if len(base) > _LONGEST_BASE:
+        return []
     pattern = re.sub(r"([\\%_])", r"\\\1", base) + " #%"
     rows = conn.execute(
         "SELECT id, title FROM sessions WHERE title LIKE ? ESCAPE '\\' "

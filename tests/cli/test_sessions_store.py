@@ -193,6 +193,60 @@ def test_a_lost_store_comes_back(program: Program, store: Path) -> None:
     assert dump(store) == before
 
 
+DAMAGES = {
+    "garbage": lambda data: b"no database" * 1_000,
+    "cut off": lambda data: data[: len(data) // 2],
+    "another program's": lambda data: None,
+    "empty": lambda data: b"",
+    "hole": lambda data: data[:8_192] + b"\xff" * 40_000 + data[48_192:],
+}
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_damaged_store_is_set_aside_for_a_snapshot(
+    program: Program, store: Path, how: str
+) -> None:
+    before = dump(store)
+    assert program.run("sessions", "snapshot", "take").code == 0
+    damaged = DAMAGES[how](store.read_bytes())
+    if damaged is None:
+        store.unlink()
+        change(store, "CREATE TABLE notes (text)")
+        damaged = store.read_bytes()
+    store.write_bytes(damaged)
+
+    shown = program.run("sessions", "restore", "latest", "--dry-run")
+    assert shown.code == 0
+    assert store.read_bytes() == damaged
+    done = program.run("sessions", "restore", "latest", "--yes")
+
+    assert (done.code, done.out.startswith("Restored snapshot")) == (0, True)
+    assert dump(store) == before
+    kept = [each for each in store.parent.glob("state.db.damaged-*") if each.name[-4] != "-"]
+    if how == "empty":
+        assert kept == []
+    elif kept:
+        assert kept[0].read_bytes() == damaged
+        assert str(kept[0]) in done.err
+        assert "set aside" in shown.out
+    else:
+        assert "kept in the snapshot" in done.err
+
+
+def test_a_damaged_snapshot_changes_nothing(program: Program, store: Path, home: Path) -> None:
+    assert program.run("sessions", "snapshot", "take").code == 0
+    (copy,) = (home / "desktop" / "snapshots").glob("*/state.db")
+    data = copy.read_bytes()
+    before = dump(store)
+    for bad in (data[: len(data) // 2], data[:20_480] + b"\xff" * 40_960 + data[61_440:], b"no"):
+        copy.write_bytes(bad)
+        done = program.run("sessions", "restore", "latest", "--yes")
+        assert done.code == 1
+        assert "is damaged" in done.err
+        assert "snapshot list" in done.err
+        assert dump(store) == before
+
+
 def test_restore_is_refused_while_others_use_the_store(
     program: Program, store: Path, holder: int
 ) -> None:

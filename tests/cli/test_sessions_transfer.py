@@ -252,3 +252,20 @@ def test_files_that_are_not_there(program: Program, home: Path) -> None:
     empty = program.run("sessions", "import", "-")
     assert (empty.code, empty.out) == (0, "There is nothing to import.\n")
     assert list(home.iterdir()) == []
+
+
+def test_a_device_gets_the_lines_and_stays_a_device(program: Program, family: SessionDB) -> None:
+    done = program.run("sessions", "export", "/dev/full", "--force")
+    assert done.code == 1
+    assert "No space left" in done.err
+    assert Path("/dev/full").is_char_device()
+    assert program.run("sessions", "export", "/dev/null").code == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_words_that_are_no_name_at_all(program: Program, family: SessionDB) -> None:
+    done = program.run("sessions", "show", "x" * 100_000)
+    assert done.code == 3
+    done = program.run("sessions", "prune", "--title", "x" * 100_000, "--yes")
+    assert done.code == 1
+    assert "shorter" in done.err
