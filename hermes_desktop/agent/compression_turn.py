@@ -103,12 +103,15 @@ class TurnRoom:
         if used is not None and used.input_tokens:
             self._seen = (session_id, len(history), used.input_tokens)
 
-    def tidy(self, session_id: str, last_prompt_tokens: int) -> Shortened | None:
+    def tidy(
+        self, session_id: str, last_prompt_tokens: int, cancel: CancelSignal
+    ) -> Shortened | None:
         """Shorten a conversation that is nearly too long already, before its next turn.
 
         Args:
             session_id: The conversation.
             last_prompt_tokens: How long its latest request was, 0 for not known.
+            cancel: Ends it.
         """
         settings = self.care.settings
         if not settings.enabled:
@@ -121,7 +124,7 @@ class TurnRoom:
         if self.care.is_blocked(session_id):
             return None
         self._seen = ("", 0, 0)
-        return self.care.shorten(session_id, Wish("hygiene"), _Never())
+        return self.care.shorten(session_id, Wish("hygiene", in_place=True), cancel)
 
     def _is_full(self, session_id: str, messages: int, last_prompt_tokens: int) -> bool:
         if messages >= self.care.settings.most_messages:
@@ -172,10 +175,3 @@ class TurnRoom:
             rounds.hooks.move(done.session_id)
             self.moved(done.session_id)
         rounds.history[:] = self._store.get_messages_as_conversation(done.session_id)
-
-
-class _Never:
-    """Nobody cancels what is done between turns."""
-
-    def is_set(self) -> bool:
-        return False

@@ -33,12 +33,14 @@ class PreparedAgent:
         signature: What it was made from.
         mark: What it has seen of the conversation, None when nothing is stored yet.
         reuse: What was done with the kept agent.
+        warning: What the chat is told before the reply; "" for nothing.
     """
 
     agent: TurnAgent
     signature: str
     mark: SessionMark | None
     reuse: Reuse
+    warning: str = ""
 
 
 def signature_of(request: AgentRequest) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.core.events import TurnDelta, TurnStarted
-from hermes_desktop.gateway import agent_cache, turn, turn_outcome, turn_watch
+from hermes_desktop.gateway import agent_cache, hygiene, turn, turn_outcome, turn_watch
 from hermes_desktop.gateway.agent_preparation import (
     PreparedAgent,
     entry_after_turn,
@@ -116,6 +116,8 @@ class RunnerTurns(RunnerClaims):
             if not self._is_current(record):
                 return turn_outcome.stopped()
             self._running_agents[record.session_key] = prepared.agent
+            if prepared.warning:
+                await self._say(adapter, source, prepared.warning)
             try:
                 result = await self._run_watched(prepared.agent, source, adapter, record)
                 settle = partial(self._settle, record, adapter, session_entry, prepared, result)
@@ -216,6 +218,7 @@ class RunnerTurns(RunnerClaims):
                 model_override=self._model_override(session_entry),
             )
             prepared = prepare_agent(cached, request, db, self.agent_factory)
+            prepared = hygiene.tidied(prepared, session_entry, record, db)
         except NotFoundError:
             self._forget_conversation(session_key)
             raise
