@@ -36,6 +36,23 @@ def too_many_waiting(waiting: int) -> BusyError:
     )
 
 
+def reply_being_written() -> BusyError:
+    """Its chat cannot be moved while a turn runs."""
+    return BusyError(
+        "A reply is being written.",
+        "The chat, or the conversation that it is to go on in, is busy.",
+        "Wait for it to end.",
+    )
+
+
+def nothing_to_continue() -> NotFoundError:
+    """A chat cannot go on in what is not there."""
+    return NotFoundError(
+        "The chat goes on where it is.",
+        "The conversation before was deleted, or the chat is not known any more.",
+    )
+
+
 def too_many_conversations(limit: int) -> BusyError:
     """As many conversations as are allowed are being answered."""
     return BusyError(

@@ -9,6 +9,8 @@ EXHAUSTED = (
     "Your next message begins a new one."
 )
 
+CONTINUED = "This chat goes on with the conversation before. Your next message is answered there."
+
 
 def title_of(text: str) -> str:
     """What stands behind ``/new``."""

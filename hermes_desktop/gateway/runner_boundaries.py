@@ -8,7 +8,7 @@ from typing import Any
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import SessionReset
-from hermes_desktop.gateway import reset_replies
+from hermes_desktop.gateway import refusals, reset_replies
 from hermes_desktop.gateway.agent_cache import PENDING
 from hermes_desktop.gateway.agent_preparation import close_agents
 from hermes_desktop.gateway.boundaries import Boundaries, collect, emit
@@ -223,6 +223,41 @@ class RunnerBoundaries(RunnerSurface):
         reason = "compression_exhausted"
         await self._cross(session_key, session_entry.origin, old_id, fresh.session_id, reason)
         return f"{reset_replies.EXHAUSTED}\n{way_back(old_id)}"
+
+    # By a person beside the chat
+
+    async def continue_in(self, session_key: str, session_id: str) -> None:
+        """Let a chat go on in an earlier conversation, and tell it so.
+
+        Raises:
+            BusyError: A reply is being written in the chat, or in that conversation.
+            NotFoundError: The chat is not known any more, or the conversation is gone.
+            RefusedError: We are leaving.
+        """
+        if self._draining:
+            raise refusals.closing()
+        async with self._entrance.hold(session_key):
+            if self.is_busy(session_key) or self._turn_leases.is_held(session_id):
+                raise refusals.reply_being_written()
+            entry = await self._aside(self._switch_chat, session_key, session_id)
+            if entry is None:
+                raise refusals.nothing_to_continue()
+            self._clear_conversation_scope(session_key)
+            self._evict_cached_agent(session_key)
+        source = entry.origin
+        adapter = self.adapters.get(source.platform) if source is not None else None
+        if source is not None and adapter is not None:
+            await self._say(adapter, source, reset_replies.CONTINUED)
+
+    def _switch_chat(self, session_key: str, session_id: str) -> SessionEntry | None:
+        """Blocks. None when there is no such chat or conversation."""
+        db = self._session_db
+        if db is None or db._db.get_session(session_id) is None:  # noqa: SLF001 - its blocking face
+            return None
+        entry = self.session_store.switch_session(session_key, session_id)
+        if entry is not None:
+            self.session_store.set_model_override(session_key, None)
+        return entry
 
     # By the clock
 

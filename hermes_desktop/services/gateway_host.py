@@ -6,14 +6,12 @@ at every start, and lives only while this program holds the identity of the home
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayState, GatewayStatusChanged
 from hermes_desktop.core.exit_deadline import ExitDeadline
@@ -39,9 +37,12 @@ from hermes_desktop.services.hosting_life import HostingLife, LifeParts
 from hermes_desktop.services.hosting_outlook import HostingOutlook
 from hermes_desktop.services.hosting_return import Patience, Return
 from hermes_desktop.services.hosting_status import StatusBoard
-from hermes_desktop.services.hosting_words import other_gateway, settings_notice, waiting_words
-
-log = logging.getLogger(__name__)
+from hermes_desktop.services.hosting_words import (
+    not_served_here,
+    other_gateway,
+    settings_notice,
+    waiting_words,
+)
 
 DRAIN_S = 15.0
 
@@ -121,8 +122,7 @@ class GatewayHost:
 
     def look(self) -> GatewayStatusChanged:
         """As :attr:`status`, with when each platform was last heard of: that is not published."""
-        hosted = self._life.hosted if self._life is not None else None
-        status = self._board.status
+        hosted, status = self._hosted, self._board.status
         return status if hosted is None else replace(status, platforms=hosted.health())
 
     @property
@@ -239,6 +239,16 @@ class GatewayHost:
         """Serve a paused platform again. Args and errors as in :meth:`reconnect`."""
         await self._platforms(platform).resume(Platform(platform))
 
+    async def continue_in(self, session_key: str, session_id: str) -> None:
+        """Let a chat of a messaging platform go on in an earlier conversation, and tell it so.
+
+        Raises:
+            HermesError: It goes on where it is; why.
+        """
+        if self._hosted is None:
+            raise not_served_here("The chat")
+        await self._hosted.runner.continue_in(session_key, session_id)
+
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
         """Stop both runners, give the home back, watch no more; nothing of it runs afterwards.
 
@@ -329,14 +339,13 @@ class GatewayHost:
         )
 
     def _platforms(self, platform: str) -> PlatformSupervisor:
-        hosted = self._life.hosted if self._life is not None else None
-        if hosted is None or hosted.serves(platform) is None:
-            raise RefusedError(
-                f"{platform} is not served here.",
-                "The gateway of this program does not run, or has no such platform.",
-                "Start the gateway first.",
-            )
-        return hosted.platforms
+        if self._hosted is None or self._hosted.serves(platform) is None:
+            raise not_served_here(platform)
+        return self._hosted.platforms
+
+    @property
+    def _hosted(self) -> HostedGateway | None:
+        return self._life.hosted if self._life is not None else None
 
     # News
 
@@ -349,9 +358,8 @@ class GatewayHost:
                     self._return.forbid()
                 self._wish(forced_by(event, self._clock.monotonic()))
             case IdentityRenewed(record):
-                hosted = self._life.hosted if self._life is not None else None
-                if hosted is not None:
-                    self._tasks.start(hosted.renew(record), name="token locks")
+                if self._hosted is not None:
+                    self._tasks.start(self._hosted.renew(record), name="token locks")
             case ForeignChanged(gateway):
                 self._board.note_other(other_gateway(gateway, self._clock))
                 if gateway is not None:

@@ -179,6 +179,11 @@ class HostedGateway:
         return found if found is not None and self._platforms.serves(found) else None
 
     @property
+    def runner(self) -> GatewayRunner:
+        """What answers its messages."""
+        return self._runner
+
+    @property
     def platforms(self) -> PlatformSupervisor:
         """Its platforms."""
         return self._platforms

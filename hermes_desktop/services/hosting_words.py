@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast, get_args
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.errors import HermesError, RefusedError
 from hermes_desktop.core.events import (
     HealthState,
     HostingRefusal,
@@ -93,6 +93,15 @@ def refusal_for(answer: NotHere, missed: tuple[str, ...] = ()) -> HostingRefusal
     if answer.why == "recent_stop":
         hint = f"Wait {answer.wait_s:.0f} seconds, or start it all the same."
     return HostingRefusal(title, answer.detail, hint, would_not_run=missed, may_insist=may_insist)
+
+
+def not_served_here(what: str) -> RefusedError:
+    """Something is asked about a platform or chat that this program does not answer now."""
+    return RefusedError(
+        f"{what} is not served here.",
+        "The gateway of this program does not run, or has no such platform.",
+        "Start the gateway first.",
+    )
 
 
 def held_by_nobody_knows() -> HostingRefusal:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from hermes_desktop.core.errors import BusyError, NotFoundError, RefusedError
 from hermes_desktop.core.events import PairingChanged
 from tests.fakes.hosting import HostStage, host_stage
+from tests.fakes.model_server import Reply, text
 
 pytestmark = [pytest.mark.two_processes, pytest.mark.asyncio]
 
@@ -56,6 +58,43 @@ async def test_a_home_open_to_everybody_by_mistake_is_not_hosted(tmp_path: Path)
         assert refusal is not None
         assert refusal.title == "Everybody could write to the assistant."
         assert not refusal.may_insist
+
+
+async def test_a_chat_goes_on_in_its_conversation_before(tmp_path: Path) -> None:
+    key = "agent:main:telegram:dm:c1"
+    async with host_stage(tmp_path) as stage:
+        with pytest.raises(RefusedError, match="not served here"):
+            await stage.host.continue_in(key, "gone")
+        await stage.host.start()
+        await ask(stage, "one")
+        assert stage.host._hosted is not None
+        store = stage.host._hosted.runner.session_store
+        before = store.peek_session_id(key)
+        assert before is not None
+        await ask(stage, "/new")
+        await ask(stage, "once")
+        await ask(stage, "two")
+        assert store.peek_session_id(key) != before
+        await stage.until(lambda: not stage.host.status.running_turns)
+
+        for unknown in ((key, "gone"), ("agent:main:telegram:dm:c2", before)):
+            with pytest.raises(NotFoundError):
+                await stage.host.continue_in(*unknown)
+        stage.model.script(Reply([1.0, *text("slowly").steps]))
+        stage.chat.say("three", chat="c1", user="u1")
+        await stage.until(lambda: stage.host.status.running_turns)
+        with pytest.raises(BusyError, match="being written"):
+            await stage.host.continue_in(key, before)
+        await stage.until(lambda: not stage.host.status.running_turns)
+        await stage.host.continue_in(key, before)
+
+        assert stage.chat.texts("c1")[-1].startswith("This chat goes on with the conversation")
+        assert store.peek_session_id(key) == before
+        await ask(stage, "four")
+        assert [m["content"] for m in stage.model.requests[-1].messages[-3:]][::2] == [
+            "one",
+            "four",
+        ]
 
 
 async def test_the_window_answers_commands_too(tmp_path: Path) -> None:

@@ -95,7 +95,9 @@ class ChatPage(QWidget):
         self.view = TranscriptView(theme, workers, self)
         self.empty = EmptyPage(theme, self)
         self.composer = Composer(theme, self)
-        self.place = SessionPlace(services.chat, self.composer, theme, slots=slots, bridge=bridge)
+        self.place = SessionPlace(
+            services.chat, services.gateway, self.composer, theme, slots=slots, bridge=bridge
+        )
         self._signs = LoadingSigns(self.view)
         self._refresh = SessionRefresh(services.transcript, self.view, slots, lambda: self._shown)
         self._stack = QStackedWidget(self)

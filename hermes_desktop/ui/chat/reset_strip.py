@@ -18,11 +18,12 @@ class ResetStrip(QWidget):
     """Shows the reset that concerns the conversation on the page, until it is closed.
 
     Signals:
-        previous_wanted: Go on in the session before the reset, by its id.
+        previous_wanted: Let the chat go on in the session before the reset, which is told by
+            :meth:`settle`.
         new_wanted: Show the session that began, by its id.
     """
 
-    previous_wanted = Signal(str)
+    previous_wanted = Signal(SessionReset)
     new_wanted = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -75,11 +76,15 @@ class ResetStrip(QWidget):
         painter.setPen(QColor(self._theme.palette.separator))
         painter.drawLine(self.rect().topLeft(), self.rect().topRight())
 
+    def settle(self, reset: SessionReset) -> None:
+        """Show a reset no more: the chat went back to where it was."""
+        self._resets = [each for each in self._resets if each is not reset]
+        if self._shown is reset:
+            self._forget()
+
     def _go_back(self) -> None:
-        reset = self._shown
-        self._forget()
-        if reset is not None:
-            self.previous_wanted.emit(reset.old_session_id)
+        if self._shown is not None:
+            self.previous_wanted.emit(self._shown)
 
     def _go_on(self) -> None:
         if self._shown is not None:

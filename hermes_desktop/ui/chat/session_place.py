@@ -4,6 +4,7 @@ from PySide6.QtCore import QObject, Signal
 
 from hermes_desktop.core.events import GatewayStatusChanged, SessionReset
 from hermes_desktop.services.desktop_chat import DesktopChat
+from hermes_desktop.services.gateway_host import GatewayHost
 from hermes_desktop.state.records import SessionSummary
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.composer import Composer
@@ -21,6 +22,7 @@ class SessionPlace(QObject):
 
     Args:
         chat: Knows what may be written where.
+        gateway: Lets a chat of a platform go on in its conversation before.
         composer: The message field.
         theme: Colours.
         slots: Makes the copy.
@@ -35,6 +37,7 @@ class SessionPlace(QObject):
     def __init__(
         self,
         chat: DesktopChat,
+        gateway: GatewayHost,
         composer: Composer,
         theme: Theme,
         *,
@@ -43,13 +46,14 @@ class SessionPlace(QObject):
     ) -> None:
         super().__init__(composer)
         self._chat = chat
+        self._gateway = gateway
         self._composer = composer
         self.strip = ResetStrip(theme)
         self._slots = slots
         self._shown = ShownSession(nothing=True)
         bridge.gateway_status_changed.connect(self._gateway_changed)
         bridge.session_reset.connect(self._reset)
-        self.strip.previous_wanted.connect(self._go_on)
+        self.strip.previous_wanted.connect(self._go_back)
         self.strip.new_wanted.connect(self.session_wanted)
         composer.copy_wanted.connect(self._copy)
 
@@ -70,6 +74,17 @@ class SessionPlace(QObject):
     def _reset(self, reset: SessionReset) -> None:
         self.strip.note(reset)
         self.strip.show_for(self._shown.ids)
+
+    def _go_back(self, reset: SessionReset) -> None:
+        self._slots.start(self._continue(reset), doing=self.tr("Continuing the previous session"))
+
+    async def _continue(self, reset: SessionReset) -> None:
+        """Where the chat cannot be moved, the person hears why and may still read and write."""
+        try:
+            await self._gateway.continue_in(reset.session_key, reset.old_session_id)
+            self.strip.settle(reset)
+        finally:
+            self._go_on(reset.old_session_id)
 
     def _go_on(self, session_id: str) -> None:
         if session_id in self._shown.ids:

@@ -4,8 +4,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.core.errors import BusyError, RefusedError
 from hermes_desktop.core.events import GatewayStatusChanged, OtherGateway, SessionReset
+from hermes_desktop.ui.chat.composer import Composer
+from hermes_desktop.ui.chat.session_place import SessionPlace
+from hermes_desktop.ui.chat.shown_session import ShownSession
 
 pytestmark = pytest.mark.asyncio
 OTHER = OtherGateway("hermes gateway", 4711)
@@ -93,10 +96,50 @@ async def test_a_reset_is_told_in_the_chat_it_ended(qtbot, stage) -> None:
         with qtbot.waitSignal(stage.page.session_wanted) as wanted:
             strip.new.click()
         assert wanted.args == ["new"]
-        strip.previous.click()
-        assert not strip.isVisible()
-        await stage.show("old")
-        assert not strip.isVisible()
+
+
+class Hosting:
+    """A gateway that lets chats go on elsewhere, as soon as it is free."""
+
+    def __init__(self) -> None:
+        self.busy = True
+        self.moved: list[tuple[str, str]] = []
+
+    async def continue_in(self, session_key: str, session_id: str) -> None:
+        if self.busy:
+            raise BusyError("A reply is being written.")
+        self.moved.append((session_key, session_id))
+
+
+async def test_the_chat_itself_goes_on_in_the_session_before(qtbot, stage) -> None:
+    async with stage:
+        stage.make_session("old", "Hello", "Hi", source="telegram")
+        hosting, composer = Hosting(), Composer(stage.theme)
+        qtbot.addWidget(composer)
+        place = SessionPlace(
+            stage.services.chat,
+            hosting,
+            composer,
+            stage.theme,
+            slots=stage.slots,
+            bridge=stage.bridge,
+        )
+        qtbot.addWidget(place.strip)
+        stage.make_session("new", "Hello again", "Hi", source="telegram")
+        place.show(ShownSession.of(await stage.services.catalog.summary("new")))
+        stage.bus.publish(reset("old", "new"))
+        with qtbot.waitSignal(place.session_wanted) as wanted:
+            place.strip.previous.click()
+            await stage.until(lambda: wanted.signal_triggered)
+        assert wanted.args == ["old"]
+        assert stage.notices[-1].title == "A reply is being written."
+        assert place.strip.isVisible()
+
+        hosting.busy = False
+        place.strip.previous.click()
+        await stage.until(lambda: not place.strip.isVisible())
+
+        assert hosting.moved == [("agent:main:telegram:dm:7", "old")]
 
 
 async def test_the_new_session_leads_back_to_the_one_before(qtbot, stage) -> None:
@@ -109,7 +152,9 @@ async def test_the_new_session_leads_back_to_the_one_before(qtbot, stage) -> Non
         assert not strip.new.isVisible()
         with qtbot.waitSignal(stage.page.session_wanted) as wanted:
             strip.previous.click()
+            await stage.until(lambda: wanted.signal_triggered)
         assert wanted.args == ["old"]
+        assert "not served here" in stage.notices[-1].title
 
 
 async def test_a_reset_that_was_read_can_be_closed(stage) -> None:
