@@ -43,6 +43,19 @@ def test_places_are_taken_and_given_back(tmp_path: Path) -> None:
     assert places.take("s3", 2)
 
 
+def test_a_place_follows_its_conversation(tmp_path: Path) -> None:
+    places = ActiveSessions(tmp_path, surface="tui")
+    first, second = places.take("s1", 2), places.take("s2", 2)
+    assert first
+    assert second
+
+    places.move(first, "s1-next")
+    places.move("", "nobody")
+
+    found = {each["lease_id"]: (each["session_id"], each["surface"]) for each in entries(tmp_path)}
+    assert found == {first: ("s1-next", "tui"), second: ("s2", "tui")}
+
+
 def test_places_of_programs_that_are_gone_count_no_more(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
