@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -78,6 +79,8 @@ def is_there(module: str) -> bool:
     """Whether a module of the first level can be imported and is not the other program's."""
     if module in FOREIGN:
         return False
+    if module in sys.modules:  # also those that know nothing of where they are from
+        return True
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
