@@ -1,0 +1,115 @@
+"""Two programs that shorten one conversation, and one that is killed while it does."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.health import health_report
+from tests.fakes.model_server import ModelServer, Recorded, Reply
+from tests.fakes.narrow_model import NarrowModel
+
+SID = "20260304_120000_abcdef"
+_PROGRAM = Path(__file__).parent / "compressing_programs.py"
+_ROOT = Path(__file__).parents[2]
+
+
+def filled(path: Path, words: int = 60) -> SessionDB:
+    db = SessionDB(path)
+    db.create_session(SID, "desktop", model="narrow", system_prompt="You help.")
+    for number in range(120):
+        role = ("user", "assistant")[number % 2]
+        db.append_message(SID, role, f"number {number} " + "word " * words)
+    return db
+
+
+def start(path: Path, base_url: str, mode: str) -> "subprocess.Popen[str]":
+    program = subprocess.Popen(
+        [sys.executable, _PROGRAM, path, base_url, mode],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+    )
+    assert program.stdout is not None
+    assert program.stdout.readline() == "ready\n"
+    return program
+
+
+def go(program: "subprocess.Popen[str]") -> None:
+    assert program.stdin is not None
+    program.stdin.write("go\n")
+    program.stdin.flush()
+
+
+def result_of(program: "subprocess.Popen[str]") -> Any:
+    said, _ = program.communicate(timeout=50)
+    assert program.returncode == 0
+    return json.loads(said)
+
+
+@pytest.mark.slow
+@pytest.mark.two_processes
+@pytest.mark.parametrize("mode", ["rotate", "in_place"])
+def test_one_wins_and_none_forks(tmp_path: Path, mode: str) -> None:
+    db = filled(tmp_path / "state.db")
+    with NarrowModel().serve() as server:
+        programs = [start(db.db_path, server.base_url, mode) for _ in range(3)]
+        for program in programs:
+            go(program)
+        results = [result_of(program) for program in programs]
+    kinds = [kind for kind, _ in results]
+    assert kinds.count("done") >= 1
+    assert set(kinds) <= {"done", "busy", "followed", "nothing"}
+    lineage = db.get_compression_lineage(SID)
+    if mode == "rotate":
+        assert len(lineage) == 2
+        assert kinds.count("done") == 1
+        assert {sid for kind, sid in results if kind != "busy"} == {lineage[1]}
+    else:
+        assert lineage == [SID]
+    children = db.read(
+        lambda conn: conn.execute(
+            "SELECT count(*) FROM sessions WHERE parent_session_id = ?", (SID,)
+        )
+    ).fetchone()[0]
+    assert children == (mode == "rotate")
+    assert len(db.list_sessions_rich()) == 1
+    assert db.get_compression_lock_holder(SID) is None
+    db.close()
+    assert health_report(tmp_path / "state.db").is_healthy
+
+
+@pytest.mark.slow
+@pytest.mark.two_processes
+@pytest.mark.parametrize("mode", ["rotate", "in_place"])
+def test_killed_while_the_summary_is_written_nothing_is_lost(tmp_path: Path, mode: str) -> None:
+    db = filled(tmp_path / "state.db")
+    asked = threading.Event()
+
+    def hangs(_: Recorded) -> Reply:
+        asked.set()
+        return Reply(before_head=("hang",))
+
+    with ModelServer(responder=hangs) as server:
+        program = start(db.db_path, server.base_url, mode)
+        go(program)
+        assert asked.wait(30)
+        assert db.get_compression_lock_holder(SID) is not None
+        program.send_signal(signal.SIGKILL)
+        program.communicate(timeout=20)
+    assert db.resolve_resume_session_id(SID) == SID
+    assert len(db.get_messages(SID)) == 120
+    row = db.get_session(SID)
+    assert row is not None
+    assert row["end_reason"] is None
+    db.append_message(SID, "user", "and on")
+    db.close()
+    assert health_report(tmp_path / "state.db").is_healthy
