@@ -86,7 +86,8 @@ class TurnRoom:
             self.exhausted = True
             return False
         self._tried = True
-        done = self.care.shorten(rounds.turn.session_id, Wish("overflow"), rounds.turn.cancel)
+        wish = Wish("overflow", seen=estimate(rounds.history))
+        done = self.care.shorten(rounds.turn.session_id, wish, rounds.turn.cancel)
         if not done.changed:
             self.exhausted = done.kind in {"nothing", "failed"}
             return False
@@ -160,7 +161,8 @@ class TurnRoom:
         except HermesError as error:
             log.warning("Whether %s may be shortened is not known: %s", session_id, error.title)
             return None
-        done = self.care.shorten(session_id, Wish("threshold"), cancel)
+        wish = Wish("threshold", seen=estimate(history))
+        done = self.care.shorten(session_id, wish, cancel)
         log.info("%s had about %d tokens; shortening it: %s", session_id, size, done.kind)
         if done.changed:
             self._seen = ("", 0, 0)

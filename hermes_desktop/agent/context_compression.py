@@ -42,6 +42,7 @@ MOST_VAIN = 2
 """After so many passes in a row that did not help, none begins by itself."""
 _REFRESH_S = 60.0
 _HELPFUL = 0.9
+_FAR_LESS = 0.6
 _MOST_SUMMARY = 8_000
 _CHAT_ID_DIGITS = 8
 
@@ -83,12 +84,15 @@ class Wish:
         focus: What is to be kept above all.
         exchanges: How many of the person's last messages stay; None: as the settings say.
         in_place: None: as the settings say.
+        seen: About how many tokens who wishes it knows of, 0 for not known. Where far less
+            stands in state.db by now, somebody else was faster.
     """
 
     why: Why
     focus: str = ""
     exchanges: int | None = None
     in_place: bool | None = None
+    seen: int = 0
 
 
 class ContextCare:
@@ -208,15 +212,11 @@ class ContextCare:
             thread.join()
 
     def _locked(self, session_id: str, wish: Wish, holder: str, cancel: CancelSignal) -> Shortened:
-        row = self._store.get_session(session_id)
-        if row is None:
-            return Shortened("nothing", session_id)
-        if row["end_reason"] == "compression":
-            tip = self._store.get_compression_tip(session_id)
-            if tip != session_id:
-                return Shortened("followed", tip)
         rows = self._store.get_messages(session_id)
         before = estimate(rows)
+        overtaken = self._overtaken(session_id, wish, before)
+        if overtaken is not None:
+            return overtaken
         plan = make_plan(rows, self._limits(wish, rows))
         if plan is None:
             return Shortened("nothing", session_id, before, before)
@@ -233,6 +233,19 @@ class ContextCare:
             return replace(made, kind="nothing")
         wanted = Compaction(session_id, holder, messages, rows[-1]["id"], len(rows))
         return self._write(made, wanted, wish)
+
+    def _overtaken(self, session_id: str, wish: Wish, size: int) -> Shortened | None:
+        """What there is to say where nothing is left to be done; None: it is up to us."""
+        row = self._store.get_session(session_id)
+        if row is None:
+            return Shortened("nothing", session_id)
+        if row["end_reason"] == "compression":
+            tip = self._store.get_compression_tip(session_id)
+            if tip != session_id:
+                return Shortened("followed", tip)
+        if size < wish.seen * _FAR_LESS:
+            return Shortened("followed", session_id, size, size)
+        return None
 
     def _write(self, made: Shortened, wanted: Compaction, wish: Wish) -> Shortened:
         in_place = self.settings.in_place if wish.in_place is None else wish.in_place

@@ -325,3 +325,17 @@ def test_nothing_of_what_was_said_is_logged(
     with NarrowModel().serve() as server:
         stage.care(server.base_url).shorten(SID, Wish("by_hand"), threading.Event())
     assert "number 5" not in caplog.text
+
+
+def test_who_comes_too_late_in_place_reads_what_the_other_made(db: SessionDB, stage: Stage) -> None:
+    filled(db, 120)
+    model = NarrowModel()
+    with model.serve() as server:
+        late = stage.agent(server.base_url)
+        late.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        stage.care(server.base_url).shorten(SID, Wish("by_hand"), threading.Event())
+        asked, left = len(model.summaries), len(db.get_messages(SID))
+        assert late.run_conversation("And now?")["completed"]
+    assert len(model.summaries) == asked
+    assert len(db.get_messages(SID)) == left + 2
+    assert len(model.turns[-1]) < left + 4
