@@ -5,6 +5,7 @@ from typing import Any
 
 from hermes_desktop.tui_gateway import (
     command_methods,
+    compressing,
     conversation_methods,
     opening_methods,
     paths_completion,
@@ -27,6 +28,7 @@ METHODS: Mapping[str, Method] = {
     "session.title": conversation_methods.title,
     "session.undo": conversation_methods.undo,
     "session.save": conversation_methods.save,
+    "session.compress": compressing.compress,
     "session.branch": conversation_methods.branch,
     "session.usage": conversation_methods.usage,
     "session.cwd.set": conversation_methods.set_folder,
@@ -51,11 +53,18 @@ AT_ONCE = frozenset({"session.interrupt", "session.steer"})
 """Answered as they come, before what the same peer asked earlier: they must not wait."""
 
 SLOW = frozenset(
-    {"session.list", "session.delete", "session.save", "complete.path", "model.options"}
+    {
+        "session.list",
+        "session.compress",
+        "session.delete",
+        "session.save",
+        "complete.path",
+        "model.options",
+    }
 )
 """Answered beside the others, because they may take long; their answers may come later.
 
-None of them changes a live session, so that it does not matter which comes first.
+None of them changes a live session that something else may be done in meanwhile.
 """
 
 _LATER = frozenset(
@@ -121,8 +130,6 @@ def find(name: str) -> Method:
         raise RpcError(Code.BUSY, f"no pending request: nothing asks for {name} in this version")
     if name == "approval.respond":
         return _nothing_to_approve
-    if name == "session.compress":
-        raise RpcError(Code.COMPRESS, "session.compress is not in this version")
     raise RpcError(Code.UNKNOWN_METHOD, f"unknown method: {name}")
 
 

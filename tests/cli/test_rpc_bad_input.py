@@ -165,7 +165,6 @@ def test_every_code_of_the_protocol_can_be_met(
         4021: rpc.code("session.title", session_id=sid, title=" "),
         4022: rpc.code("session.title", session_id=sid, title="Taken"),
         5000: rpc.code("shell.exec", command="true"),
-        5005: rpc.code("session.compress", session_id=sid),
         5019: rpc.code("handoff.request", session_id=sid),
     }
     rpc.said(sid, "Hi")
@@ -188,6 +187,8 @@ def test_every_code_of_the_protocol_can_be_met(
     codes[4090] = rpc.code("prompt.submit", session_id=live(rpc), text="No room")
     (home / "config.yaml").write_text("model: {default: x, base_url: 5}")
     codes[5032] = rpc.code("prompt.submit", session_id=live(rpc), text="No model")
+
+    codes[5005] = rpc.code("session.compress", session_id=sid)
 
     assert codes == {code: code for code in codes}
 
