@@ -17,6 +17,7 @@ AGENT_OPTIONS: tuple[Option, ...] = (
         default="",
         effect=Effect.LIVE,
         places=(Place(("model", "default")), Place(("model", "model")), Place(("model", "name"))),
+        shorthand=("model",),
         consequence="Conversations go on with the new model from their next message on.",
     ),
     Option(

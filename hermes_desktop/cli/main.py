@@ -23,9 +23,11 @@ DONE, FAILED, CANCELLED = 0, 1, CancelledError.exit_code
 
 _COMMANDS = {
     "chat": ("hermes_desktop.cli.chat_command", "chat"),
+    "config": ("hermes_desktop.cli.settings_commands", "config"),
     "gateway": ("hermes_desktop.cli.gateway_commands", "gateway"),
     "plugins": ("hermes_desktop.cli.plugin_commands", "plugins"),
     "rpc": ("hermes_desktop.cli.rpc_command", "rpc"),
+    "secrets": ("hermes_desktop.cli.secrets_commands", "secrets"),
     "sessions": ("hermes_desktop.cli.session_commands", "sessions"),
 }
 

@@ -65,6 +65,89 @@ class TurnDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A turn began to do something beside talking.
+
+    Attributes:
+        call_id: Names the call within its turn.
+        name: The tool.
+        subject: What it works on, one line, without secrets.
+    """
+
+    turn_id: str
+    session_id: str
+    call_id: str
+    name: str
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool of a turn is over.
+
+    Attributes:
+        ok: Whether it did what was wanted.
+        seconds: How long it took.
+    """
+
+    turn_id: str
+    session_id: str
+    call_id: str
+    name: str
+    subject: str = ""
+    ok: bool = True
+    seconds: float = 0.0
+
+
+ApprovalChoice = Literal["once", "session", "always", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested:
+    """Something that may do harm waits for a person's word.
+
+    Attributes:
+        request_id: Answers name it.
+        session_key: The chat it came from.
+        session_id: Its conversation.
+        platform: Where that is held: ``desktop``, ``cli``, ``telegram``, …
+        tool: The tool.
+        what: The command or the file, without secrets.
+        where: The folder it works in.
+        why: Why it is held, one sentence per reason.
+        choices: What may be answered.
+        expires_at: When it is denied by itself, in seconds since the epoch.
+    """
+
+    request_id: str
+    session_key: str
+    session_id: str
+    platform: str
+    tool: str
+    what: str
+    where: str
+    why: tuple[str, ...]
+    choices: tuple[ApprovalChoice, ...]
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalResolved:
+    """A question does not wait any more.
+
+    Attributes:
+        choice: How it ended.
+        reason: ``answered``, ``timeout``, ``stopped`` or ``nobody``.
+    """
+
+    request_id: str
+    session_key: str
+    session_id: str
+    choice: ApprovalChoice
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnFinished:
     """A turn is over, well or not.
 
@@ -209,6 +292,28 @@ class SessionReset:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingChanged:
+    """One setting that was changed.
+
+    Attributes:
+        key: Its name; of a secret the variable.
+        effect: When it counts: ``live``, ``reconnect``, ``restart`` or ``next start``.
+        platform: The platform it belongs to, "" for none.
+    """
+
+    key: str
+    effect: str
+    platform: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChanged:
+    """Settings were changed here; what they are now stands in the files."""
+
+    changes: tuple[SettingChanged, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something to tell a person in the strip above the page.
 
@@ -239,10 +344,15 @@ Event = (
     | TurnQueued
     | TurnStarted
     | TurnDelta
+    | ToolStarted
+    | ToolFinished
+    | ApprovalRequested
+    | ApprovalResolved
     | TurnFinished
     | GatewayStatusChanged
     | PairingChanged
     | SessionReset
+    | SettingsChanged
     | Notice
     | NoticeCleared
 )

@@ -129,7 +129,7 @@ def _switch(platform: Platform) -> Option:
         default=False,
         effect=Effect.RESTART,
         places=(
-            Place((name, "enabled")),
+            Place((name, "enabled"), only_found=True),
             Place((*inner, "enabled")),
             Place(("gateway", *inner, "enabled")),
         ),

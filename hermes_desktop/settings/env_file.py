@@ -1,6 +1,7 @@
 """.env, read as a layer of its own: its values never enter the process environment.
 
-Single lines may be set; everything else in the file stays byte for byte. No secret is written.
+Single lines may be set; everything else in the file stays byte for byte. A secret is written only
+where a person wants it back from the keyring.
 """
 
 import re
@@ -95,6 +96,37 @@ def set_env_line(path: Path, name: str, value: str | None) -> None:
         raise ValueError(f"{name} is not written to .env")
     if value is not None and not _PLAIN_VALUE.fullmatch(value):
         raise ValueError(f"the value of {name} is no plain word")
+    _change_line(path, name, value)
+
+
+def take_out_secret(path: Path, name: str) -> None:
+    """Take all lines of a secret out of a .env file. Blocking; replaces the file in one step.
+
+    Raises:
+        ConfigError: The file cannot be read or written; it is as it was.
+    """
+    _change_line(path, name, None)
+
+
+def put_secret_back(path: Path, name: str, value: str) -> None:
+    """Write a secret into a .env file, because a person wants it there again. Blocking.
+
+    Raises:
+        ConfigError: The file cannot be read or written, or the value cannot stand there.
+    """
+    written = value if _PLAIN_VALUE.fullmatch(value) else f"'{value}'"
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or parse_env(f"{name}={written}") != {
+        name: value
+    }:
+        raise ConfigError(
+            f"{name} cannot be written to {path.name}.",
+            "It holds signs that programs read there in different ways.",
+            "Leave it where it is.",
+        )
+    _change_line(path, name, written)
+
+
+def _change_line(path: Path, name: str, value: str | None) -> None:
     text = read_settings_text(path) or ""
     changed = _with_line(text, name, value)
     if changed == text:

@@ -57,10 +57,12 @@ class Place:
         path: The keys that lead there.
         owns: How many of them decide: where those stand, no later place is looked at, even if
             the rest is missing. 0: only the whole path decides.
+        only_found: Whether a value is changed there, but no new one put there.
     """
 
     path: tuple[str, ...]
     owns: int = 0
+    only_found: bool = False
 
     @property
     def key(self) -> str:
@@ -83,6 +85,7 @@ class Option:
         high: The greatest.
         choices: The words it may be, each with its meaning.
         may_be_none: Whether nothing at all is a value.
+        shorthand: Where a single value in the place of a whole group stands for this setting.
         variables: Variables that say the same.
         variable_wins: Whether they count over the file; else only where the file is silent.
         consequence: What a person should know before changing it.
@@ -103,6 +106,7 @@ class Option:
     high: float = _NO_LIMIT
     choices: Mapping[str, str] | None = None
     may_be_none: bool = False
+    shorthand: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     variable_wins: bool = False
     consequence: str = ""

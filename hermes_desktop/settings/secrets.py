@@ -84,6 +84,14 @@ class SecretStore(Protocol):
         """Ask for one; raises nothing."""
         ...
 
+    def demand(self, name: str) -> str:
+        """Ask for one on a person's behalf, who may have to unlock the keyring first.
+
+        Raises:
+            SecretStoreError: It cannot be had.
+        """
+        ...
+
     def store(self, name: str, value: str) -> None:
         """Keep one, and read it back.
 
@@ -210,6 +218,19 @@ class KeyringSecretStore:
             return reading
         with self._lock:
             return _found(self._values.get(name))
+
+    def demand(self, name: str) -> str:
+        """Ask for one on a person's behalf, who may have to unlock the keyring first.
+
+        Raises:
+            SecretStoreError: It cannot be had.
+        """
+        if name not in self.names():
+            raise SecretStoreError("not stored")
+        value = self._do(lambda keyring: keyring.get_password(self._service, name))
+        if not value:
+            raise SecretStoreError("missing")
+        return value
 
     def store(self, name: str, value: str) -> None:
         """Keep one, and read it back.

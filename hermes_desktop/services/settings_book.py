@@ -1,0 +1,315 @@
+"""The settings of a home: looked up, explained, checked, changed, brought back. Blocking.
+
+Command line and window use the same; the window through ``settings_service``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.agent.config_options import AGENT_OPTIONS, AGENT_SECRETS
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import ConfigError, NotFoundError
+from hermes_desktop.core.events import SettingChanged
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
+from hermes_desktop.services.desktop_config import DESKTOP_OPTIONS, SETTINGS_NAME
+from hermes_desktop.services.settings_reading import (
+    Layers,
+    SettingView,
+    UnknownKey,
+    deciding_place,
+    line_finder,
+    path_in,
+    seen_now,
+    unknown_keys,
+    view_of,
+)
+from hermes_desktop.settings.config_patch import Edit, value_at
+from hermes_desktop.settings.config_store import ConfigStore, Seen, Version, is_managed
+from hermes_desktop.settings.env_file import read_env_file
+from hermes_desktop.settings.json_file import read_json_settings
+from hermes_desktop.settings.options import Option, Place, Store
+from hermes_desktop.settings.secret_options import SecretOption
+
+OPTIONS: Mapping[str, Option] = {
+    option.key: option for option in (*AGENT_OPTIONS, *GATEWAY_OPTIONS, *DESKTOP_OPTIONS)
+}
+SECRETS: Mapping[str, SecretOption] = {
+    secret.variable: secret for secret in (*AGENT_SECRETS, *GATEWAY_SECRETS)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a person wants of one setting.
+
+    Attributes:
+        key: Which.
+        value: What it shall be, in its kind.
+        unset: Go back to the default instead.
+        seen: What stood in the file when the person looked (:attr:`SettingView.seen`); if
+            something else does now, the change is refused.
+    """
+
+    key: str
+    value: Any = None
+    unset: bool = False
+    seen: tuple[Seen, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a change did.
+
+    Attributes:
+        diff: The difference in the files, secrets hidden; "" when nothing changed.
+        notes: What else is to be said, in sentences.
+        changes: What changed, with when it counts.
+    """
+
+    diff: str
+    notes: tuple[str, ...] = ()
+    changes: tuple[SettingChanged, ...] = ()
+
+
+class SettingsBook:
+    """Everything that can be set, except secrets.
+
+    Args:
+        paths: The home.
+        environ: The process environment, without any keyring behind it.
+        clock: Names the versions.
+    """
+
+    def __init__(self, paths: HermesPaths, environ: Mapping[str, str], clock: Clock) -> None:
+        self._paths = paths
+        self._environ = environ
+        self.managed = is_managed(paths.home, environ)
+        self.config = ConfigStore(paths.config_yaml, paths.desktop_dir, clock, managed=self.managed)
+        self._desktop = ConfigStore(
+            paths.desktop_dir / SETTINGS_NAME, paths.desktop_dir, clock, versions=False
+        )
+
+    # ------------------------------------------------------------------------------- looking
+
+    def look(self, words: str = "") -> list[SettingView]:
+        """Settings, in the order of their sections.
+
+        Args:
+            words: Leave out what has not all of these in its name, label or help.
+
+        Raises:
+            ConfigError: A file cannot be understood.
+        """
+        layers = self.layers()
+        line = line_finder(layers.text)
+        wanted = words.lower().split()
+        return [
+            view_of(option, layers, line)
+            for option in OPTIONS.values()
+            if all(word in _searched(option) for word in wanted)
+        ]
+
+    def find(self, key: str) -> SettingView:
+        """One setting.
+
+        Raises:
+            NotFoundError: There is none of that name.
+            ConfigError: A file cannot be understood.
+        """
+        layers = self.layers()
+        return view_of(find_option(key), layers, line_finder(layers.text))
+
+    def unknown(self) -> list[UnknownKey]:
+        """What else stands in config.yaml. Raises :class:`ConfigError`."""
+        return list(unknown_keys(self.layers().text, _known_places()))
+
+    def layers(self) -> Layers:
+        """Everything read afresh.
+
+        Raises:
+            ConfigError: A file cannot be understood.
+        """
+        text, data = self.config.read()
+        return Layers(
+            config=data,
+            text=text,
+            desktop=self._desktop.read()[1],
+            legacy=read_json_settings(self._paths.home / "gateway.json"),
+            environ=self._environ,
+            env_file=read_env_file(self._paths.env_file),
+        )
+
+    # ------------------------------------------------------------------------------- changing
+
+    def save(self, changes: Sequence[Change], *, dry_run: bool = False) -> Saved:
+        """Check all of them, then write; nothing is written if one is refused.
+
+        Args:
+            changes: What to change.
+            dry_run: Only say what would be written.
+
+        Raises:
+            InvalidValueError: A value makes no sense; ``key`` says which.
+            NotFoundError: There is no such setting.
+            RefusedError: The home is managed, a value was changed by somebody else meanwhile, or
+                the file is written in a way in which it cannot be changed alone.
+            ConfigError: A file cannot be understood or written.
+        """
+        layers = self.layers()
+        edits: dict[Store, list[Edit]] = {"config": [], "desktop": []}
+        seen: dict[Store, list[Seen]] = {"config": [], "desktop": []}
+        for change in changes:
+            option = find_option(change.key)
+            value = None if change.unset else option.check(change.value)
+            edits[option.store] += _edits(option, value, layers, unset=change.unset)
+            seen[option.store] += change.seen or seen_now(option, layers.file_of(option))
+        diff = ""
+        notes: list[str] = []
+        files: tuple[tuple[Store, ConfigStore], ...] = (
+            ("config", self.config),
+            ("desktop", self._desktop),
+        )
+        for name, file in files:
+            if edits[name]:
+                done = file.preview(edits[name]) if dry_run else file.save(edits[name], seen[name])
+                diff += done.diff
+                notes += done.notes
+        if not dry_run:
+            self._must_count(changes)
+            notes += self._overridden(changes)
+        return Saved(diff, tuple(notes), _news(changes) if diff else ())
+
+    def restore(self, version: Version, *, dry_run: bool = False) -> Saved:
+        """Bring a former config.yaml back as a whole. Errors as in :meth:`save`."""
+        before = {} if dry_run else self._values()
+        done = self.config.restore(version, dry_run=dry_run)
+        after = before if dry_run else self._values()
+        changed = [Change(key) for key in OPTIONS if before.get(key) != after.get(key)]
+        return Saved(done.diff, done.notes, _news(changed))
+
+    def _values(self) -> dict[str, Any]:
+        try:
+            return {view.key: view.value for view in self.look()}
+        except ConfigError:
+            return {}
+
+    def _must_count(self, changes: Sequence[Change]) -> None:
+        """Read back what was written, as the program will."""
+        layers = self.layers()
+        for change in changes:
+            option = find_option(change.key)
+            _, is_set, stored = deciding_place(option, layers.file_of(option))
+            if is_set is change.unset and not (is_set is False and change.value is None):
+                raise ConfigError(
+                    f"“{option.label}” was written and is not read back.",
+                    f"{change.key} is {stored!r} in the file.",
+                    "Restore the version before with `hermes-desktop config restore 1`.",
+                )
+
+    def _overridden(self, changes: Sequence[Change]) -> list[str]:
+        views = [self.find(change.key) for change in changes]
+        return [
+            f"{view.key}: the variable {view.place} ({view.source}) counts over the file."
+            for view in views
+            if view.overridden
+        ]
+
+
+def find_option(key: str) -> Option:
+    """The setting of that name, or of a place where it may stand.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    wanted = key.strip()
+    if wanted in OPTIONS:
+        return OPTIONS[wanted]
+    for option in OPTIONS.values():
+        if any(place.key == wanted for place in option.all_places()):
+            return option
+    if wanted in SECRETS:
+        raise NotFoundError(
+            f"{wanted} is a secret, not a setting.",
+            "",
+            f"Use `hermes-desktop secrets set {wanted}`.",
+        )
+    last = wanted.rpartition(".")[2]
+    close = [name for name in OPTIONS if last and last in name][:4]
+    raise NotFoundError(
+        f"There is no setting “{wanted}”.",
+        f"Near it: {', '.join(close)}." if close else "",
+        "See all with `hermes-desktop config list`; other keys of config.yaml are changed by hand.",
+    )
+
+
+def _searched(option: Option) -> str:
+    return f"{option.key} {option.label} {option.help} {option.section}".lower()
+
+
+def _known_places() -> frozenset[tuple[str, ...]]:
+    declared = [place.path for option in OPTIONS.values() for place in option.all_places()]
+    secrets = [place.path for secret in SECRETS.values() for place in secret.places]
+    return frozenset((*declared, *secrets))
+
+
+def _edits(option: Option, value: Any, layers: Layers, *, unset: bool) -> list[Edit]:
+    data = layers.file_of(option)
+    if unset:
+        return [
+            Edit(path, remove=True)
+            for path in (*(path_in(option, p) for p in option.all_places()), option.shorthand)
+            if path and _stands_alone(option, path, data)
+        ]
+    place = _place_to_write(option, data)
+    path = path_in(option, place)
+    # A single value in the place of the group: `model: gpt-5`.
+    group = next((o for o in OPTIONS.values() if o.shorthand and o.shorthand == path[:-1]), None)
+    if group is not None:
+        present, single = value_at(data, group.shorthand)
+        if present and isinstance(single, str) and single:
+            first = group.all_places()[0].path[-1]
+            return [Edit(group.shorthand, {first: single, path[-1]: value})]
+    return [Edit(path, value)]
+
+
+def _stands_alone(option: Option, path: tuple[str, ...], data: Mapping[str, Any]) -> bool:
+    present, value = value_at(data, path)
+    return present and (path != option.shorthand or isinstance(value, str))
+
+
+def _place_to_write(option: Option, data: Mapping[str, Any]) -> Place:
+    """Where it stands; else beside its siblings; else in the usual place."""
+    found, is_set, _ = deciding_place(option, data)
+    if found is not None and (is_set or not found.only_found):
+        return found
+    places = [place for place in option.all_places() if not place.only_found]
+    for place in places:
+        present, parent = value_at(data, path_in(option, place)[:-1])
+        if len(place.path) > 1 and present and isinstance(parent, Mapping) and parent:
+            inside_gateway = place.path[:-1] == ("gateway",)
+            if not inside_gateway or _siblings_inside(data):
+                return place
+    inner = next((place for place in places if place.path[0] == "gateway"), None)
+    if inner is not None and _siblings_inside(data):
+        return inner
+    return places[0]
+
+
+def _siblings_inside(data: Mapping[str, Any]) -> bool:
+    """Whether this person keeps the gateway's settings inside ``gateway:``."""
+    inner = data.get("gateway")
+    names = {
+        place.path[1]
+        for option in OPTIONS.values()
+        for place in option.all_places()
+        if place.path[0] == "gateway"
+    }
+    inside = names & set(inner) if isinstance(inner, Mapping) else set()
+    return bool(inside) and not names & set(data)
+
+
+def _news(changes: Sequence[Change]) -> tuple[SettingChanged, ...]:
+    options = [find_option(change.key) for change in changes]
+    return tuple(SettingChanged(option.key, option.effect.value) for option in options)

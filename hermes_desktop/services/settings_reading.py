@@ -1,0 +1,259 @@
+"""What each setting is now, and why: which file, variable or default says so, and on which line."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import yaml
+
+from hermes_desktop.settings.config_patch import value_at
+from hermes_desktop.settings.config_store import Seen
+from hermes_desktop.settings.options import InvalidValueError, Option, Place
+from hermes_desktop.settings.secret_marks import MASK, is_reference, is_secret_key
+from hermes_desktop.settings.yaml_tree import Node, parse_tree
+
+Source = Literal["default", "config.yaml", "settings.yaml", "gateway.json", "environment", ".env"]
+
+_LEGACY_NAMES = {"session_reset": "default_reset_policy"}
+_LEGACY = frozenset(
+    {
+        "session_reset",
+        "reset_by_type",
+        "reset_by_platform",
+        "session_store_max_age_days",
+        "unauthorized_dm_behavior",
+        "max_concurrent_sessions",
+        "streaming",
+        "platforms",
+    }
+)
+_MOST_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SettingView:
+    """One setting as it is now.
+
+    Attributes:
+        value: What counts.
+        source: What says so.
+        place: Where: keys with dots, or the variable's name; "" for a default.
+        line: In config.yaml; 0 elsewhere.
+        is_set: Whether a file of ours to change holds a value, be it overridden or not.
+        stored: That value.
+        problem: What is wrong with it, as a sentence; then something else counts.
+        seen: What stands at its places, to be given back with a change.
+    """
+
+    option: Option
+    value: Any
+    source: Source
+    place: str = ""
+    line: int = 0
+    is_set: bool = False
+    stored: Any = None
+    problem: str = ""
+    seen: tuple[Seen, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The setting's name."""
+        return self.option.key
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nothing says anything else."""
+        return self.source == "default"
+
+    @property
+    def overridden(self) -> bool:
+        """Whether what the file says does not count, because a variable says something else."""
+        return self.is_set and self.source in {"environment", ".env"}
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKey:
+    """A key of config.yaml that is not declared here; only shown."""
+
+    key: str
+    value: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Everything that may say what a setting is, as read.
+
+    Attributes:
+        config: config.yaml.
+        text: The same as text, for the lines.
+        desktop: Our own settings.yaml.
+        legacy: gateway.json.
+        environ: The process environment.
+        env_file: ``.env``.
+    """
+
+    config: Mapping[str, Any]
+    text: str
+    desktop: Mapping[str, Any]
+    legacy: Mapping[str, Any]
+    environ: Mapping[str, str]
+    env_file: Mapping[str, str]
+
+    def file_of(self, option: Option) -> Mapping[str, Any]:
+        """The file that the setting is changed in."""
+        return self.config if option.store == "config" else self.desktop
+
+
+def deciding_place(option: Option, data: Mapping[str, Any]) -> tuple[Place | None, bool, Any]:
+    """The place that decides, whether a value stands there, and the value."""
+    if option.shorthand:
+        present, value = value_at(data, option.shorthand)
+        if present and isinstance(value, str):
+            return Place(option.shorthand), bool(value), value
+    for place in option.all_places():
+        present, value = value_at(data, path_in(option, place))
+        if present and (value is not None or place.owns):
+            return place, value is not None, value
+        if place.owns and value_at(data, place.path[: place.owns])[0]:
+            return place, False, None
+    return None, False, None
+
+
+def view_of(option: Option, layers: Layers, line: Callable[[Sequence[str]], int]) -> SettingView:
+    """What a setting is now."""
+    place, is_set, stored = deciding_place(option, layers.file_of(option))
+    value, problem = _understood(option, stored) if is_set else (option.default, "")
+    good = is_set and not problem
+    at = line(place.path) if is_set and place is not None and option.store == "config" else 0
+    source: Source = "default"
+    key = ""
+    if good and place is not None:
+        source = "config.yaml" if option.store == "config" else "settings.yaml"
+        key = place.key
+    found = _from_variables(option, layers)
+    if found is not None and (option.variable_wins or not good):
+        value, source, key = found
+    elif source == "default":
+        old = _from_legacy(option, layers.legacy)
+        if old is not None:
+            value, source, key = old[0], "gateway.json", old[1]
+    seen = seen_now(option, layers.file_of(option))
+    return SettingView(option, value, source, key, at, is_set, stored, problem, seen)
+
+
+def seen_now(option: Option, data: Mapping[str, Any]) -> tuple[Seen, ...]:
+    """What stands at each of its places."""
+    paths = [path_in(option, place) for place in option.all_places()]
+    if option.shorthand and not isinstance(value_at(data, option.shorthand)[1], Mapping):
+        paths.append(option.shorthand)
+    return tuple(Seen(path, *value_at(data, path)) for path in paths)
+
+
+def line_finder(text: str) -> Callable[[Sequence[str]], int]:
+    """Finds the line on which a key stands, 0 where it cannot be told."""
+    root = _tree(text)
+
+    def line(path: Sequence[str]) -> int:
+        node, found = root, 0
+        for name in path:
+            pairs = node.all_of(name) if node is not None else []
+            if not pairs:
+                return found
+            key, node = pairs[-1]
+            found = key.line
+        return found
+
+    return line
+
+
+def unknown_keys(text: str, known: frozenset[tuple[str, ...]]) -> Iterator[UnknownKey]:
+    """Keys of config.yaml that belong to no setting declared here, secrets hidden.
+
+    Args:
+        text: The file.
+        known: Every place of every setting and secret.
+    """
+    root = _tree(text)
+    if root is not None:
+        yield from _unknown_in(root, (), known)
+
+
+def _unknown_in(
+    node: Node, path: tuple[str, ...], known: frozenset[tuple[str, ...]]
+) -> Iterator[UnknownKey]:
+    for key, value in node.pairs:
+        here = (*path, key.text)
+        if here in known and value.kind != "mapping":
+            continue
+        if value.kind == "mapping" and any(each[: len(here)] == here for each in known):
+            yield from _unknown_in(value, here, known)
+        else:
+            yield UnknownKey(".".join(here), _shown(key.text, value), key.line)
+
+
+def _shown(name: str, value: Node) -> str:
+    if value.kind == "mapping":
+        return f"{len(value.pairs)} keys" if len(value.pairs) != 1 else "1 key"
+    if value.kind == "list":
+        return f"{len(value.items)} entries" if len(value.items) != 1 else "1 entry"
+    if is_secret_key(name) and value.text and not is_reference(value.text):
+        return MASK
+    text = " ".join(value.text.split())
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def _tree(text: str) -> Node | None:
+    try:
+        return parse_tree(text)[0]
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+
+
+def path_in(option: Option, place: Place) -> tuple[str, ...]:
+    """The keys in its file: our own holds only our own settings, without the name in front."""
+    return place.path if option.store == "config" else place.path[1:]
+
+
+def _understood(option: Option, stored: Any) -> tuple[Any, str]:
+    """A stored value as the program takes it, or its default and what is wrong."""
+    try:
+        return option.check(stored), ""
+    except InvalidValueError as error:
+        problem = f"{error.detail} {option.allowed()}"
+    words = ", ".join(map(str, stored)) if isinstance(stored, list | tuple) else stored
+    if not isinstance(words, dict):
+        try:
+            return option.parse(
+                "on" if words is True else "off" if words is False else str(words)
+            ), ""
+        except InvalidValueError:
+            pass
+    return option.default, problem
+
+
+def _from_variables(option: Option, layers: Layers) -> tuple[Any, Source, str] | None:
+    for name in option.variables:
+        places: tuple[tuple[Mapping[str, str], Source], ...] = (
+            (layers.environ, "environment"),
+            (layers.env_file, ".env"),
+        )
+        for values, source in places:
+            text = values.get(name, "").strip()
+            if text:
+                try:
+                    return option.parse(text), source, name
+                except InvalidValueError:
+                    continue
+    return None
+
+
+def _from_legacy(option: Option, legacy: Mapping[str, Any]) -> tuple[Any, str] | None:
+    path = option.all_places()[0].path
+    name, *rest = path if path[-1] != "enabled" else ("platforms", *path)
+    if name not in _LEGACY:
+        return None
+    place = (_LEGACY_NAMES.get(name, name), *rest)
+    present, stored = value_at(legacy, place)
+    value, problem = _understood(option, stored) if present and stored is not None else (None, "-")
+    return None if problem else (value, ".".join(place))

@@ -1,0 +1,175 @@
+"""``secrets`` against a real gnome-keyring on a bus of its own, in all its states."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.private_bus import PrivateBus, private_bus
+from tests.fakes.program import Program, files_of
+from tests.fakes.terminal import at_terminal
+
+TOKEN = "TELEGRAM_BOT_TOKEN"
+VALUE = "123456:abcdefghijklmnop"
+
+
+@pytest.fixture
+def bus() -> Iterator[PrivateBus]:
+    with private_bus() as bus:
+        yield bus
+
+
+@pytest.fixture
+def desk(program: Program, bus: PrivateBus) -> Program:
+    """The program on a desktop whose keyring is unlocked."""
+    bus.unlocked()
+    program.environ.update(bus.environ())
+    return program
+
+
+def listed(program: Program) -> dict[str, dict[str, Any]]:
+    done = program.run("secrets", "list", "--json")
+    assert done.code == 0, done.err
+    return {each["name"]: each for each in json.loads(done.out)}
+
+
+def no_file_holds(home: Path, value: str) -> bool:
+    return not any(value.encode() in content for content in files_of(home).values())
+
+
+def test_kept_listed_used_removed(desk: Program, home: Path, bus: PrivateBus) -> None:
+    assert desk.run("secrets", "check").out == "The keyring works: SecretService Keyring.\n"
+    done = desk.run("secrets", "set", TOKEN, stdin=f"{VALUE}\n".encode())
+    assert (done.code, done.out) == (0, f"{TOKEN} is kept in the keyring.\n")
+    assert listed(desk)[TOKEN]["counts"] == "keyring"
+    shown = desk.run("secrets", "list", "--show-end").out
+    assert "keyring (…mnop)" in shown
+    assert VALUE not in shown
+    assert no_file_holds(home, VALUE)
+    found = subprocess.run(
+        ["secret-tool", "lookup", "service", f"hermes-desktop:{home}", "username", TOKEN],
+        capture_output=True,
+        check=True,
+        env={**os.environ, **bus.environ()},
+    )
+    assert found.stdout.decode() == VALUE
+    assert desk.run("secrets", "remove", TOKEN, "--yes").code == 0
+    assert listed(desk) == {}
+    assert desk.run("secrets", "remove", TOKEN, "--yes").code == 3
+
+
+def test_typed_on_a_terminal_it_is_not_shown(desk: Program) -> None:
+    done = at_terminal(desk, "secrets", "set", TOKEN, typed=f"{VALUE}\n".encode())
+    assert done.code == 0, done.out
+    assert f"{TOKEN} is kept in the keyring." in done.out
+    assert listed(desk)[TOKEN]["counts"] == "keyring"
+
+
+def test_moved_out_of_env_and_back(desk: Program, home: Path) -> None:
+    before = f"# mine\nexport {TOKEN}='{VALUE}' # bot\nOTHER=1\n"
+    (home / ".env").write_text(before)
+    assert desk.run("secrets", "move", TOKEN, "--dry-run").code == 0
+    assert (home / ".env").read_text() == before
+    done = desk.run("secrets", "move", TOKEN, "--yes")
+    assert done.out == f"{TOKEN} is in the keyring, and no longer in .env.\n"
+    assert "`hermes gateway run` and the other commands of `hermes` no longer find it" in done.err
+    assert (home / ".env").read_text() == "# mine\nOTHER=1\n"
+    assert no_file_holds(home, VALUE)
+    assert desk.run("secrets", "move", TOKEN, "--back", "--yes").code == 0
+    assert (home / ".env").read_text() == f"# mine\nOTHER=1\n{TOKEN}={VALUE}\n"
+    assert listed(desk)[TOKEN]["places"] == [".env"]
+
+
+def test_moved_out_of_config_yaml_and_its_versions(desk: Program, home: Path) -> None:
+    (home / "config.yaml").write_text(
+        f"platforms:\n  telegram:\n    token: {VALUE} # mine\n    enabled: true\nagent: {{}}\n"
+    )
+    assert desk.run("config", "set", "agent.max_turns", "5").code == 0
+    assert desk.run("secrets", "move", TOKEN, "--yes").code == 0
+    assert "token" not in (home / "config.yaml").read_text()
+    assert no_file_holds(home, VALUE)
+    assert desk.run("config", "restore", "1", "--yes").code == 0
+    assert 'token: ""' in (home / "config.yaml").read_text()
+
+
+def test_two_values_are_named_and_which_one_counts(desk: Program, home: Path) -> None:
+    (home / ".env").write_text(f"{TOKEN}=222222:another_value_here\n")
+    done = desk.run("secrets", "set", TOKEN, stdin=VALUE.encode())
+    assert "keyring counts here, while `hermes` takes .env first" in done.err
+    seen = listed(desk)[TOKEN]
+    assert (seen["counts"], seen["places"], seen["differ"]) == (
+        "keyring",
+        ["keyring", ".env"],
+        True,
+    )
+    assert desk.run("secrets", "list", env={TOKEN: "333333:from_outside"}).out.startswith(
+        f"{TOKEN}\tenvironment; also keyring, .env\t"
+    )
+
+
+def test_a_locked_keyring_says_so_and_nothing_is_kept_elsewhere(
+    desk: Program, home: Path, bus: PrivateBus
+) -> None:
+    assert desk.run("secrets", "set", TOKEN, stdin=VALUE.encode()).code == 0
+    bus.locked()
+    assert listed(desk)[TOKEN]["states"] == ["locked"]
+    done = desk.run("secrets", "set", "DISCORD_BOT_TOKEN", stdin=b"another.secret.value")
+    assert done.code == 1
+    assert done.err.startswith("The keyring is locked.")
+    assert no_file_holds(home, "another.secret.value")
+    assert "DISCORD_BOT_TOKEN" not in listed(desk)
+    assert desk.run("secrets", "check").code == 1
+
+
+def test_without_a_keyring_a_plain_file_only_by_consent(program: Program, home: Path) -> None:
+    done = program.run("secrets", "set", TOKEN, stdin=VALUE.encode())
+    assert done.code == 1
+    assert done.err.startswith("There is no keyring on this desktop.")
+    assert no_file_holds(home, VALUE)
+    assert program.run("secrets", "set", TOKEN, "--plain", stdin=VALUE.encode()).code == 0
+    assert listed(program)[TOKEN]["counts"] == "plain file"
+    (kept,) = [file for file in (home / "desktop").iterdir() if VALUE in file.read_text()]
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert program.run("secrets", "remove", TOKEN, "--yes").code == 0
+    assert no_file_holds(home, VALUE)
+
+
+def test_a_keyring_that_hangs_holds_nobody_up(desk: Program, bus: PrivateBus) -> None:
+    assert desk.run("secrets", "set", TOKEN, stdin=VALUE.encode()).code == 0
+    bus.hanging()
+    done = desk.run("secrets", "list")
+    assert done.code == 0
+    assert f"{TOKEN}\tkeyring (not answering)\t" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "title"),
+    [
+        (("set", "A B"), b"x", "“A B” cannot be the name of a secret."),
+        (("set", TOKEN), b"", "That cannot be a secret."),
+        (("set", TOKEN), b"two\nlines", "That cannot be a secret."),
+        (("move", TOKEN, "--yes"), b"", f"{TOKEN} stands neither in .env nor in config.yaml."),
+        (("remove", TOKEN, "--yes"), b"", f"{TOKEN} is not kept by Hermes Desktop."),
+    ],
+)
+def test_what_makes_no_sense_changes_nothing(
+    program: Program, home: Path, arguments: tuple[str, ...], stdin: bytes, title: str
+) -> None:
+    done = program.run("secrets", *arguments, stdin=stdin)
+    assert done.err.startswith(title)
+    assert done.code in {2, 3}
+    assert files_of(home) == {}
+
+
+def test_a_managed_home_keeps_its_files(program: Program, home: Path) -> None:
+    (home / ".managed").touch()
+    (home / ".env").write_text(f"{TOKEN}={VALUE}\n")
+    before = files_of(home)
+    done = program.run("secrets", "move", TOKEN, "--yes")
+    assert done.code == 5
+    assert "managed" in done.err
+    assert files_of(home) == before

@@ -1,0 +1,103 @@
+"""A session bus of its own with a real gnome-keyring on it: unlocked, locked, absent or hanging."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_BUS = """\
+<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>session</type><listen>unix:path={socket}</listen>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/>
+<allow own="*"/></policy></busconfig>
+"""
+PASSWORD = b"a password"
+
+
+class PrivateBus:
+    """What a program needs in its environment to find this bus and no other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = folder / "bus"
+        self._processes: list[subprocess.Popen[bytes]] = []
+        config = folder / "bus.conf"
+        config.write_text(_BUS.format(socket=self.socket))
+        daemon = self._start(
+            "dbus-daemon", f"--config-file={config}", "--nofork", "--print-address"
+        )
+        assert daemon.stdout is not None
+        assert daemon.stdout.readline().startswith(b"unix:")
+
+    def environ(self) -> dict[str, str]:
+        return {
+            "DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.socket}",
+            "XDG_RUNTIME_DIR": str(self.folder),
+            "XDG_DATA_HOME": str(self.folder / "data"),
+        }
+
+    def unlocked(self) -> None:
+        """Start a keyring that was unlocked at login."""
+        self._keyring("--unlock", password=PASSWORD)
+
+    def locked(self) -> None:
+        """Start it anew, as after a login that did not unlock it. Nothing can ask here."""
+        self._end(self._processes.pop())
+        self._keyring("--start")
+
+    def hanging(self) -> None:
+        """Let the keyring take questions and answer none."""
+        self._processes[-1].send_signal(signal.SIGSTOP)
+
+    def _keyring(self, how: str, password: bytes = b"") -> None:
+        daemon = self._start(
+            "gnome-keyring-daemon", how, "--foreground", "--components=secrets", stdin=True
+        )
+        assert daemon.stdin is not None
+        daemon.stdin.write(password)
+        daemon.stdin.close()
+        subprocess.run(
+            ["gdbus", "wait", "--session", "--timeout=20", "org.freedesktop.secrets"],
+            check=True,
+            env={**os.environ, **self.environ()},
+        )
+
+    def _start(self, *words: str, stdin: bool = False) -> "subprocess.Popen[bytes]":
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": os.environ["PATH"], "HOME": str(self.folder), **self.environ()},
+        )
+        self._processes.append(process)
+        return process
+
+    def _end(self, process: "subprocess.Popen[bytes]") -> None:
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(10)
+        if process.stdout is not None:
+            process.stdout.close()
+
+    def close(self) -> None:
+        while self._processes:
+            self._end(self._processes.pop())
+
+
+@contextlib.contextmanager
+def private_bus() -> Iterator[PrivateBus]:
+    with tempfile.TemporaryDirectory(prefix="hermes-bus-", dir="/tmp") as name:
+        bus = PrivateBus(Path(name))
+        try:
+            yield bus
+        finally:
+            bus.close()
