@@ -218,6 +218,14 @@ def clear(conn: sqlite3.Connection, session_id: str) -> None:
     )
 
 
+def count_down(conn: sqlite3.Connection, session_id: str, gone: int) -> None:
+    """Note that some of its messages are deleted, so that others see a change."""
+    conn.execute(
+        "UPDATE sessions SET message_count = max(coalesce(message_count, 0) - ?, 0) WHERE id = ?",
+        (gone, session_id),
+    )
+
+
 def has_archived(conn: sqlite3.Connection, session_id: str) -> bool:
     """Whether a session has messages that were summarised away."""
     row = conn.execute(
@@ -241,6 +249,22 @@ def archive_and_compact(
     return done.rowcount
 
 
+def target(conn: sqlite3.Connection, session_id: str, message_id: int) -> sqlite3.Row:
+    """The user message that is to be taken back.
+
+    Raises:
+        ValueError: It is not in this session, or not the user's.
+    """
+    row: sqlite3.Row | None = conn.execute(
+        "SELECT * FROM messages WHERE id = ? AND session_id = ?", (message_id, session_id)
+    ).fetchone()
+    if row is None:
+        raise ValueError(f"Message {message_id} not found in session {session_id}")
+    if row["role"] != "user":
+        raise ValueError(f"Message {message_id} is not a user message")
+    return row
+
+
 def rewind(conn: sqlite3.Connection, session_id: str, message_id: int) -> dict[str, Any]:
     """Take back a user message and everything after it; the rows stay, hidden.
 
@@ -251,13 +275,7 @@ def rewind(conn: sqlite3.Connection, session_id: str, message_id: int) -> dict[s
         ValueError: The message is not in this session, or not the user's.
     """
     session_id = clean_text(session_id)
-    row = conn.execute(
-        "SELECT * FROM messages WHERE id = ? AND session_id = ?", (message_id, session_id)
-    ).fetchone()
-    if row is None:
-        raise ValueError(f"Message {message_id} not found in session {session_id}")
-    if row["role"] != "user":
-        raise ValueError(f"Message {message_id} is not a user message")
+    row = target(conn, session_id, message_id)
     done = conn.execute(
         "UPDATE messages SET active = 0 WHERE session_id = ? AND id >= ? AND active = 1",
         (session_id, message_id),

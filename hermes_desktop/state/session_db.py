@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.core.paths import resolve_paths
-from hermes_desktop.state import messages_table, sessions_table, titles
+from hermes_desktop.state import long_rewind, messages_table, sessions_table, titles
 from hermes_desktop.state.compaction_face import CompactionFace
 from hermes_desktop.state.connection import Patience
 from hermes_desktop.state.content_codec import clean_text
@@ -199,7 +199,7 @@ class SessionDB(
 
     def clear_messages(self, session_id: str) -> None:
         """Delete all messages of a session and set its counters to nothing."""
-        self._execute_write(lambda conn: messages_table.clear(conn, session_id))
+        long_rewind.clear(self, session_id)
 
     def rewind_to_message(self, session_id: str, target_message_id: int) -> dict[str, Any]:
         """Take back a user message and what follows; see :func:`messages_table.rewind`.
@@ -207,12 +207,8 @@ class SessionDB(
         Raises:
             ValueError: No such message in this session, or not the user's.
         """
-        return self._execute_write(
-            lambda conn: messages_table.rewind(conn, session_id, target_message_id)
-        )
+        return long_rewind.rewind(self, session_id, target_message_id)
 
     def restore_rewound(self, session_id: str, since_message_id: int) -> int:
         """Bring back what was taken back from this row on. Returns how many rows."""
-        return self._execute_write(
-            lambda conn: messages_table.restore_rewound(conn, session_id, since_message_id)
-        )
+        return long_rewind.restore(self, session_id, since_message_id)

@@ -541,3 +541,69 @@ def test_an_import_that_is_cut_short(
         db2.import_sessions([exported])
     assert conversations(long) == before
     assert db2.import_sessions([exported])["imported"] == 1
+
+
+# ---------------------------------------------------------------------------------- taking back
+
+
+def said(db: SessionDB) -> list[str]:
+    return [row["content"] for row in db.get_messages("root")]
+
+
+def test_many_messages_are_taken_back_the_newest_first(db2: Watched, long: SessionDB) -> None:
+    first = long.get_messages("root")[0]["id"]
+    whole, lengths = said(long), []
+
+    def look(_: int) -> None:
+        there = said(long)
+        assert there == whole[: len(there)]
+        lengths.append(len(there))
+
+    db2.before = look
+    done = db2.rewind_to_message("root", first)
+    assert (done["rewound_count"], done["new_head_id"]) == (MANY, None)
+    assert lengths == sorted(lengths, reverse=True)
+    assert len(set(lengths)) > 2
+    assert (long.get_session("root") or {})["rewind_count"] == 1
+    lengths.clear()
+    assert db2.restore_rewound("root", first) == MANY
+    assert lengths == sorted(lengths)
+    assert said(long) == whole
+    lengths.clear()
+    db2.clear_messages("root")
+    assert lengths == sorted(lengths, reverse=True)
+    assert (long.get_session("root") or {})["message_count"] == 0
+    assert long.message_count("root") == 0
+    assert not long.search_messages("root says", limit=1)
+
+
+@pytest.mark.parametrize("what", ["rewind", "clear"])
+def test_a_power_cut_while_many_are_taken_back(db2: Watched, long: SessionDB, what: str) -> None:
+    first = long.get_messages("root")[0]["id"]
+    whole = said(long)
+
+    def act(db: SessionDB) -> None:
+        db.rewind_to_message("root", first) if what == "rewind" else db.clear_messages("root")
+
+    def cut(write: int) -> None:
+        if write == 2:
+            long.append_message("root", "user", "late")
+            raise PowerCutError
+
+    db2.before = cut
+    with pytest.raises(PowerCutError):
+        act(db2)
+    left = said(long)
+    assert 0 < len(left) < MANY
+    assert left == [*whole[: len(left) - 1], "late"]
+    act(long)
+    assert said(long) == []
+
+
+def test_what_cannot_be_taken_back_changes_nothing(db2: Watched) -> None:
+    answer = db2.get_messages("root")[1]["id"]
+    for wrong in (answer, 10**9):
+        with pytest.raises(ValueError, match="Message"):
+            db2.rewind_to_message("root", wrong)
+    assert db2.writes == 0
+    assert len(said(db2)) == MANY
