@@ -9,6 +9,7 @@ from hermes_desktop.commands.handlers import do_command
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.commands.words import ago, count, first_words
 from hermes_desktop.core.errors import HermesError
+from hermes_desktop.tui_gateway import plugin_commands
 from hermes_desktop.tui_gateway.command_host import context_of, usable_commands
 from hermes_desktop.tui_gateway.conversation_methods import take_back
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
@@ -23,8 +24,10 @@ def catalog(_: Call) -> dict[str, Any]:
     """``commands.catalog``."""
     categories: dict[str, list[list[str]]] = {}
     canonical: dict[str, str] = {}
-    for command in usable_commands():
-        categories.setdefault(command.category, []).append([f"/{command.name}", _meta(command)])
+    added = plugin_commands.definitions()
+    for command in (*usable_commands(), *added):
+        category = plugin_commands.CATEGORY if command in added else command.category
+        categories.setdefault(category, []).append([f"/{command.name}", _meta(command)])
         canonical |= {f"/{name}": f"/{command.name}" for name in (command.name, *command.aliases)}
     return {
         "pairs": [pair for pairs in categories.values() for pair in pairs],
@@ -43,7 +46,16 @@ def _meta(command: CommandDef) -> str:
 
 def resolve(call: Call) -> dict[str, Any]:
     """``command.resolve``."""
-    command = _find(call.params.optional_text("name"))
+    name = call.params.optional_text("name")
+    added = plugin_commands.find(name)
+    if added is not None:
+        return {
+            "canonical": added.name,
+            "description": added.description,
+            "category": plugin_commands.CATEGORY,
+            "available": True,
+        }
+    command = _find(name)
     return {
         "canonical": command.name,
         "description": command.description,
@@ -61,8 +73,11 @@ def _find(name: str) -> CommandDef:
 
 def dispatch(call: Call) -> dict[str, Any]:
     """``command.dispatch``: do one; what it comes to says what the peer is to do."""
-    command = _find(call.params.text("name"))
-    args = call.params.optional_text("arg").strip()
+    name, args = call.params.text("name"), call.params.optional_text("arg").strip()
+    added = plugin_commands.find(name)
+    if added is not None:
+        return {"type": "exec", "output": plugin_commands.run(added, call.session()[1], args)}
+    command = _find(name)
     if command.name == "undo":
         return _undo(call, args)
     reply = _do(call, command, args)
@@ -92,6 +107,9 @@ def execute(call: Call) -> dict[str, Any]:
     typed = call.params.text("command").strip()
     name, _, args = typed.removeprefix("/").partition(" ")
     command = registry.resolve_command(name)
+    added = plugin_commands.find(name)
+    if added is not None:
+        return {"output": plugin_commands.run(added, call.session()[1], args.strip())}
     if command is None:
         call.session()
         return {"output": f"There is no command /{name[:40]}. /help shows all."}
@@ -165,7 +183,7 @@ def complete_slash(call: Call) -> dict[str, Any]:
     begun = text[1:].lower()
     items = [
         {"text": name, "display": f"/{name}", "meta": _meta(command) + also}
-        for command in usable_commands()
+        for command in (*usable_commands(), *plugin_commands.definitions())
         for name, also in _names(command)
         if name.startswith(begun)
     ]

@@ -1,11 +1,14 @@
 """How live sessions are titled, followed, shared, let go and ended."""
 
+import contextlib
 import threading
 from typing import Any
 
 import pytest
 
+from hermes_desktop import plugins
 from hermes_desktop.core.errors import StateError
+from hermes_desktop.plugins.commands import PluginCommand
 from hermes_desktop.tui_gateway import live_sessions, server, titles
 from hermes_desktop.tui_gateway.agents import drop_agent
 from hermes_desktop.tui_gateway.session_record import new_session
@@ -309,3 +312,32 @@ def test_a_queued_prompt_is_answered_by_the_model_chosen_meanwhile(stage: Server
 
     assert stage.peer.wait_for("message.complete", 2)["status"] == "complete"
     assert session["agent"] is not made
+
+
+def test_commands_of_plugins_are_done(stage: ServerStage) -> None:
+    def broken(_: str) -> str:
+        raise RuntimeError("on purpose")
+
+    commands = [
+        PluginCommand("weather", lambda args: f"Rain in {args}", "Tells it", "<place>", "sky"),
+        PluginCommand("broken", broken, plugin="sky"),
+        PluginCommand("undo", lambda _: "mine", plugin="sky"),
+    ]
+    with contextlib.ExitStack() as stack:
+        for each in commands:
+            stack.callback(plugins.COMMANDS.add(each))
+        sid, _ = stage.begin()
+
+        said = stage.call("slash.exec", session_id=sid, command="/weather Lisbon")
+        done = stage.call("command.dispatch", session_id=sid, name="weather", arg="Porto")
+
+        assert said == {"output": "Rain in Lisbon"}
+        assert done == {"type": "exec", "output": "Rain in Porto"}
+        assert stage.code("slash.exec", session_id=sid, command="/broken") == 5019
+        assert stage.code("command.dispatch", session_id=sid, name="undo") == 4018
+        pairs = stage.call("commands.catalog")["pairs"]
+        assert ["/weather", "Tells it (usage: /weather <place>)"] in pairs
+        assert [each for each, _ in pairs].count("/undo") == 1
+        assert stage.call("command.resolve", name="weather")["category"] == "Plugins"
+        found = stage.call("complete.slash", text="/wea")["items"]
+        assert [each["text"] for each in found] == ["weather"]
