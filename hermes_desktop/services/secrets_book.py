@@ -124,7 +124,7 @@ class SecretsBook:
             SecretStoreError: The keyring cannot do it; no other place is used instead.
             ConfigError: Our files cannot be written.
         """
-        name, value = checked_name(name), _checked_value(value)
+        name, value = checked_name(name), checked_value(value)
         if plain:
             self._access.plain.store(name, value)
             return
@@ -283,7 +283,12 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _checked_value(value: str) -> str:
+def checked_value(value: str) -> str:
+    """A secret without blanks around it.
+
+    Raises:
+        UsageError: It cannot be one.
+    """
     value = value.strip()
     if not value or not value.isprintable() or len(value) > _LONGEST:
         raise UsageError(

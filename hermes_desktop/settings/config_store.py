@@ -259,15 +259,17 @@ class ConfigStore:
             raise _unwritable(self.file, error) from error
 
     def _replace(self, raw: str, text: str) -> None:
-        with_mark = text
+        """Write, after what stood there was kept; without that nothing is written."""
         if raw:
-            with contextlib.suppress(OSError):
+            try:
                 old = self.file.read_bytes()
                 if self._keeps:
                     self._keep(old)
-                if old.startswith(_BOM.encode()):
-                    with_mark = _BOM + text
-        self._write(self.file, with_mark)
+            except OSError as error:
+                raise _unwritable(self._versions_folder, error) from error
+            if old.startswith(_BOM.encode()):
+                text = _BOM + text
+        self._write(self.file, text)
 
     def _keep(self, old: bytes) -> None:
         self._versions_folder.mkdir(mode=0o700, exist_ok=True)

@@ -23,30 +23,30 @@ class EnvironmentWithSecrets(Mapping[str, str]):
 
     def __init__(self, environ: Mapping[str, str], store: SecretStore, plain: PlainSecrets) -> None:
         self.process = environ
-        self._store = store
-        self._plain = plain
+        self.store = store
+        self.plain = plain
 
     def troubles(self) -> dict[str, Reading]:
         """Secrets that are kept and could not be had, and are not set in the environment."""
         found: dict[str, Reading] = {}
-        for name in sorted(self._store.names()):
+        for name in sorted(self.store.names()):
             if not self.process.get(name, "").strip():
-                reading = self._store.read(name)
+                reading = self.store.read(name)
                 if reading.state != "stored":
                     found[name] = reading
         return found
 
     def secret_values(self) -> tuple[str, ...]:
         """All that can be had, so that they can be kept out of logs."""
-        readings = [self._store.read(name).value for name in self._store.names()]
-        return (*(value for value in readings if value), *self._plain.read().values())
+        readings = [self.store.read(name).value for name in self.store.names()]
+        return (*(value for value in readings if value), *self.plain.read().values())
 
     @override
     def __getitem__(self, name: str) -> str:
         value = self.process.get(name)
         if value is not None and value.strip():
             return value
-        secret = self._store.read(name).value or self._plain.read().get(name)
+        secret = self.store.read(name).value or self.plain.read().get(name)
         if secret:
             return secret
         if value is None:

@@ -212,7 +212,7 @@ def test_a_file_that_cannot_be_understood_is_left_alone(program: Program, home: 
 
 
 def test_a_folder_that_cannot_be_written_is_said(program: Program, file: Path, home: Path) -> None:
-    (home / "desktop").write_text("in the way")
+    (home / "desktop" / "config.lock").mkdir(parents=True)
     done = program.run("config", "set", "agent.max_turns", "5")
     assert done.code == 1
     assert done.err.startswith("desktop cannot be written.")

@@ -1,0 +1,241 @@
+"""Settings and secrets for the window: the same as on the command line, awaitable and announced.
+
+A change is checked as a whole, then secrets go to the keyring, then the files are changed, then
+:class:`SettingsChanged` is published and it is told what counts already and what waits for what.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import GatewayState, SettingChanged, SettingsChanged
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.secret_access import SecretAccess, with_secrets
+from hermes_desktop.services.secrets_book import (
+    SecretsBook,
+    SecretView,
+    checked_name,
+    checked_value,
+)
+from hermes_desktop.services.settings_book import SECRETS, Change, Saved, SettingsBook
+from hermes_desktop.services.settings_reading import SettingView, UnknownKey
+from hermes_desktop.settings.config_store import Version
+from hermes_desktop.settings.options import Effect
+from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
+from hermes_desktop.settings.secrets import Reading
+
+T = TypeVar("T")
+
+_RUNS: frozenset[GatewayState] = frozenset({"starting", "running", "working", "degraded"})
+
+
+class HostedGateway(Protocol):
+    """What is asked of the gateway's host."""
+
+    @property
+    def state(self) -> GatewayState:
+        """How it is now."""
+        ...
+
+    async def restart(self) -> None:
+        """Stop, read the settings again, start."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of a change.
+
+    Attributes:
+        saved: What was written.
+        at_once: What counts already: from the next message on, or because no gateway runs that
+            would have to be restarted for it.
+        after_restart: What waits until our gateway is restarted; see
+            :meth:`SettingsService.restart_gateway`.
+        other_gateway: What waits until the other program, which has the home, is restarted.
+        next_start: What waits until the desktop program is started anew.
+    """
+
+    saved: Saved
+    at_once: tuple[str, ...] = ()
+    after_restart: tuple[str, ...] = ()
+    other_gateway: tuple[str, ...] = ()
+    next_start: tuple[str, ...] = ()
+
+
+class SettingsService:
+    """Everything that can be set. Called on the loop; files and keyring are asked elsewhere.
+
+    Args:
+        book: Settings.
+        secrets: Tokens and keys.
+        gateway: Who hosts; None where nobody does.
+        bus: Hears of changes.
+    """
+
+    def __init__(
+        self,
+        book: SettingsBook,
+        secrets: SecretsBook,
+        gateway: HostedGateway | None,
+        bus: EventBus,
+    ) -> None:
+        self._book = book
+        self._secrets = secrets
+        self._gateway = gateway
+        self._bus = bus
+        # Two kinds: a keyring that waits for its password must not hold settings up.
+        self._files = WorkerThreads("settings")
+        self._keyring = WorkerThreads("secrets")
+
+    @property
+    def managed(self) -> str:
+        """Why settings cannot be changed in this home, as a sentence; "" when they can."""
+        return self._book.managed
+
+    async def look(self, words: str = "") -> list[SettingView]:
+        """Settings that fit the words, with their values. Raises :class:`ConfigError`."""
+        return await self._files.run(self._book.look, words)
+
+    async def unknown(self) -> list[UnknownKey]:
+        """What else stands in config.yaml. Raises :class:`ConfigError`."""
+        return await self._files.run(self._book.unknown)
+
+    async def preview(self, changes: Sequence[Change]) -> Saved:
+        """The difference that :meth:`apply` would make; raises what it does."""
+        return await self._files.run(partial(self._book.save, changes, dry_run=True))
+
+    async def apply(
+        self, changes: Sequence[Change], secrets: Mapping[str, str] | None = None
+    ) -> Applied:
+        """Change settings and secrets.
+
+        Args:
+            changes: Settings; with ``seen`` from the views that were shown, so that what somebody
+                else changed meanwhile is not overwritten.
+            secrets: Values by variable, for the keyring.
+
+        Raises:
+            InvalidValueError: A value makes no sense; ``key`` says which. Nothing was changed.
+            HermesError: As :meth:`SettingsBook.save` and :meth:`SecretsBook.keep`; settings were
+                not changed then.
+        """
+        given = dict(secrets or {})
+        for name, value in given.items():
+            checked_name(name)
+            checked_value(value)
+        saved = await self.preview(changes) if changes else Saved("")
+        for name, value in given.items():
+            await self._keyring.run(self._secrets.keep, name, value)
+        if changes:
+            saved = await self._files.run(self._book.save, changes)
+        return self._announce(saved, tuple(_secret_news(name) for name in given))
+
+    async def versions(self) -> list[Version]:
+        """The contents of config.yaml that were replaced here, the newest first."""
+        return await self._files.run(self._book.config.versions)
+
+    async def restore(self, version: Version) -> Applied:
+        """Bring one of them back. Errors as in :meth:`SettingsBook.restore`."""
+        return self._announce(await self._files.run(self._book.restore, version))
+
+    async def restart_gateway(self) -> None:
+        """Restart our gateway, so that all settings count."""
+        if self._gateway is not None:
+            await self._gateway.restart()
+
+    # ------------------------------------------------------------------------------- secrets
+
+    async def look_at_secrets(self) -> list[SecretView]:
+        """Where each secret is; takes some seconds where the keyring is not answering.
+
+        Raises:
+            ConfigError: A file cannot be understood.
+        """
+        return await self._keyring.run(self._secrets.look)
+
+    async def check_keyring(self) -> Reading:
+        """Whether it works; takes as long as a person needs to unlock it."""
+        return await self._keyring.run(self._secrets.check)
+
+    async def move_secret(self, name: str) -> Applied:
+        """From ``.env`` and config.yaml into the keyring. Errors: :meth:`SecretsBook.move`."""
+        return await self._with_secret(name, self._secrets.move)
+
+    async def move_secret_back(self, name: str) -> Applied:
+        """From the keyring into ``.env``. Errors as in :meth:`SecretsBook.move_back`."""
+        return await self._with_secret(name, self._secrets.move_back)
+
+    async def remove_secret(self, name: str) -> Applied:
+        """Out of the keyring. Errors as in :meth:`SecretsBook.remove`."""
+        return await self._with_secret(name, self._secrets.remove)
+
+    def close(self) -> None:
+        """Do nothing more; never waits."""
+        self._files.close()
+        self._keyring.close()
+
+    async def _with_secret(self, name: str, do: Callable[[str], object]) -> Applied:
+        await self._keyring.run(do, name)
+        return self._announce(Saved(""), (_secret_news(name.strip()),))
+
+    def _announce(self, saved: Saved, more: tuple[SettingChanged, ...] = ()) -> Applied:
+        changes = (*saved.changes, *more)
+        if changes:
+            self._bus.publish(SettingsChanged(changes))
+        state = self._gateway.state if self._gateway is not None else "stopped"
+        found: dict[str, list[str]] = {"at_once": [], "restart": [], "other": [], "next": []}
+        for change in changes:
+            found[_when(Effect(change.effect), state)].append(change.key)
+        return Applied(
+            saved,
+            at_once=tuple(found["at_once"]),
+            after_restart=tuple(found["restart"]),
+            other_gateway=tuple(found["other"]),
+            next_start=tuple(found["next"]),
+        )
+
+
+def build_settings(
+    paths: HermesPaths,
+    environ: Mapping[str, str],
+    clock: Clock,
+    gateway: HostedGateway | None,
+    bus: EventBus,
+) -> SettingsService:
+    """The settings of a home, with the same keyring as gateway and agent have.
+
+    Args:
+        paths: The home.
+        environ: The process environment, with the keyring behind it or without one.
+        clock: Names versions.
+        gateway: Who hosts.
+        bus: Hears of changes.
+    """
+    if not isinstance(environ, EnvironmentWithSecrets):
+        environ = with_secrets(paths, environ, clock)
+    access = SecretAccess(environ.store, environ.plain)
+    book = SettingsBook(paths, environ.process, clock)
+    return SettingsService(book, SecretsBook(paths, environ.process, access, clock), gateway, bus)
+
+
+def _when(effect: Effect, state: GatewayState) -> str:
+    if effect is Effect.NEXT_START:
+        return "next"
+    if effect is Effect.LIVE:
+        return "at_once"
+    if state == "attached":
+        return "other"
+    # Neither a platform nor the whole gateway takes settings while it runs.
+    return "restart" if state in _RUNS else "at_once"
+
+
+def _secret_news(name: str) -> SettingChanged:
+    secret = SECRETS.get(name)
+    if secret is None:
+        return SettingChanged(name, Effect.RESTART.value)
+    return SettingChanged(name, secret.effect.value, secret.platform)

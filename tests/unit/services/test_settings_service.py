@@ -1,0 +1,162 @@
+"""Settings for the window: checked, written, announced, and honest about when they count."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import GatewayState, SettingsChanged
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.desktop_config import read_desktop_config
+from hermes_desktop.services.settings_book import OPTIONS, Change
+from hermes_desktop.services.settings_service import SettingsService, build_settings
+from hermes_desktop.settings.config_store import ChangedElsewhereError
+from hermes_desktop.settings.options import InvalidValueError
+from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
+from hermes_desktop.settings.secrets import KeyringSecretStore
+from tests.fakes.clock import MovableClock
+from tests.fakes.keyring import FakeKeyring
+
+TOKEN = "TELEGRAM_BOT_TOKEN"
+
+
+class Gateway:
+    """Hosts, as far as settings ask."""
+
+    def __init__(self) -> None:
+        self.state: GatewayState = "running"
+        self.restarts = 0
+
+    async def restart(self) -> None:
+        self.restarts += 1
+
+
+class Stage:
+    def __init__(self, home: Path) -> None:
+        self.paths = HermesPaths(home, home)
+        self.clock, self.bus, self.gateway = MovableClock(), EventBus(), Gateway()
+        self.keyring = FakeKeyring()
+        index = SecretIndex(self.paths.desktop_dir)
+        self.store = KeyringSecretStore(index, "x", self.clock, open_keyring=lambda: self.keyring)
+        environ = EnvironmentWithSecrets({}, self.store, PlainSecrets(index))
+        self.settings: SettingsService = build_settings(
+            self.paths, environ, self.clock, self.gateway, self.bus
+        )
+        self.news: list[SettingsChanged] = []
+        self.bus.subscribe(SettingsChanged, self.news.append)
+
+
+@pytest_asyncio.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    stage.settings.close()
+    stage.store.close()
+
+
+@pytest.mark.asyncio
+async def test_what_counts_when_is_told(stage: Stage) -> None:
+    changes = [
+        Change("model.default", "m"),
+        Change("session_reset.mode", "idle"),
+        Change("desktop.start_hidden", value=True),
+    ]
+    applied = await stage.settings.apply(changes)
+    assert applied.at_once == ("model.default",)
+    assert applied.after_restart == ("session_reset.mode",)
+    assert applied.next_start == ("desktop.start_hidden",)
+    assert [change.key for change in stage.news[0].changes] == [each.key for each in changes]
+    assert stage.paths.config_yaml.read_text() == (
+        "model:\n  default: m\nsession_reset:\n  mode: idle\n"
+    )
+    assert read_desktop_config(stage.paths).start_hidden
+    await stage.settings.restart_gateway()
+    assert stage.gateway.restarts == 1
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("state", "where"),
+    [("attached", "other_gateway"), ("stopped", "at_once"), ("degraded", "after_restart")],
+)
+async def test_it_depends_on_who_is_the_gateway(
+    stage: Stage, state: GatewayState, where: str
+) -> None:
+    stage.gateway.state = state
+    applied = await stage.settings.apply([Change("agent.max_turns", 4)])
+    assert getattr(applied, where) == ("agent.max_turns",)
+
+
+@pytest.mark.asyncio
+async def test_one_bad_value_changes_nothing_not_even_a_secret(stage: Stage) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        await stage.settings.apply(
+            [Change("model.default", "m"), Change("agent.max_turns", 0)], {TOKEN: "1234567:x"}
+        )
+    assert caught.value.key == "agent.max_turns"
+    with pytest.raises(HermesError):
+        await stage.settings.apply([Change("model.default", "m")], {TOKEN: "two\nlines"})
+    assert not stage.paths.config_yaml.exists()
+    assert stage.keyring.calls == []
+    assert stage.news == []
+
+
+@pytest.mark.asyncio
+async def test_secrets_come_first_and_a_locked_keyring_stops_it(stage: Stage) -> None:
+    stage.keyring.locked = True
+    with pytest.raises(HermesError, match="locked"):
+        await stage.settings.apply([Change("model.default", "m")], {TOKEN: "1234567:secret"})
+    assert not stage.paths.config_yaml.exists()
+    stage.keyring.locked = False
+    applied = await stage.settings.apply([Change("model.default", "m")], {TOKEN: "1234567:secret"})
+    assert applied.after_restart == (TOKEN,)
+    assert stage.news[-1].changes[-1].platform == "telegram"
+    assert "secret" not in stage.paths.config_yaml.read_text()
+    (view,) = [each for each in await stage.settings.look_at_secrets() if each.places]
+    assert view.counts is not None
+    assert view.counts.where == "keyring"
+    assert "1234567" not in repr(view)
+
+
+@pytest.mark.asyncio
+async def test_what_somebody_else_changed_is_not_overwritten(stage: Stage) -> None:
+    stage.paths.config_yaml.write_text("model:\n  default: a\nagent:\n  max_turns: 1\n")
+    views = {view.key: view for view in await stage.settings.look()}
+    stage.paths.config_yaml.write_text("model:\n  default: b\nagent:\n  max_turns: 1\n")
+    with pytest.raises(ChangedElsewhereError) as caught:
+        await stage.settings.apply([Change("model.default", "c", seen=views["model.default"].seen)])
+    assert caught.value.key == "model.default"
+    await stage.settings.apply([Change("agent.max_turns", 2, seen=views["agent.max_turns"].seen)])
+    text = stage.paths.config_yaml.read_text()
+    assert text == "model:\n  default: b\nagent:\n  max_turns: 2\n"
+
+
+@pytest.mark.asyncio
+async def test_a_version_comes_back_and_is_announced(stage: Stage) -> None:
+    await stage.settings.apply([Change("agent.max_turns", 2)])
+    await stage.settings.apply([Change("agent.max_turns", 3)])
+    (version,) = await stage.settings.versions()
+    applied = await stage.settings.restore(version)
+    assert applied.after_restart == ("agent.max_turns",)
+    assert "max_turns: 2" in stage.paths.config_yaml.read_text()
+
+
+@pytest.mark.asyncio
+async def test_every_setting_can_be_set_is_read_back_and_can_be_unset(stage: Stage) -> None:
+    samples = {"yes_no": True, "whole_number": 5, "number": 2.5, "text": "x", "texts": ["1", "on"]}
+    for key, option in OPTIONS.items():
+        value = samples.get(option.kind, "http://127.0.0.1:1/v1")
+        if option.kind == "choice":
+            value = list(option.choices or {})[-1]
+        await stage.settings.apply([Change(key, value)])
+        (view,) = [each for each in await stage.settings.look(key) if each.key == key]
+        assert (view.value, view.is_set) == (value, True), key
+        await stage.settings.apply([Change(key, unset=True)])
+        (view,) = [each for each in await stage.settings.look(key) if each.key == key]
+        assert view.is_default, key
+    assert stage.paths.config_yaml.read_text().strip() == ""
