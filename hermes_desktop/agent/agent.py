@@ -23,6 +23,7 @@ from hermes_desktop.agent.types import (
     StreamCallback,
     ToolListener,
 )
+from hermes_desktop.agent.usage import amounts_of
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError, NotFoundError, UsageError
 from hermes_desktop.core.session_context import set_current_session_id
@@ -54,10 +55,12 @@ class AIAgent:
 
     Attributes:
         session_id: The session of the next turn.
+        tells_tools: Whoever runs it may listen to its tools.
         tells_plugins: Plugins hear of its turns from itself; who runs it need not tell them.
     """
 
     tells_plugins = True
+    tells_tools = True
 
     def __init__(  # noqa: PLR0913 - each part is given, none is looked up
         self,
@@ -328,14 +331,8 @@ class AIAgent:
         try:
             self._store.update_token_counts(
                 self.session_id,
-                input_tokens=max(0, used.input_tokens - used.cache_read_tokens),
-                output_tokens=used.output_tokens,
-                cache_read_tokens=used.cache_read_tokens,
-                model=choice.model,
-                billing_provider=choice.provider,
-                billing_base_url=choice.base_url or None,
-                api_call_count=1,
                 only_existing=True,
+                **amounts_of(used, choice),
             )
         except HermesError as error:
             # The reply is stored; a missing figure must not make it look lost.

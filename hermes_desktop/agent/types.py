@@ -117,6 +117,7 @@ class Finished:
         finish_reason: ``stop``, ``length`` or what the endpoint said.
         input_tokens: From the usage chunk, 0 when the endpoint sent none.
         tool_calls: What is to be done before the reply goes on.
+        cost_usd: What the endpoint says that the call costs; None when it says nothing.
     """
 
     finish_reason: str
@@ -124,6 +125,9 @@ class Finished:
     output_tokens: int = 0
     cache_read_tokens: int = 0
     tool_calls: tuple[ToolCall, ...] = ()
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float | None = None
 
 
 StreamEvent = TextDelta | ReasoningDelta | Finished

@@ -14,10 +14,17 @@ def amounts_of(finished: Finished, choice: ModelChoice) -> dict[str, Any]:
         finished: The end of the answer.
         choice: Who gave it.
     """
+    known = finished.cost_usd is not None
+    cached = finished.cache_read_tokens + finished.cache_write_tokens
     return {
-        "input_tokens": max(0, finished.input_tokens - finished.cache_read_tokens),
+        "input_tokens": max(0, finished.input_tokens - cached),
         "output_tokens": finished.output_tokens,
         "cache_read_tokens": finished.cache_read_tokens,
+        "cache_write_tokens": finished.cache_write_tokens,
+        "reasoning_tokens": finished.reasoning_tokens,
+        "actual_cost_usd": finished.cost_usd,
+        "cost_status": "actual" if known else "unknown",
+        "cost_source": "provider" if known else None,
         "model": choice.model,
         "billing_provider": choice.provider,
         "billing_base_url": choice.base_url or None,

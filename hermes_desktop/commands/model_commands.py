@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from hermes_desktop.agent.context_length import estimate
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.parsing import take_flags, take_option
 from hermes_desktop.commands.present_session import number, session_row
 from hermes_desktop.commands.words import count, first_words, lines
-from hermes_desktop.core.errors import UsageError
+from hermes_desktop.core.errors import HermesError, UsageError
 
 MOST_NAME_CHARS = 200
 _NOT_YET = ("--global", "--once", "--refresh")
@@ -89,7 +90,28 @@ async def usage(context: CommandContext) -> CommandReply:
     parts = [_totals("This conversation", rows)]
     if len(rows) > 1:
         parts.append(_totals("Since it was last shortened", rows[-1:]))
-    return CommandReply("\n\n".join(parts))
+    parts.append(await _room(context, row_id))
+    return CommandReply("\n\n".join(part for part in parts if part))
+
+
+async def _room(context: CommandContext, row_id: str) -> str:
+    """How full the model's context is, as far as it is known without asking anybody."""
+    override = context.host.model_override()
+
+    def look() -> str:
+        try:
+            care = context.facts.care(override)
+        except HermesError:
+            return ""  # which model answers is another command's matter
+        if care is None:
+            return ""
+        window = care.window(ask=False)
+        care.close()
+        size = estimate(context.store.get_messages_as_conversation(row_id))
+        about = "" if window.certain else "perhaps "
+        return f"The model is told about {size:,} tokens of it; {about}{window.tokens:,} fit"
+
+    return await context.run(look)
 
 
 def _totals(name: str, rows: list[dict[str, Any]]) -> str:
@@ -98,20 +120,31 @@ def _totals(name: str, rows: list[dict[str, Any]]) -> str:
 
     cached = total("cache_read_tokens")
     reasoning = total("reasoning_tokens")
-    cost = sum(_cost(row) for row in rows)
+    costs = [_cost(row) for row in rows if number(row, "api_call_count")]
     return lines(
         f"{name}: {count(total('api_call_count'), 'call')} of the model",
         f"{total('input_tokens'):,} tokens in"
         + (f" ({cached:,} of them from a cache)" if cached else "")
         + f", {total('output_tokens'):,} out"
         + (f" ({reasoning:,} of them thinking)" if reasoning else ""),
-        f"Costs: {cost:.4f} US dollars" if cost else "Costs: not known",
+        _cost_words(costs),
     )
 
 
-def _cost(row: dict[str, Any]) -> float:
+def _cost_words(costs: list[float | None]) -> str:
+    """What it all cost. What nobody knows is never told as nothing."""
+    known = [each for each in costs if each is not None]
+    if not known:
+        return "Costs: not known"
+    least = "at least " if len(known) < len(costs) else ""
+    return f"Costs: {least}{sum(known):.4f} US dollars"
+
+
+def _cost(row: dict[str, Any]) -> float | None:
+    """What is known of a session's costs; None for nothing."""
     for column in ("actual_cost_usd", "estimated_cost_usd"):
         value = row.get(column)
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and value > 0:
             return float(value)
-    return 0.0
+    free = row.get("cost_status") in {"actual", "included"}
+    return 0.0 if free else None

@@ -11,6 +11,7 @@ from hermes_desktop.state.content_codec import clean_text
 
 DONE = "[DONE]"
 _MOST_TOKENS = 10**12
+_MOST_USD = 10**6
 
 
 def encode_json(value: Any) -> bytes:
@@ -80,12 +81,16 @@ class CompletionReader:
     def finished(self) -> Finished:
         """The closing event; to be called when the reply is complete."""
         details = _mapping(self._usage.get("prompt_tokens_details"))
+        said = _mapping(self._usage.get("completion_tokens_details"))
         return Finished(
             self.finish_reason or "stop",
             input_tokens=_count(self._usage.get("prompt_tokens")),
             output_tokens=_count(self._usage.get("completion_tokens")),
             cache_read_tokens=_count(details.get("cached_tokens")),
             tool_calls=self._tools.calls(),
+            cache_write_tokens=_count(details.get("cache_write_tokens")),
+            reasoning_tokens=_count(said.get("reasoning_tokens")),
+            cost_usd=_cost(self._usage.get("cost")),
         )
 
     def _payloads(self, data: str) -> Iterator[Mapping[str, Any]]:
@@ -157,6 +162,12 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(_text(_mapping(part).get("text")) for part in value)
     return ""
+
+
+def _cost(value: Any) -> float | None:
+    """A price in US dollars; None for what cannot be one."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < _MOST_USD else None
 
 
 def _count(value: Any) -> int:
