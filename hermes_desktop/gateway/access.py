@@ -1,6 +1,8 @@
 """The door of a gateway: who comes in, and what those hear who do not."""
 
+import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -16,6 +18,8 @@ from hermes_desktop.settings.config_file import Lookup
 log = logging.getLogger(__name__)
 
 TOO_MANY = "Too many people are asking to be let in right now. Try again later."
+_MOST_REFUSALS, _REFUSALS_S = 5, 60.0
+"""Strangers may come in thousands; a bot that answers them all is soon stopped by its platform."""
 
 
 class Access:
@@ -44,6 +48,7 @@ class Access:
         self._pairing = pairing
         self._worker = worker
         self._bus = bus
+        self._refused: deque[float] = deque(maxlen=_MOST_REFUSALS)
 
     def allows(self, source: SessionSource | None) -> bool:
         """Whether a sender may write. Reads files; any thread.
@@ -82,9 +87,17 @@ class Access:
         if answer.why == "asked_lately":
             return ""
         if answer.code is None:
-            return TOO_MANY
+            return TOO_MANY if self._may_refuse_aloud() else ""
         self._bus.publish(PairingChanged())
         return _invitation(source.platform.value, answer.code)
+
+    def _may_refuse_aloud(self) -> bool:
+        """Whether one more stranger is told to come later; the rest of a minute hear nothing."""
+        now = asyncio.get_running_loop().time()
+        if len(self._refused) == _MOST_REFUSALS and now - self._refused[0] < _REFUSALS_S:
+            return False
+        self._refused.append(now)
+        return True
 
     def _asked(self, source: SessionSource, user_id: str) -> PairingAnswer | None:
         if stranger_treatment(source.platform, self._config, self._lookup()) == "ignore":

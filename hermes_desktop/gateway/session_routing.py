@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MOST_NAMED = 5
 Entries = Mapping[str, SessionEntry]
 Known = dict[str, tuple[Any, ...]]
 """Fingerprints by key: what a place is known to hold of ours."""
@@ -140,16 +141,21 @@ def _decoded(text: Any) -> Any:
 def _readable(rows: Mapping[str, Any], place: str) -> dict[str, SessionEntry]:
     """The rows that make sense; one that does not hurts no other."""
     entries = {}
+    strange = 0
     for key, row in rows.items():
         if key.startswith("_"):
             continue
         try:
             entry = SessionEntry.from_dict(row)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            log.warning("The entry %r of %s cannot be used: %r", key, place, error)
+            strange += 1
+            if strange <= _MOST_NAMED:
+                log.warning("The entry %.80r of %s cannot be used: %.200r", key, place, error)
             continue
         if entry.platform is not Platform.DESKTOP:  # ours are never stored; this is no chat of ours
             entries[key] = entry
+    if strange > _MOST_NAMED:
+        log.warning("%d entries of %s cannot be used", strange, place)
     return entries
 
 

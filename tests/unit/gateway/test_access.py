@@ -81,6 +81,14 @@ async def test_too_many_is_said_once(door: Door) -> None:
 
 
 @pytest.mark.asyncio
+async def test_a_crowd_is_not_answered_one_by_one(door: Door) -> None:
+    access = door.access()
+    answers = [await access.answer_to_stranger(stranger(str(n))) for n in range(100)]
+    assert [bool(each) for each in answers] == [True] * 8 + [False] * 92
+    assert set(answers[3:8]) == {TOO_MANY}
+
+
+@pytest.mark.asyncio
 async def test_groups_bots_and_those_without_a_name_hear_nothing(door: Door) -> None:
     access = door.access()
     for source in (stranger(chat_type="group"), stranger(None), stranger(is_bot=True)):
