@@ -214,7 +214,6 @@ def branch(call: Call) -> dict[str, Any]:
     copy = new_session(copy_key, cols=session["cols"], now=server.program.clock.time())
     copy |= {name: session.get(name) for name in ("cwd", "explicit_cwd", "model_override")}
     copy["parent_session_id"] = key
-    copy["used_at"] = server.program.clock.monotonic()
     guard.read_anew(db, copy)
     copy_sid = live_sessions.add(server, copy, call.peer)
     agents.choose(server, copy)

@@ -5,6 +5,7 @@ from typing import Any
 
 from hermes_desktop.tui_gateway import boundaries, rows
 from hermes_desktop.tui_gateway.agents import close_agent
+from hermes_desktop.tui_gateway.frames import event
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import model_of, source_of
 
@@ -100,6 +101,8 @@ def follow_agent(
 def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:
     """Close a live session: its turn is interrupted, what it said so far is stored. Blocks.
 
+    Whoever heard the session is told.
+
     Returns:
         False when there is no such live session.
     """
@@ -116,6 +119,9 @@ def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:
     server.finalize(session, end_reason)
     with state.lock:
         state.sessions.pop(sid, None)
+    if session.get("transport") is not None:
+        told = {"closed": True, "stored_session_id": session["session_key"], "running": False}
+        session["transport"].write(event("session.info", sid, told))
     return True
 
 

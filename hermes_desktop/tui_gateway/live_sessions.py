@@ -36,12 +36,14 @@ def add(server: Server, session: Session, peer: Transport | None) -> str:
     with state.lock:
         sid = new_live_id(state)
         state.sessions[sid] = session
-    join(session, peer)
+    join(server, session, peer)
     return sid
 
 
-def join(session: Session, peer: Transport | None) -> None:
-    """Let a peer hear of a session from now on."""
+def join(server: Server, session: Session, peer: Transport | None) -> None:
+    """Let a peer hear of a session from now on. It counts as used just now."""
+    if server.state.program is not None:
+        session["used_at"] = server.state.program.clock.monotonic()
     audience = session.get("transport")
     if peer is not None and isinstance(audience, Audience):
         audience.add(peer)

@@ -10,7 +10,6 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import SessionSummary
 from hermes_desktop.tui_gateway import agents, ending, guard, live_sessions
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
-from hermes_desktop.tui_gateway.frames import event
 from hermes_desktop.tui_gateway.serving_state import Call, Session
 from hermes_desktop.tui_gateway.session_record import (
     DEFAULT_COLS,
@@ -90,7 +89,7 @@ def resume(call: Call) -> dict[str, Any]:
     with server.state.opening:
         found = live_sessions.with_key(server.state, key)
         sid, session = found if found is not None else _open(call, key)
-    live_sessions.join(session, call.peer)
+    live_sessions.join(server, session, call.peer)
     session["cols"] = _cols(call, session["cols"])
     if params.flag("eager_build"):
         agents.ensure_agent(server, session)
@@ -115,19 +114,14 @@ def active_list(call: Call) -> dict[str, Any]:
 def activate(call: Call) -> dict[str, Any]:
     """``session.activate``: hear of a live session from now on."""
     sid, session = call.session()
-    live_sessions.join(session, call.peer)
+    live_sessions.join(call.server, session, call.peer)
     return snapshot_of(call.server, sid, session)
 
 
 def close(call: Call) -> dict[str, Any]:
     """``session.close``."""
     sid = call.params.text("session_id", missing=Code.ID_REQUIRED)
-    session = call.server.state.sessions.get(sid)
-    closed = ending.close_live(call.server, sid)
-    if closed and session is not None and session.get("transport") is not None:
-        told = {"closed": True, "stored_session_id": session["session_key"], "running": False}
-        session["transport"].write(event("session.info", sid, told))
-    return {"closed": closed}
+    return {"closed": ending.close_live(call.server, sid)}
 
 
 def delete(call: Call) -> dict[str, Any]:
@@ -191,7 +185,6 @@ def _open(call: Call, key: str) -> tuple[str, Session]:
 
 
 def _make_live(call: Call, session: Session) -> str:
-    session["used_at"] = call.server.program.clock.monotonic()
     return live_sessions.add(call.server, session, call.peer)
 
 

@@ -18,7 +18,7 @@ def submit(call: Call) -> dict[str, Any]:
     sid, session = call.session()
     text = call.params.text("text")
     ordinal = call.params.optional_number("truncate_before_user_ordinal")
-    live_sessions.join(session, call.peer)
+    live_sessions.join(server, session, call.peer)
     if not claim(session):
         if ordinal is not None:
             raise RpcError(Code.BUSY, "session busy: interrupt the current turn before editing")
@@ -53,7 +53,6 @@ def _note_use(server: Server, session: Session) -> None:
     program = server.state.program
     if program is not None:
         session["last_active"] = program.clock.time()
-        session["used_at"] = program.clock.monotonic()
 
 
 def _take_place(server: Server, session: Session) -> None:

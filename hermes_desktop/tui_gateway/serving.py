@@ -163,7 +163,7 @@ class SocketServing:
         self.listening.close()
         live_sessions.close_all(SERVER)
         for peer in tuple(self._peers):
-            peer.close()
+            peer.close(limit_s=_LOOK_S)
 
     def _accept(self, program: RpcProgram) -> None:
         while (peer := self.listening.accept()) is not None:
