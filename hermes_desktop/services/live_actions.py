@@ -11,6 +11,7 @@ from hermes_desktop.services.live_catalog import LiveCatalog
 from hermes_desktop.services.session_actions import DeletePlan, SessionActions
 from hermes_desktop.services.state_watch import StateWatch
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.stopping import OnProgress, Progress, silent
 from hermes_desktop.state.trash import TrashReceipt
 from hermes_desktop.state.trash_restore import Restored
 
@@ -72,15 +73,37 @@ class LiveActions:
         """
         return await self._bulk.run(self._preview, tuple(ids))
 
-    async def delete(self, plan: DeletePlan, *, force: bool = False) -> TrashReceipt:
+    async def delete(
+        self, plan: DeletePlan, *, force: bool = False, on_progress: OnProgress = silent
+    ) -> TrashReceipt:
         """Move what was planned to the trash.
+
+        Args:
+            plan: Of :meth:`plan_delete`.
+            force: Keep a copy however large it is.
+            on_progress: Hears on the loop how far it is; never after the end.
 
         Raises:
             RunningTurnError: A turn has begun in one of them; nothing was deleted.
             TrashTooLargeError: The copy would be very large; ask, then call with ``force``.
             NoRoomError: The disk has no room for the copy; nothing was deleted.
         """
-        receipt = await self._bulk.run(lambda: self._actions.delete(plan, force=force))
+        loop = asyncio.get_running_loop()
+        ended = False
+
+        def hear(progress: Progress) -> None:
+            if not ended:
+                on_progress(progress)
+
+        def pass_on(progress: Progress) -> None:
+            loop.call_soon_threadsafe(hear, progress)
+
+        try:
+            receipt = await self._bulk.run(
+                lambda: self._actions.delete(plan, force=force, on_progress=pass_on)
+            )
+        finally:
+            ended = True
         self._watch.look_now()
         return receipt
 

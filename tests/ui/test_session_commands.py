@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton
 
-from hermes_desktop.core.events import TurnStarted
+from hermes_desktop.core.events import Notice, TurnStarted
 from hermes_desktop.services.demo_home import create_demo_home
 from hermes_desktop.state import SessionDB
 from hermes_desktop.ui.sessions.delete_question import DeleteQuestion
@@ -112,6 +112,29 @@ async def test_delete_asks_deletes_and_the_notice_brings_it_back(stage) -> None:
         await stage.told("Restored “")
         await stage.until(lambda: stage.lists(session.root_id))
         await stage.until(lambda: stage.window.page.current_session_id == session.id)
+
+
+async def test_a_long_delete_says_how_far_it_is(stage) -> None:
+    db = SessionDB(stage.home / "state.db")
+    db.create_session("long", "cli")
+    db.replace_messages(
+        "long",
+        [{"role": "user", "content": f"word {n}", "timestamp": 1e9 + n} for n in range(3_000)],
+    )
+    db.end_session("long", "cli_close")
+    db.close()
+    told: list[str] = []
+    async with stage:
+        await stage.listed()
+        stage.services.bus.subscribe(Notice, lambda notice: told.append(notice.title))
+        await stage.open("long")
+        stage.window.run_action("delete")
+        await stage.confirm()
+        await stage.told("Deleted “")
+        await stage.until(lambda: not stage.lists("long"))
+    percents = [words for words in told if words.startswith("Moving to the trash: ")]
+    assert len(percents) > 1
+    assert told[-1].startswith("Deleted “")
 
 
 async def test_several_go_at_once_and_ctrl_z_brings_them_back(stage) -> None:

@@ -12,6 +12,7 @@ from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.services.live_actions import LiveActions
 from hermes_desktop.services.session_actions import DeletePlan
 from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.state.stopping import Progress
 from hermes_desktop.state.trash import TrashReceipt, TrashTooLargeError
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.resource_files import icon
@@ -32,6 +33,23 @@ class _Done:
     key: str
     undo: Callable[[], Awaitable[str]]
     """Takes it back and says in a sentence that it has."""
+
+
+class _Percent:
+    """Says in a notice how far long work is; short work has no step before its last one."""
+
+    KEY = "deleting"
+
+    def __init__(self, words: str, bus: EventBus) -> None:
+        self._words = words
+        self._bus = bus
+        self._shown = -1
+
+    def __call__(self, progress: Progress) -> None:
+        percent = 100 * progress.done // max(progress.total, 1)
+        if percent != self._shown and progress.done < progress.total:
+            self._shown = percent
+            self._bus.publish(Notice("info", self._words.format(percent=percent), key=self.KEY))
 
 
 class SessionCommands(QObject):
@@ -158,12 +176,18 @@ class SessionCommands(QObject):
         self._offer_restore(receipt, what_goes(plan))
 
     async def _to_trash(self, plan: DeletePlan) -> TrashReceipt | None:
+        tell = _Percent(self.tr("Moving to the trash: {percent} %"), self._bus)
         try:
-            return await self._actions.delete(plan)
-        except TrashTooLargeError as error:
-            question = LargeTrashQuestion(error.title, error.detail, self._window)
-        await self._ask(question)
-        return await self._actions.delete(plan, force=True) if question.agreed else None
+            try:
+                return await self._actions.delete(plan, on_progress=tell)
+            except TrashTooLargeError as error:
+                question = LargeTrashQuestion(error.title, error.detail, self._window)
+            await self._ask(question)
+            if not question.agreed:
+                return None
+            return await self._actions.delete(plan, force=True, on_progress=tell)
+        finally:
+            self._bus.publish(NoticeCleared(_Percent.KEY))
 
     async def _ask(self, dialog: QDialog) -> int:
         try:

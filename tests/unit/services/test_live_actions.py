@@ -1,6 +1,7 @@
 """What the window does to sessions: on workers, seen by the watcher, refused while a turn runs."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,9 +17,13 @@ from hermes_desktop.services.live_catalog import ListQuery
 from hermes_desktop.services.session_actions import RunningTurnError
 from hermes_desktop.state import SessionDB, hidden_rows
 from hermes_desktop.state.hidden_rows import Mark, Way
+from hermes_desktop.state.stopping import Progress
 
 pytestmark = pytest.mark.asyncio
 LONG_AGO = 1_700_000_000.0
+LONG_SESSION = [
+    {"role": "user", "content": f"word {n}", "timestamp": LONG_AGO + n} for n in range(2_000)
+]
 
 
 def fill(home: Path) -> None:
@@ -75,6 +80,29 @@ async def test_a_delete_is_previewed_done_seen_and_undone(services: DesktopServi
     assert {each.root_id for each in restored} == {"s7", "s8"}
     await waiting
     assert (await services.catalog.page(ListQuery())).total == 300
+
+
+async def test_how_far_a_long_delete_is_comes_on_the_loop(
+    services: DesktopServices, tmp_path: Path
+) -> None:
+    db = SessionDB(tmp_path / "state.db")
+    db.replace_messages("s9", LONG_SESSION)
+    db.close()
+    heard: list[tuple[int, int]] = []
+    threads: set[threading.Thread] = set()
+
+    def hear(progress: Progress) -> None:
+        heard.append((progress.done, progress.total))
+        threads.add(threading.current_thread())
+
+    preview = await services.actions.plan_delete(["s9"])
+    await services.actions.delete(preview.plan, on_progress=hear)
+    told = list(heard)
+    await asyncio.sleep(0.05)
+    assert threads == {threading.main_thread()}
+    assert len(told) > 2
+    assert {total for _, total in told} <= {1, 2_000}
+    assert heard == told
 
 
 async def test_what_a_crash_cut_short_is_finished_after_the_start(
