@@ -105,6 +105,8 @@ class OwnStore:
                 return connection.write(self._open(), fn, self._patience)
             except sqlite3.Error as error:
                 raise self._in_words(error) from error
+            except StateUnavailableError as error:
+                raise _as_ours(error) from error
 
     def close(self) -> None:
         """Close the file; another call opens it again."""
@@ -140,9 +142,12 @@ class OwnStore:
             )
 
     def _in_words(self, error: sqlite3.Error) -> HermesError:
-        said = in_words(error, self.path)
-        title = said.title.replace("conversation store", "program's own store")
-        return type(said)(title, said.detail, said.hint)
+        return _as_ours(in_words(error, self.path))
+
+
+def _as_ours(said: HermesError) -> HermesError:
+    title = said.title.replace("conversation store", "program's own store")
+    return type(said)(title, said.detail, said.hint)
 
 
 def _version(conn: sqlite3.Connection) -> int:

@@ -115,10 +115,12 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
             f"A copy of what is to be deleted takes about {size / 1e6:.0f} MB.",
             "Keep the copy all the same, or delete for good.",
         )
-    if free(own.path.parent) < 2 * size + _ROOM_TO_SPARE:
+    needed, left = 2 * size + _ROOM_TO_SPARE, free(own.path.parent)
+    if left < needed:
         raise NoRoomError(
             "There is no room for a copy in the trash.",
-            f"A copy takes about {size / 1e6:.0f} MB on the disk of {own.path.parent}.",
+            f"That needs {needed / 1e6:.0f} MB on the disk of {own.path.parent}, where "
+            f"{left / 1e6:.0f} MB are left.",
             "Free some space, or delete for good.",
         )
     items: list[TrashItem] = []
