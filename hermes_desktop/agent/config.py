@@ -26,6 +26,7 @@ _WHAT_TO_SET = (
     "OpenRouter, model.default in config.yaml and OPENROUTER_API_KEY in .env are enough."
 )
 _RETRIES, _MOST_RETRIES = 3, 20
+_TURNS, _MOST_TURNS = 90, 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,11 @@ class AgentConfig:
 
     Attributes:
         api_max_retries: How often a failed call is made again before the person hears of it.
+        max_turns: How often the model is asked in one turn.
     """
 
     api_max_retries: int = _RETRIES
+    max_turns: int = _TURNS
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> "AgentConfig":
@@ -53,7 +56,14 @@ class AgentConfig:
                 f"agent.api_max_retries is {count!r}.",
                 f"Set a whole number from 0 to {_MOST_RETRIES}, or remove it.",
             )
-        return cls(api_max_retries=count)
+        turns = section.get("max_turns", _TURNS)
+        if isinstance(turns, bool) or not isinstance(turns, int) or not 1 <= turns <= _MOST_TURNS:
+            raise ConfigError(
+                "A setting of the agent makes no sense.",
+                f"agent.max_turns is {turns!r}.",
+                f"Set a whole number from 1 to {_MOST_TURNS}, or remove it.",
+            )
+        return cls(api_max_retries=count, max_turns=turns)
 
     def retries(self) -> Retries:
         """The same, as a provider wants it."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.cli import output
+from hermes_desktop.cli.approval_prompt import ApprovalPrompt
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import BusyError, CancelledError, HermesError, NotFoundError
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued
@@ -123,6 +124,8 @@ async def _ask(
         if not finished.done():
             finished.set_result(event)
 
+    prompt = ApprovalPrompt(services)
+    prompt.open()
     services.bus.subscribe(TurnDelta, reply.add)
     services.bus.subscribe(TurnFinished, end)
     services.bus.subscribe(TurnQueued, lambda _: output.say("Waiting for a free place …"))
@@ -143,6 +146,7 @@ async def _ask(
         kept = not finished.done() or finished.result().stored
         raise _stopped(submitted.session_id, kept=kept) from None
     finally:
+        prompt.close()
         reader_left.cancel()
     outcome = finished.result()
     reply.end(outcome.reply)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.agent.context_compression import ContextCare
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
@@ -183,6 +184,7 @@ class ProgramFacts:
         choose_model: Says which model would answer with these choices (``model``,
             ``provider``); blocking; raises :class:`HermesError`. None: nobody knows.
         care: Makes what shortens conversations, with the same choices; likewise.
+        approvals: Where questions to a person wait; None: nothing is asked here.
     """
 
     version: str
@@ -190,6 +192,7 @@ class ProgramFacts:
     home: Path | None = None
     choose_model: Callable[[Mapping[str, str]], ModelChoice | None] = _no_model
     care: Callable[[Mapping[str, str]], ContextCare | None] = _no_care
+    approvals: ApprovalQueue | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from hermes_desktop.commands import (
     about_commands,
+    approval_commands,
     compress_command,
     conversation_commands,
     gateway_commands,
@@ -29,6 +30,9 @@ HANDLERS: Mapping[str, Handler] = {
     "queue": turn_commands.queue,
     "model": model_commands.model,
     "usage": model_commands.usage,
+    "approve": approval_commands.approve,
+    "deny": approval_commands.deny,
+    "yolo": approval_commands.yolo,
     "restart": gateway_commands.restart,
     "platform": gateway_commands.platform,
     "sethome": gateway_commands.sethome,

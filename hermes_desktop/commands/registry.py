@@ -100,6 +100,14 @@ COMMANDS: tuple[CommandDef, ...] = (
     ),
     CommandDef("usage", "tokens and costs of this conversation", "Model", while_busy=True),
     CommandDef(
+        "approve",
+        "allow what waits for your word",
+        args_hint="[session | always | all]",
+        while_busy=True,
+    ),
+    CommandDef("deny", "refuse what waits for your word", args_hint="[all]", while_busy=True),
+    CommandDef("yolo", "ask nothing in this conversation, or ask again", while_busy=True),
+    CommandDef(
         "restart",
         "start the gateway anew",
         "Gateway",
@@ -131,14 +139,12 @@ COMMANDS: tuple[CommandDef, ...] = (
     CommandDef("version", "which version answers", "About", aliases=("v",), while_busy=True),
     *_later(
         "agents tasks",
-        "approve",
         "background bg btw",
         "blueprint bp",
         "bundles",
         "codex-runtime codex_runtime",
         "curator",
         "debug",
-        "deny",
         "fast",
         "footer",
         "goal",
@@ -161,7 +167,6 @@ COMMANDS: tuple[CommandDef, ...] = (
         "update",
         "verbose",
         "voice",
-        "yolo",
     ),
 )
 

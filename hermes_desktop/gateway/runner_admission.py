@@ -39,7 +39,14 @@ class RunnerAdmission(RunnerMail):
     async def _take_for_command(
         self, event: MessageEvent, session_key: str
     ) -> MessageEvent | TurnOutcome:
-        """Let commands be dealt with; the message to go on with, or how it ended already."""
+        """Let commands be dealt with; the message to go on with, or how it ended already.
+
+        A plain word is an answer, too, while its chat waits for one.
+        """
+        if self.approvals is not None and event.source is not None:
+            said = self.approvals.answer(event.text, event.source, session_key)
+            if said is not None:
+                return turn_outcome.answered(said)
         if self.command_dispatch is None:
             return event
         try:

@@ -112,6 +112,10 @@ class RunnerBusy(RunnerTurns):
         words = acknowledgement(busy, position=position, minutes=minutes)
         self._notices.start(self._say(adapter, source, words), name="acknowledge a message")
 
+    def say_soon(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
+        """Tell a chat something that is no part of its conversation, without waiting for it."""
+        self._notices.start(self._say(adapter, source, text), name="say")
+
     async def _evict_if_stale(self, session_key: str) -> None:
         """Give up a turn that was silent for too long, so that its chat is not lost."""
         record = self._turns.get(session_key)

@@ -24,6 +24,7 @@ from hermes_desktop.state import AsyncSessionDB
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.access import Access
+    from hermes_desktop.gateway.chat_approvals import ChatApprovals
     from hermes_desktop.gateway.runner_report import RunnerReport
 
 MAX_TURNS = 10
@@ -55,6 +56,7 @@ class RunnerState:
     Attributes:
         access: Decides who may write; None: the lists in ``config``.
         announce: Told how the runner is doing after each change, on the loop.
+        approvals: Asks in chats before something that may do harm; None: nobody does.
         command_dispatch: Takes commands out of the messages; None: all are for the agent.
         event_hooks_s: How long the gateway's event hooks may take together, per event.
         home: The home whose gateway this is; None for a private runner, which writes no file.
@@ -84,6 +86,7 @@ class RunnerState:
     agent_settings: Callable[[], str] | None = None
     announce: "Callable[[RunnerReport], None] | None" = None
     clock: Clock = SystemClock()
+    approvals: "ChatApprovals | None" = None
     command_dispatch: CommandDispatch | None = None
     event_hooks_s = 10.0
     platforms_failed: Callable[[], bool] = staticmethod(lambda: False)

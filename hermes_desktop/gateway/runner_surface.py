@@ -49,6 +49,11 @@ class RunnerSurface(RunnerAgents):
         """What is known of the running turn of a chat."""
         return self._turns.get(session_key)
 
+    def turn_source(self, session_key: str) -> SessionSource | None:
+        """Where the message came from that is being answered in a chat. Any thread."""
+        record = self._turns.get(session_key)
+        return record.source if record is not None else None
+
     def evict_agent(self, session_key: str) -> None:
         """Let the kept agent of a chat go: its next turn reads the conversation anew."""
         self._evict_cached_agent(session_key)

@@ -5,7 +5,7 @@ from functools import partial
 
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.core.errors import HermesError, NotFoundError
-from hermes_desktop.core.events import TurnDelta, TurnStarted
+from hermes_desktop.core.events import TurnStarted
 from hermes_desktop.gateway import agent_cache, hygiene, turn, turn_outcome, turn_watch
 from hermes_desktop.gateway.agent_preparation import (
     PreparedAgent,
@@ -177,9 +177,9 @@ class RunnerTurns(RunnerClaims):
     async def _run_agent(
         self, agent: TurnAgent, source: SessionSource, record: TurnRecord
     ) -> AgentResult:
-        def publish(delta: TurnDelta) -> None:
+        def publish(news: turn.TurnNews) -> None:
             record.touch()
-            self.bus.publish(delta)
+            self.bus.publish(news)
 
         relay = turn.DeltaRelay(record.turn_id, record.session_id, publish)
         try:

@@ -6,10 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import groupby
+from typing import Any, Literal
 
-from hermes_desktop.agent.types import AgentResult
-from hermes_desktop.core.events import TurnDelta
+from hermes_desktop.agent.types import AgentResult, ToolNews
+from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnDelta
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.gateway.agents import TurnAgent
 from hermes_desktop.gateway.session_records import SessionSource
@@ -17,6 +18,8 @@ from hermes_desktop.gateway.session_records import SessionSource
 DELTA_INTERVAL_S = 0.05
 
 DeltaKind = Literal["text", "reasoning"]
+TurnNews = TurnDelta | ToolStarted | ToolFinished
+_Piece = tuple[DeltaKind, str] | ToolNews
 
 
 class DeltaRelay:
@@ -36,7 +39,7 @@ class DeltaRelay:
         self,
         turn_id: str,
         session_id: str,
-        publish: Callable[[TurnDelta], None],
+        publish: Callable[[TurnNews], None],
         *,
         interval_s: float = DELTA_INTERVAL_S,
     ) -> None:
@@ -46,7 +49,7 @@ class DeltaRelay:
         self._interval_s = interval_s
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
-        self._pieces: list[tuple[DeltaKind, str]] = []
+        self._pieces: list[_Piece] = []
         self._waking = False
         self._closed = False
         self._timer: asyncio.TimerHandle | None = None
@@ -54,11 +57,17 @@ class DeltaRelay:
 
     def feed_text(self, text: str) -> None:
         """Take a piece of the reply."""
-        self._feed("text", text)
+        if text:
+            self._feed(("text", text))
 
     def feed_reasoning(self, text: str) -> None:
         """Take a piece of the model's thinking."""
-        self._feed("reasoning", text)
+        if text:
+            self._feed(("reasoning", text))
+
+    def feed_tool(self, news: ToolNews) -> None:
+        """Take news of a tool; they come between the pieces as they did."""
+        self._feed(news)
 
     def close(self) -> None:
         """Publish what is left; pieces that come later are dropped."""
@@ -68,11 +77,11 @@ class DeltaRelay:
         with self._lock:
             self._closed = True
 
-    def _feed(self, kind: DeltaKind, text: str) -> None:
+    def _feed(self, piece: _Piece) -> None:
         with self._lock:
-            if self._closed or not text:
+            if self._closed:
                 return
-            self._pieces.append((kind, text))
+            self._pieces.append(piece)
             if self._waking:
                 return
             self._waking = True
@@ -93,18 +102,28 @@ class DeltaRelay:
             if self._closed:
                 return
         self._next_round = self._loop.time() + self._interval_s
-        for kind, text in _joined(pieces):
-            self._publish(TurnDelta(self._turn_id, self._session_id, text, kind))
+        for piece in _joined(pieces):
+            self._publish(self._event(piece))
+
+    def _event(self, piece: _Piece) -> TurnNews:
+        ids = (self._turn_id, self._session_id)
+        if isinstance(piece, tuple):
+            return TurnDelta(*ids, piece[1], piece[0])
+        tool = (*ids, piece.call_id, piece.name, piece.subject)
+        if piece.ok is None:
+            return ToolStarted(*tool)
+        return ToolFinished(*tool, piece.ok, piece.seconds)
 
 
-def _joined(pieces: list[tuple[DeltaKind, str]]) -> list[tuple[DeltaKind, str]]:
+def _joined(pieces: list[_Piece]) -> list[_Piece]:
     """Neighbours of the same kind as one piece."""
-    runs: list[tuple[DeltaKind, list[str]]] = []
-    for kind, text in pieces:
-        if not runs or runs[-1][0] != kind:
-            runs.append((kind, []))
-        runs[-1][1].append(text)
-    return [(kind, "".join(texts)) for kind, texts in runs]
+    joined: list[_Piece] = []
+    for key, run in groupby(pieces, lambda each: each[0] if isinstance(each, tuple) else None):
+        if key is None:
+            joined += run
+        else:
+            joined.append((key, "".join(each[1] for each in run if isinstance(each, tuple))))
+    return joined
 
 
 @dataclass(slots=True, eq=False)
@@ -129,6 +148,7 @@ class TurnRecord:
         ending: Set with ``stop_requested``, for who waits on the loop.
         given_up: Set when it is left behind: it was to end and did not.
         over: Set when its claim was released.
+        source: Where its message came from, once it runs.
         monotonic: Where its times come from.
     """
 
@@ -151,6 +171,7 @@ class TurnRecord:
     ending: asyncio.Event = field(default_factory=asyncio.Event)
     given_up: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    source: SessionSource | None = None
     monotonic: Callable[[], float] = time.monotonic
 
     def touch(self) -> None:
@@ -178,6 +199,7 @@ def run(
     """
     if record.stop_requested:
         return AgentResult(session_id=record.session_id, interrupted=True, api_calls=0)
+    record.source = source
     set_session_vars(
         HERMES_SESSION_PLATFORM=source.platform.value,
         HERMES_SESSION_CHAT_ID=source.chat_id,
@@ -195,10 +217,14 @@ def run(
         if record.stop_requested:  # an agent forgets what came before its turn began
             agent.interrupt()
 
+    heard: dict[str, Any] = {}
+    if getattr(agent, "tells_tools", False):  # others do not know what a tool is
+        heard["tool_callback"] = relay.feed_tool
     return agent.run_conversation(
         record.prompt,
         stream_callback=relay.feed_text,
         reasoning_callback=relay.feed_reasoning,
         persisted_callback=row_stored,
+        **heard,
         **record.extras(),
     )

@@ -14,12 +14,14 @@ from hermes_desktop.agent.providers.local_context import probe_context
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.services.agent_care import AgentCare, CareSettings
+from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.secret_access import learn_secrets
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
@@ -46,7 +48,7 @@ class AgentBuilder:
     All methods block (files are read) and run on worker threads.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what agents are made of
         self,
         paths: HermesPaths,
         db: SessionDB,
@@ -55,6 +57,7 @@ class AgentBuilder:
         *,
         offline: bool,
         clock: Clock,
+        tools: AgentTools | None = None,
     ) -> None:
         self._paths = paths
         self._db = db
@@ -62,8 +65,14 @@ class AgentBuilder:
         self._environ = environ
         self._offline = offline
         self._clock = clock
+        self._tools = None if offline else tools
         self._tls = SharedTls(clock)
         self._care = AgentCare(db, clock, WindowBook(probe_context), self._side_provider)
+
+    @property
+    def approvals(self) -> ApprovalQueue | None:
+        """Where questions to a person wait; None: agents have no tools."""
+        return self._tools.queue if self._tools is not None else None
 
     def choose_model(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ModelChoice:
         """Name the model that a new turn would use.
@@ -84,7 +93,8 @@ class AgentBuilder:
             NotConfiguredError: No model is set.
             ConfigError: config.yaml cannot be understood.
         """
-        return self._settings().fingerprint()
+        facts = self._tools.facts() if self._tools is not None else ""
+        return self._settings().fingerprint() + hashlib.sha256(facts.encode()).hexdigest()[:8]
 
     def build(self, request: AgentRequest) -> AIAgent:
         """Make the agent for one conversation.
@@ -104,6 +114,8 @@ class AgentBuilder:
             source=request.source,
             clock=self._clock,
             soul_path=self._paths.home / "SOUL.md",
+            tools=self._tools.build(request) if self._tools is not None else None,
+            max_turns=settings.config.max_turns,
             session_fields={
                 "profile_name": self._paths.profile_column,
                 **request.session_fields,

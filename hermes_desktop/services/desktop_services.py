@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
@@ -12,6 +13,8 @@ from hermes_desktop.gateway.pairing import PairingStore
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.services.agent_builder import AgentBuilder
+from hermes_desktop.services.agent_tools import AgentTools
+from hermes_desktop.services.approvals_queue import Approvals
 from hermes_desktop.services.desktop_chat import DesktopChat
 from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.services.hosted_gateway import HostedParts
@@ -25,6 +28,7 @@ from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers, build_private_gateway
 from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.services.session_search import SessionSearch
+from hermes_desktop.services.settings_service import SettingsService, build_settings
 from hermes_desktop.services.state_watch import StateWatch
 from hermes_desktop.services.transcript import TranscriptReader
 from hermes_desktop.state import SessionDB
@@ -56,6 +60,8 @@ class DesktopServices:
     watcher: ChangeWatcher
     workers: Workers
     plugins: PluginCare
+    settings: SettingsService
+    approvals: Approvals
     hosts: bool = True
 
     async def start(self, *, watch: bool = True) -> None:
@@ -85,6 +91,7 @@ class DesktopServices:
         self.search.cancel()
         await self.tasks.cancel_all()
         await self.actions.close()
+        self.settings.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.db.close)
         self.workers.close()
@@ -104,7 +111,18 @@ def join_parts(
     db = SessionDB(paths.state_db, clock=clock)
     bus = EventBus()
     workers = Workers.named()
-    builder = AgentBuilder(paths, db, redactor, setup.environ, offline=offline, clock=clock)
+    approvals = Approvals(ApprovalQueue(clock), bus)
+    builder = AgentBuilder(
+        paths,
+        db,
+        redactor,
+        setup.environ,
+        offline=offline,
+        clock=clock,
+        tools=AgentTools(
+            paths, db, approvals.queue, environ=setup.environ, redactor=redactor, clock=clock
+        ),
+    )
     parts = hosted_parts(
         setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
     )
@@ -112,9 +130,8 @@ def join_parts(
     catalog = LiveCatalog(db, workers.readers, workers.writers)
     transcript = TranscriptReader(db, workers.readers)
     watcher = ChangeWatcher(paths.state_db)
-    watch = StateWatch(
-        watcher, catalog, transcript, workers.readers, bus, pairing=PairingWatch(paths.home)
-    )
+    watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, PairingWatch(paths.home))
+    gateway = GatewayHost(setup, parts, runner, bus, clock)
     return DesktopServices(
         paths=paths,
         bus=bus,
@@ -130,7 +147,7 @@ def join_parts(
         search=SessionSearch(db, workers.search),
         transcript=transcript,
         chat=_chat(parts, adapter, workers),
-        gateway=GatewayHost(setup, parts, runner, bus, clock),
+        gateway=gateway,
         pairing=PairingRequests(
             PairingStore(paths.home, clock), worker=workers.writers, bus=bus, clock=clock
         ),
@@ -140,6 +157,8 @@ def join_parts(
         watcher=watcher,
         workers=workers,
         plugins=parts.plugins,
+        settings=build_settings(paths, setup.environ, clock, gateway, bus),
+        approvals=approvals,
         hosts=hosts,
     )
 

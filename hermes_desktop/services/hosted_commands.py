@@ -83,6 +83,7 @@ def take_commands(
         profile=parts.paths.profile,
         home=parts.paths.home,
         choose_model=choose_model,
+        approvals=parts.builder.approvals,
         care=parts.builder.context_care,
     )
     control = SupervisedPlatforms(platforms) if platforms is not None else None

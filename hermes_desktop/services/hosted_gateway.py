@@ -12,6 +12,7 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.chat_approvals import ChatApprovals
 from hermes_desktop.gateway.config import GatewayConfig, Platform, platform_or_none
 from hermes_desktop.gateway.drain_watch import DrainWatch
 from hermes_desktop.gateway.identity_files import GatewayRecord
@@ -154,6 +155,9 @@ class HostedGateway:
         self._runner.platforms_failed = lambda: self._platforms.has_only_failed
         know_people(self._runner, parts)
         take_commands(self._runner, parts, self._platforms)
+        queue = parts.builder.approvals
+        if queue is not None:
+            self._runner.approvals = ChatApprovals(self._runner, queue)
 
     def _supervisor(self, config: GatewayConfig, hold: _Hold) -> PlatformSupervisor:
         parts = self._parts
@@ -199,6 +203,8 @@ class HostedGateway:
         await self._parts.plugins.ready()
         self._runner.hooks = self._hooks = self._parts.plugins.event_hooks()
         await self._runner.start()
+        if self._runner.approvals is not None:
+            self._runner.approvals.open()
         self._quiet_watch.start()
         await self._platforms.start()
         await self._runner.tell_startup()
@@ -227,6 +233,8 @@ class HostedGateway:
         finally:
             for each in stopping:
                 each.cancel()
+            if self._runner.approvals is not None:
+                self._runner.approvals.close()
             await self._platforms.stop()
             self._mail_worker.submit(self._own.close)
             self._mail_worker.close()

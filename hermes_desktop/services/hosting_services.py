@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -12,6 +13,7 @@ from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.runner_state import MAX_TURNS
 from hermes_desktop.gateway.token_locks import TokenLocks, locks_folder
 from hermes_desktop.services.agent_builder import AgentBuilder
+from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.gateway_host import DRAIN_S, GatewayHost, HostSetup
 from hermes_desktop.services.hosted_gateway import HostedParts
 from hermes_desktop.services.plugin_care import PluginCare
@@ -63,7 +65,17 @@ def join_gateway(
     db = SessionDB(setup.paths.state_db, clock=clock)
     bus = EventBus()
     workers = Workers.named()
-    builder = AgentBuilder(setup.paths, db, redactor, setup.environ, offline=False, clock=clock)
+    tools = AgentTools(
+        setup.paths,
+        db,
+        ApprovalQueue(clock),
+        environ=setup.environ,
+        redactor=redactor,
+        clock=clock,
+    )
+    builder = AgentBuilder(
+        setup.paths, db, redactor, setup.environ, offline=False, clock=clock, tools=tools
+    )
     parts = hosted_parts(
         setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
     )

@@ -55,7 +55,7 @@ async def test_what_is_no_command_goes_to_the_model(tmp_path: Path) -> None:
 async def test_unknown_and_later_commands_are_answered_plainly(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
         assert "There is no command /frobnicate." in await chat.tell("/frobnicate now")
-        for name in ("goal", "approve", "yolo", "steer x", "background x", "bg x"):
+        for name in ("goal", "voice", "topic", "steer x", "background x", "bg x"):
             assert "This version does not have" in await chat.tell(f"/{name}")
         assert await chat.tell("/start") == ""
         assert chat.gateway.model.requests == []

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
 """What a tool tells the model: names and plain values. ``error`` says that it did not work."""
+STOPPED = "The person stopped this before it was over. What it did until then stands."
 
 
 class ToolError(Exception):

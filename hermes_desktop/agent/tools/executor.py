@@ -13,6 +13,7 @@ from hermes_desktop.agent.tool_rounds import ToolResult, ToolTurn
 from hermes_desktop.agent.tools.approvals import ApprovalGate
 from hermes_desktop.agent.tools.arguments import read_arguments
 from hermes_desktop.agent.tools.base import (
+    STOPPED,
     Answer,
     Arguments,
     Tool,
@@ -27,12 +28,11 @@ from hermes_desktop.state.content_codec import clean_text
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-MOST_CHARACTERS = 60_000
+MOST_CHARACTERS = 120_000
 """How much of one result the model is told."""
 _SUBJECT = 120
 _MOST_SESSIONS = 64
 _LONG = 3.0e7
-STOPPED = "The person stopped this before it was over. What it did until then stands."
 NOT_BEGUN = "The person stopped the turn before this began."
 
 

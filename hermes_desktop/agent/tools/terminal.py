@@ -3,7 +3,14 @@
 import shutil
 from pathlib import Path
 
-from hermes_desktop.agent.tools.base import Answer, Arguments, Tool, ToolContext, ToolError
+from hermes_desktop.agent.tools.base import (
+    STOPPED,
+    Answer,
+    Arguments,
+    Tool,
+    ToolContext,
+    ToolError,
+)
 from hermes_desktop.agent.tools.file_access import resolve
 from hermes_desktop.core.child_process import run_bounded
 
@@ -30,7 +37,9 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
     )
     output = (ended.out + ended.err).decode("utf-8", "replace")
     answer = {"output": _shortened(output), "exit_code": ended.code, "error": None}
-    if ended.timed_out:
+    if context.cancel.is_set():
+        answer["error"] = STOPPED
+    elif ended.timed_out:
         answer["error"] = f"It was ended after {timeout:g} s, with all that it had started."
     return answer
 

@@ -5,14 +5,15 @@ import threading
 
 import pytest
 
-from hermes_desktop.core.events import TurnDelta
-from hermes_desktop.gateway.turn import DeltaRelay
+from hermes_desktop.agent.types import ToolNews
+from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnDelta
+from hermes_desktop.gateway.turn import DeltaRelay, TurnNews
 from tests.fakes.gateway import until
 
 
 @pytest.mark.asyncio
 async def test_the_first_piece_comes_at_once_and_the_rest_in_rounds() -> None:
-    got: list[TurnDelta] = []
+    got: list[TurnNews] = []
     relay = DeltaRelay("t", "s", got.append, interval_s=60.0)
     relay.feed_text("first")
     await until(lambda: len(got) == 1)
@@ -27,23 +28,41 @@ async def test_the_first_piece_comes_at_once_and_the_rest_in_rounds() -> None:
 
 @pytest.mark.asyncio
 async def test_thinking_and_reply_stay_apart_and_in_order() -> None:
-    got: list[TurnDelta] = []
+    got: list[TurnNews] = []
     relay = DeltaRelay("t", "s", got.append)
     relay.feed_reasoning("hm ")
     relay.feed_reasoning("hm")
     relay.feed_text("well")
     relay.feed_reasoning("or")
     relay.close()
-    assert [(d.kind, d.text) for d in got] == [
-        ("reasoning", "hm hm"),
-        ("text", "well"),
-        ("reasoning", "or"),
+    assert got == [
+        TurnDelta("t", "s", "hm hm", "reasoning"),
+        TurnDelta("t", "s", "well"),
+        TurnDelta("t", "s", "or", "reasoning"),
+    ]
+
+
+@pytest.mark.asyncio
+async def test_tools_come_between_the_pieces_as_they_did() -> None:
+    got: list[TurnNews] = []
+    relay = DeltaRelay("t", "s", got.append, interval_s=60.0)
+    relay.feed_text("I will ")
+    relay.feed_text("look.")
+    relay.feed_tool(ToolNews("c", "read_file", "a.txt"))
+    relay.feed_tool(ToolNews("c", "read_file", "a.txt", ok=False, seconds=0.5))
+    relay.feed_text("Nothing there.")
+    relay.close()
+    assert got == [
+        TurnDelta("t", "s", "I will look."),
+        ToolStarted("t", "s", "c", "read_file", "a.txt"),
+        ToolFinished("t", "s", "c", "read_file", "a.txt", ok=False, seconds=0.5),
+        TurnDelta("t", "s", "Nothing there."),
     ]
 
 
 @pytest.mark.asyncio
 async def test_nothing_comes_after_the_end() -> None:
-    got: list[TurnDelta] = []
+    got: list[TurnNews] = []
     relay = DeltaRelay("t", "s", got.append)
     relay.close()
     relay.feed_text("late")
@@ -56,7 +75,7 @@ async def test_one_callback_at_a_time_however_fast_the_pieces_come() -> None:
     loop = asyncio.get_running_loop()
     rounds = 0
 
-    def publish(_delta: TurnDelta) -> None:
+    def publish(_delta: TurnNews) -> None:
         nonlocal rounds
         rounds += 1
 

@@ -1,0 +1,95 @@
+"""Commands that answer what waits for a person's word: ``/approve``, ``/deny``, ``/yolo``."""
+
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue, ApprovalRequest, Choice
+from hermes_desktop.commands.context import CommandContext, CommandReply, Sender
+from hermes_desktop.core.errors import RefusedError, UsageError
+
+_SHOWN = 200
+_CHOICES: dict[str, Choice] = {
+    "": "once",
+    "once": "once",
+    "all": "once",
+    "session": "session",
+    "always": "always",
+}
+_DONE: dict[Choice, str] = {
+    "once": "Allowed once",
+    "session": "Allowed in this conversation",
+    "always": "Allowed from now on",
+    "deny": "Denied",
+}
+
+
+def may_answer(request: ApprovalRequest, sender: Sender) -> bool:
+    """Whether this person may say yes: the one it is done for, the owner, or a named admin."""
+    if sender.in_window:
+        return True
+    is_asker = bool(request.user_id) and request.user_id == sender.user_id
+    return is_asker or (sender.restricted and sender.is_admin)
+
+
+def resolve(queue: ApprovalQueue, sender: Sender, choice: Choice, *, everything: bool) -> str:
+    """Answer the oldest question of a chat, or all; the words for the person.
+
+    Raises:
+        RefusedError: Nothing waits, or this person may not answer so.
+    """
+    waiting = queue.pending(sender.session_key)
+    if not waiting:
+        raise RefusedError("Nothing waits for an answer here.")
+    if choice != "deny" and not all(may_answer(each, sender) for each in waiting):
+        raise RefusedError(
+            "You may not allow this.",
+            "It is done for somebody else.",
+            "Deny it, or let them answer.",
+        )
+    lines = []
+    for request in waiting if everything else waiting[:1]:
+        if choice not in request.choices:
+            raise RefusedError("This cannot be allowed for always.", hint="Say once or session.")
+        if queue.answer(request.id, choice):
+            lines.append(f"{_DONE[choice]}: {' '.join(request.what.split())[:_SHOWN]}")
+    return "\n".join(lines) or "It does not wait any more."
+
+
+async def approve(context: CommandContext) -> CommandReply:
+    """``/approve [session|always|all]``."""
+    word = context.args.strip().lower()
+    if word not in _CHOICES:
+        usage = context.name("approve")
+        raise UsageError("That is no way to allow it.", "", f"Say {usage} [session|always|all].")
+    choice, queue = _CHOICES[word], _queue(context)
+    return CommandReply(resolve(queue, context.sender, choice, everything=word == "all"))
+
+
+async def deny(context: CommandContext) -> CommandReply:
+    """``/deny [all]``."""
+    everything = context.args.strip().lower().partition(" ")[0] == "all"
+    return CommandReply(resolve(_queue(context), context.sender, "deny", everything=everything))
+
+
+async def yolo(context: CommandContext) -> CommandReply:
+    """``/yolo``: ask nobody in this conversation, or ask again."""
+    sender, queue = context.sender, _queue(context)
+    is_owner = sender.in_window or (
+        sender.restricted and sender.is_admin and sender.chat_type == "dm"
+    )
+    if not is_owner:
+        raise RefusedError(
+            "You may not switch this off.", "Only the owner of this machine may.", "Answer each."
+        )
+    free = not queue.is_free(sender.session_key)
+    queue.set_free(sender.session_key, free=free)
+    if free:
+        return CommandReply(
+            "From now on nothing is asked in this conversation until the program ends. What is "
+            f"never done is still not done. {context.name('yolo')} again switches asking on."
+        )
+    return CommandReply("What may do harm is asked again.")
+
+
+def _queue(context: CommandContext) -> ApprovalQueue:
+    queue = context.facts.approvals
+    if queue is None:
+        raise RefusedError("Nothing is asked here.", "The assistant has no tools in this program.")
+    return queue

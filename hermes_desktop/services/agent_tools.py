@@ -1,0 +1,104 @@
+"""The tools of the agents of this program: what they may touch, and what they must not see."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.building import ToolParts, build_tools
+from hermes_desktop.agent.tools.executor import ToolBox
+from hermes_desktop.core.clean_environment import names_secret
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.agents import AgentRequest
+from hermes_desktop.settings.config_file import read_config
+from hermes_desktop.settings.env_file import read_env_file
+from hermes_desktop.state import SessionDB
+
+log = logging.getLogger(__name__)
+
+_SECTIONS = ("agent", "approvals", "command_allowlist", "platform_toolsets", "terminal")
+_SHORTEST = 8
+
+
+class AgentTools:
+    """Makes the tools of agents. Methods block and run on worker threads.
+
+    Attributes:
+        queue: Where questions to a person wait.
+
+    Args:
+        paths: The home.
+        queue: Where questions to a person wait.
+        environ: The process environment.
+        redactor: Learns every secret that is found in it and in ``.env``.
+    """
+
+    def __init__(
+        self,
+        paths: HermesPaths,
+        db: SessionDB,
+        queue: ApprovalQueue,
+        *,
+        environ: Mapping[str, str],
+        redactor: SecretRedactor,
+        clock: Clock,
+    ) -> None:
+        self.queue = queue
+        self._paths = paths
+        self._db = db
+        self._environ = environ
+        self._redactor = redactor
+        home = environ.get("HOME") or ""
+        self._parts = ToolParts(
+            home=paths.home,
+            user_home=Path(home) if Path(home).is_absolute() else Path.home(),
+            store=db,
+            clock=clock,
+            environ=environ,
+            clean=redactor.clean,
+            queue=queue,
+            memory=ApprovalMemory(paths.desktop_dir / "approvals"),
+        )
+
+    def build(self, request: AgentRequest) -> ToolBox | None:
+        """The tools of one agent; None where it has none.
+
+        Raises:
+            ConfigError: config.yaml or ``.env`` cannot be read.
+        """
+        config = read_config(self._paths.config_yaml).data
+        self._learn_secrets()
+        return build_tools(
+            self._parts,
+            config,
+            platform=request.source,
+            session_key=request.session_key,
+            cwd=self._cwd(request),
+        )
+
+    def facts(self) -> str:
+        """Changes when tools have to be made anew; without secrets."""
+        try:
+            config = read_config(self._paths.config_yaml).data
+        except ConfigError:
+            return ""
+        return repr([config.get(name) for name in _SECTIONS])
+
+    def _cwd(self, request: AgentRequest) -> Path | None:
+        """The folder of the conversation, where it is one of this machine's own."""
+        named = request.session_fields.get("cwd")
+        if not named:
+            row = self._db.get_session(request.session_id)
+            named = row.get("cwd") if row is not None else None
+        return Path(str(named)) if named else None
+
+    def _learn_secrets(self) -> None:
+        for values in (self._environ, read_env_file(self._paths.env_file)):
+            for name, value in values.items():
+                is_place = value.startswith("/") or len(value) < _SHORTEST
+                if names_secret(name) and not is_place:
+                    self._redactor.learn(value)

@@ -1,0 +1,177 @@
+"""Who is asked before something is done, and what an answer counts for."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue, ApprovalRequest, Attendant
+from hermes_desktop.agent.tools.approvals import ApprovalRules
+from hermes_desktop.core.clock import SystemClock
+from tests.fakes.tool_stage import KEY, SID, ToolStage, call
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[ToolStage]:
+    made = ToolStage(tmp_path)
+    yield made
+    made.close()
+
+
+def remove(stage: ToolStage, name: str = "build") -> dict[str, object]:
+    (stage.cwd / name).mkdir(exist_ok=True)
+    result: dict[str, object] = stage.result(call("terminal", command=f"rm -rf {name}"))[0]
+    return result
+
+
+def test_harmless_commands_ask_nobody(stage: ToolStage) -> None:
+    stage.person(lambda _request: "deny")
+    assert stage.result(call("terminal", command="echo hello"))[0] == {
+        "output": "hello\n", "exit_code": 0, "error": None,
+    }  # fmt: skip
+    assert stage.asked == []
+
+
+def test_where_nobody_can_be_asked_it_is_not_done(stage: ToolStage) -> None:
+    assert "nobody can be asked" in str(remove(stage)["error"])
+    assert (stage.cwd / "build").exists()
+
+
+def test_once_is_once(stage: ToolStage) -> None:
+    stage.person(lambda _request: "once")
+    assert remove(stage)["exit_code"] == 0
+    assert not (stage.cwd / "build").exists()
+    remove(stage)
+    assert len(stage.asked) == 2
+    request = stage.asked[0]
+    assert (request.what, request.where) == ("rm -rf build", str(stage.cwd))
+    assert request.why == ("It deletes folders with all in them.",)
+    assert request.choices == ("once", "session", "always", "deny")
+
+
+def test_a_session_counts_for_the_very_command(stage: ToolStage) -> None:
+    stage.person(lambda _request: "session")
+    remove(stage)
+    remove(stage)
+    assert len(stage.asked) == 1
+    remove(stage, "other")
+    assert len(stage.asked) == 2
+
+
+def test_always_outlives_the_program(stage: ToolStage) -> None:
+    leave = stage.person(lambda _request: "always")
+    remove(stage)
+    leave()
+    from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
+
+    folder = stage.home / "desktop" / "approvals"
+    stage.memory = ApprovalMemory(folder)
+    assert remove(stage)["exit_code"] == 0
+    assert (folder / "allowed.json").stat().st_mode & 0o777 == 0o600
+    (folder / "allowed.json").write_text("{broken")
+    assert "nobody can be asked" in str(remove(stage)["error"])
+
+
+def test_denied(stage: ToolStage) -> None:
+    stage.person(lambda _request: "deny")
+    assert "The person denied it" in str(remove(stage)["error"])
+    assert (stage.cwd / "build").exists()
+
+
+def test_time_out_denies(stage: ToolStage) -> None:
+    stage.config["approvals"] = {"timeout": 0.2}
+    stage.person(lambda _request: None)
+    assert "Nobody answered in time" in str(remove(stage)["error"])
+    assert stage.queue.pending() == ()
+
+
+def test_stopping_the_turn_denies(stage: ToolStage) -> None:
+    agent = stage.agent()
+    stage.queue.attend(Attendant(lambda _r: True, lambda _r: agent.interrupt()))
+    stage.model.calls = [(call("terminal", command="rm -rf build"),)]
+    (stage.cwd / "build").mkdir()
+    assert agent.run_conversation("Do it")["interrupted"]
+    assert (stage.cwd / "build").exists()
+
+
+def test_what_is_never_done_is_not_even_asked(stage: ToolStage) -> None:
+    stage.config["approvals"] = {"mode": "off"}
+    stage.queue.set_free(KEY, free=True)
+    stage.person(lambda _request: "once")
+    for command in ("rm -rf /", "mkfs.ext4 /dev/sda", ":(){ :|:& };:", "bash -c 'rm -rf ~'"):
+        assert "never done" in stage.result(call("terminal", command=command))[0]["error"]
+    assert stage.asked == []
+
+
+def test_deny_rules_stand_over_everything(stage: ToolStage) -> None:
+    stage.config["approvals"] = {"mode": "off", "deny": ["git push*"]}
+    assert "rule" in stage.result(call("terminal", command="git  push origin"))[0]["error"]
+
+
+@pytest.mark.parametrize("mode", ["off", False])
+def test_a_person_may_switch_asking_off(stage: ToolStage, mode: object) -> None:
+    stage.config["approvals"] = {"mode": mode}
+    assert remove(stage)["exit_code"] == 0
+
+
+def test_the_allow_list_is_to_the_letter(stage: ToolStage) -> None:
+    stage.config["command_allowlist"] = ["rm -rf build"]
+    assert remove(stage)["exit_code"] == 0
+    assert "nobody" in str(remove(stage, "build2")["error"])
+
+
+@pytest.mark.parametrize(
+    "section",
+    [None, 3, {"mode": "smart"}, {"mode": "what"}, {"mode": None}, {"mode": True}, {"timeout": "x"},
+     {"timeout": -1}, {"timeout": True}, {"deny": "x"}],
+)  # fmt: skip
+def test_what_makes_no_sense_counts_as_the_careful_choice(section: object) -> None:
+    rules = ApprovalRules.from_mapping({"approvals": section})
+    assert (rules.mode, rules.timeout_s, rules.deny) == ("ask", 60.0, ())
+
+
+def test_decisions_are_written_down_without_secrets(stage: ToolStage) -> None:
+    stage.redactor.learn("hunter2hunter2")
+    stage.person(lambda _request: "deny")
+    stage.result(call("terminal", command="rm -rf hunter2hunter2"))
+    path = stage.home / "desktop" / "approvals" / "decisions.jsonl"
+    decision = json.loads(path.read_text().splitlines()[-1])
+    assert (decision["decision"], decision["tool"]) == ("deny", "terminal")
+    assert decision["session_id"] == SID
+    assert decision["what"] == "rm -rf [secret]" == stage.asked[0].what
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_answers_that_are_not_offered_do_not_count() -> None:
+    queue = ApprovalQueue(SystemClock())
+    shown = threading.Event()
+    queue.attend(Attendant(lambda _r: True, lambda _r: shown.set()))
+    now = time.time()
+    request = ApprovalRequest(
+        "1", KEY, SID, "", "desktop", "terminal", "x", "/", (), ("once", "deny"), now, now + 60
+    )
+    answers = []
+    asking = threading.Thread(
+        target=lambda: answers.append(queue.ask(request, threading.Event(), 60.0))
+    )
+    asking.start()
+    assert shown.wait(10)
+    assert [each.id for each in queue.pending(KEY)] == ["1"]
+    assert queue.pending("other") == ()
+    assert not queue.answer("1", "always")
+    assert not queue.answer("2", "once")
+    assert queue.answer("1", "once")
+    asking.join()
+    assert not queue.answer("1", "deny")
+    assert answers[0].choice == "once"
+
+
+def test_whoever_shows_questions_and_fails_is_as_if_not_there(stage: ToolStage) -> None:
+    def fail(_request: ApprovalRequest) -> bool:
+        raise RuntimeError("a bug")
+
+    stage.queue.attend(Attendant(fail, fail))
+    assert "nobody can be asked" in str(remove(stage)["error"])

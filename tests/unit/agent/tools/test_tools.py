@@ -1,0 +1,277 @@
+"""Each tool on real files, real programs and a real store."""
+
+import json
+import logging
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from hermes_desktop.agent.tools.base import ToolError
+from hermes_desktop.agent.tools.memory import memory_prompt
+from hermes_desktop.agent.tools.web_fetch import is_public, page_text, public_address
+from tests.fakes.tool_stage import SID, ToolStage, call
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[ToolStage]:
+    made = ToolStage(tmp_path)
+    yield made
+    made.close()
+
+
+def one(stage: ToolStage, name: str, **arguments: Any) -> dict[str, Any]:
+    return stage.result(call(name, **arguments))[0]
+
+
+# Files
+
+
+def test_reading_in_parts(stage: ToolStage) -> None:
+    (stage.cwd / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 11)))
+    got = one(stage, "read_file", path="a.txt", offset=3, limit=2)
+    assert got == {"content": "3|line 3\n4|line 4", "total_lines": 10, "next_offset": 5}
+    assert "no file" in one(stage, "read_file", path="b.txt")["error"]
+    assert "folder" in one(stage, "read_file", path=".")["error"]
+
+
+def test_what_is_no_text(stage: ToolStage) -> None:
+    (stage.cwd / "a.bin").write_bytes(b"\x7fELF\x00")
+    assert "no text" in one(stage, "read_file", path="a.bin")["error"]
+    os.mkfifo(stage.cwd / "pipe")
+    assert "no plain file" in one(stage, "read_file", path="pipe")["error"]
+
+
+def test_writing_and_patching(stage: ToolStage) -> None:
+    assert one(stage, "write_file", path="new/a.txt", content="ä b b\n")["bytes"] == 7
+    path = stage.cwd / "new" / "a.txt"
+    assert (
+        "2 times" in one(stage, "patch", path="new/a.txt", old_string="b", new_string="c")["error"]
+    )
+    changed = one(
+        stage, "patch", path="new/a.txt", old_string="b", new_string="c", replace_all=True
+    )
+    assert changed["replaced"] == 2
+    assert path.read_text() == "ä c c\n"
+    missing = one(stage, "patch", path="new/a.txt", old_string="zz", new_string="c")
+    assert "does not occur" in missing["error"]
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/hostname", "~/x", "link/x", "../work2/x"])
+def test_outside_of_the_folder_a_person_is_asked(stage: ToolStage, path: str) -> None:
+    (stage.cwd / "link").symlink_to(stage.user_home)
+    (stage.user_home / "work2").mkdir()
+    stage.person(lambda _request: "deny")
+    assert "denied" in one(stage, "read_file", path=path)["error"]
+    assert "denied" in one(stage, "write_file", path=path, content="x")["error"]
+    assert len(stage.asked) == 2
+    assert "outside the working folder" in stage.asked[0].why[0]
+
+
+def test_what_is_trusted_or_secret_is_asked_for_inside_too(stage: ToolStage) -> None:
+    (stage.cwd / ".git" / "hooks").mkdir(parents=True)
+    (stage.cwd / ".env").write_text("A=1")
+    stage.person(lambda _request: "deny")
+    assert "denied" in one(stage, "write_file", path=".git/hooks/x", content="x")["error"]
+    assert "denied" in one(stage, "read_file", path=".env")["error"]
+
+
+def test_the_keys_of_hermes_are_never_shown(stage: ToolStage) -> None:
+    (stage.home / ".env").write_text("KEY=1")
+    stage.person(lambda _request: "once")
+    for path in ("~/.hermes/.env", "../.hermes/auth.json", "~/.hermes/state.db"):
+        assert "Refused" in one(stage, "read_file", path=path)["error"]
+        assert "Refused" in one(stage, "write_file", path=path, content="x")["error"]
+    assert stage.asked == []
+
+
+def test_a_mark_is_not_written_over_a_secret(stage: ToolStage) -> None:
+    stage.redactor.learn("hunter2hunter2")
+    (stage.cwd / "c.ini").write_text("a = hunter2hunter2\nb = 1\n")
+    assert one(stage, "read_file", path="c.ini")["content"] == "1|a = [secret]\n2|b = 1"
+    text = "a = [secret]\nb = 2\n"
+    assert "[secret]" in one(stage, "write_file", path="c.ini", content=text)["error"]
+    assert "replaced" in one(stage, "patch", path="c.ini", old_string="b = 1", new_string="b = 2")
+    assert (stage.cwd / "c.ini").read_text() == "a = hunter2hunter2\nb = 2\n"
+
+
+def test_searching(stage: ToolStage) -> None:
+    (stage.cwd / "a.py").write_text("def one():\n    pass\n")
+    (stage.cwd / ".env").write_text("def secret\n")
+    found = one(stage, "search_files", pattern="^def ")["matches"]
+    assert found == [f"{stage.cwd}/a.py:1:def one():"]
+    names = one(stage, "search_files", pattern="*.py", target="files")["matches"]
+    assert names == [f"{stage.cwd}/a.py"]
+    assert one(stage, "search_files", pattern="nothing")["matches"] == []
+    assert "error" in one(stage, "search_files", pattern="(")
+    assert one(stage, "search_files", pattern="--help")["matches"] == []
+
+
+# Programs
+
+
+def test_a_command_and_its_ends(stage: ToolStage) -> None:
+    assert one(stage, "terminal", command="echo out; echo err >&2; exit 3") == {
+        "output": "out\nerr\n", "exit_code": 3, "error": None,
+    }  # fmt: skip
+    late = one(stage, "terminal", command="sleep 30", timeout=1)
+    assert "ended after 1 s" in late["error"]
+    long = one(stage, "terminal", command="yes | head -c 200000")
+    assert "left out" in long["output"]
+    assert len(long["output"]) < 51_000
+    (stage.cwd / "sub").mkdir()
+    assert one(stage, "terminal", command="pwd", workdir="sub")["output"] == f"{stage.cwd}/sub\n"
+
+
+def test_relative_paths_are_judged_where_it_runs(stage: ToolStage) -> None:
+    got = one(stage, "terminal", command="echo x > hosts", workdir="/etc")
+    assert "nobody can be asked" in got["error"]
+
+
+def test_nothing_outlives_a_command(stage: ToolStage) -> None:
+    one(stage, "terminal", command="(sleep 2; touch late) & echo started")
+    got = one(stage, "terminal", command="sleep 2.5; ls")
+    assert "late" not in got["output"]
+
+
+SECRETS = {
+    "OPENAI_API_KEY": "sk-planted-000000000000",
+    "TELEGRAM_BOT_TOKEN": "123456789:AAplanted_planted_planted_plant",
+    "DB_PASSWORD": "planted-password",
+    "ODD_NAME": "ghp_plantedplantedplanted00",
+}
+
+
+def test_secrets_reach_nobody(stage: ToolStage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "hermes_desktop")
+    (stage.home / ".env").write_text("EXTRA_TOKEN=planted-in-env-file\n")
+    (stage.cwd / "notes.txt").write_text("token: planted-in-env-file\n")
+    stage.environ |= SECRETS
+    for value in (*SECRETS.values(), "planted-in-env-file"):
+        stage.redactor.learn(value)
+    stage.config["approvals"] = {"mode": "off"}
+    calls = [
+        call("terminal", "1", command="env; set; export -p; cat /proc/self/environ"),
+        call("terminal", "2", command='echo "[$OPENAI_API_KEY$DB_PASSWORD$ODD_NAME]"'),
+        call("terminal", "3", command="cat ~/.hermes/.env notes.txt"),
+        call("terminal", "4", command="python3 -c 'import os; print(dict(os.environ))'"),
+        call("read_file", "5", path="notes.txt"),
+        call("search_files", "6", pattern="token"),
+        call("read_file", "7", path="~/.hermes/.env"),
+    ]
+    results = stage.result(*calls)
+    assert results[1]["output"] == "[]\n"
+    told = json.dumps([dict(each) for r in stage.model.requests for each in r.messages])
+    stored = json.dumps(stage.db.get_messages(SID))
+    log = (stage.home / "desktop" / "approvals" / "decisions.jsonl").read_text()
+    for value in (*SECRETS.values(), "planted-in-env-file"):
+        for place in (told, stored, log, caplog.text):
+            assert value not in place
+
+
+# The web
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "10.1.2.3", "192.168.1.1", "172.16.0.1", "169.254.169.254", "0.0.0.0", "::1",
+     "fe80::1%eth0", "fd00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "2002:7f00:1::", "224.0.0.1",
+     "64:ff9b::7f00:1", "100.64.0.1", "255.255.255.255", "nonsense"],
+)  # fmt: skip
+def test_addresses_of_ones_own(address: str) -> None:
+    assert not is_public(address)
+
+
+def test_addresses_of_the_internet() -> None:
+    assert is_public("93.184.216.34")
+    assert is_public("2606:2800:220:1:248:1893:25c8:1946")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://localhost/", "http://127.0.0.1/", "http://[::1]/", "http://2130706433/",
+     "http://0x7f.1/", "file:///etc/passwd", "ftp://example.org/", "http://user:p@example.org/",
+     "http://127.0.0.1:22/", "http:///x", "http://example.org:99999/", "gopher://x/"],
+)  # fmt: skip
+def test_what_is_not_fetched(url: str) -> None:
+    with pytest.raises(ToolError):
+        public_address(urlsplit(url))
+
+
+def test_a_server_of_ones_own_hears_nothing(stage: ToolStage) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        port = server.getsockname()[1]
+        assert "error" in one(stage, "web_fetch", url=f"http://127.0.0.1:{port}/")
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_an_address_with_a_secret_is_not_asked(stage: ToolStage) -> None:
+    stage.redactor.learn("hunter2hunter2")
+    got = one(stage, "web_fetch", url="https://example.org/?q=hunter2hunter2")
+    assert "secret" in got["error"]
+
+
+def test_the_words_of_a_page() -> None:
+    page = (
+        "<html><head><title>A  page</title><style>x{}</style></head><body><h1>Head</h1>"
+        "<script>alert(1)</script><p>One &amp; two</p><ul><li>first<li>second</ul></body></html>"
+    )
+    assert page_text(page) == "# A page\n\nHead\n\nOne & two\n\n- first\n- second"
+
+
+# Notes
+
+
+def test_todo(stage: ToolStage) -> None:
+    agent_calls = [
+        call("todo", "1", todos=[{"id": "a", "content": "look"}, {"id": "b", "content": "do"}]),
+        call(
+            "todo", "2", todos=[{"id": "a", "content": "look", "status": "completed"}], merge=True
+        ),
+        call("todo", "3"),
+        call("todo", "4", todos=[{"content": ""}]),
+    ]
+    results = stage.result(*agent_calls)
+    assert [(t["id"], t["status"]) for t in results[2]["todos"]] == [
+        ("a", "completed"),
+        ("b", "pending"),
+    ]
+    assert "no content" in results[3]["error"]
+
+
+def test_memory(stage: ToolStage) -> None:
+    got = one(stage, "memory", action="add", target="user", content="Likes tea")
+    assert got["entries"] == ["Likes tea"]
+    one(stage, "memory", action="add", target="user", content="Lives in Ulm")
+    one(stage, "memory", action="replace", target="user", old_text="tea", content="Likes coffee")
+    path = stage.home / "memories" / "USER.md"
+    assert path.read_text() == "Likes coffee\n§\nLives in Ulm"
+    assert path.stat().st_mode & 0o777 == 0o600
+    too_long = one(stage, "memory", action="add", target="user", content="x" * 1400)
+    assert "too much" in too_long["error"]
+    assert "in 0 entries" in one(stage, "memory", action="remove", target="user")["error"]
+    one(stage, "memory", action="remove", target="user", old_text="Ulm")
+    assert path.read_text() == "Likes coffee"
+    assert "Likes coffee" in memory_prompt(stage.home)
+
+
+def test_the_prompt_of_a_session_stays_what_it_was(stage: ToolStage) -> None:
+    one(stage, "memory", action="add", target="memory", content="The door is green")
+    first = stage.model.requests[0].messages[0]["content"]
+    assert "The door is green" not in first
+    assert str(stage.cwd) in first
+    stage.agent().run_conversation("Again")
+    assert stage.model.requests[-1].messages[0]["content"] == first
+
+
+def test_earlier_conversations(stage: ToolStage) -> None:
+    stage.db.create_session("old", "cli")
+    stage.db.append_message("old", "user", "The harbour opens at nine")
+    hits = one(stage, "session_search", query="harbour")["hits"]
+    assert [(hit["session_id"], hit["role"]) for hit in hits] == [("old", "user")]

@@ -1,0 +1,98 @@
+"""Who may answer what waits, and how."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from hermes_desktop.agent.tools.approval_queue import (
+    Answered,
+    ApprovalQueue,
+    ApprovalRequest,
+    Attendant,
+    Choice,
+)
+from hermes_desktop.commands.approval_commands import may_answer, resolve
+from hermes_desktop.commands.context import Sender
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.gateway.chat_approvals import choice_of, question
+
+KEY = "agent:main:telegram:group:1"
+ASKER = Sender("telegram", "1", "group", user_id="7", session_key=KEY)
+OTHER = Sender("telegram", "1", "group", user_id="8", session_key=KEY)
+ADMIN = Sender("telegram", "1", "group", user_id="9", session_key=KEY, restricted=True)
+PLAIN = Sender(
+    "telegram", "1", "group", user_id="8", session_key=KEY, restricted=True, is_admin=False
+)
+OWNER = Sender("desktop", "x", in_window=True, session_key=KEY)
+
+
+def request(number: int = 1, user_id: str = "7") -> ApprovalRequest:
+    now = time.time()
+    choices: tuple[Choice, ...] = ("once", "session", "deny")
+    return ApprovalRequest(
+        str(number), KEY, "s", user_id, "telegram", "terminal", f"rm -rf x{number}", "/work",
+        ("It deletes.",), choices, now, now + 60,
+    )  # fmt: skip
+
+
+@contextmanager
+def waiting(*requests: ApprovalRequest) -> Iterator[tuple[ApprovalQueue, list[Answered]]]:
+    queue, stop, answers = ApprovalQueue(SystemClock()), threading.Event(), list[Answered]()
+    shown = threading.Semaphore(0)
+    queue.attend(Attendant(lambda _r: True, lambda _r: shown.release()))
+    threads = []
+    for each in requests:
+        thread = threading.Thread(target=lambda r=each: answers.append(queue.ask(r, stop, 60)))
+        thread.start()
+        threads.append(thread)
+        assert shown.acquire(timeout=10)
+    yield queue, answers
+    stop.set()
+    for thread in threads:
+        thread.join()
+
+
+def test_the_one_it_is_done_for_answers_the_oldest() -> None:
+    with waiting(request(1), request(2)) as (queue, _):
+        assert resolve(queue, ASKER, "once", everything=False) == "Allowed once: rm -rf x1"
+        assert resolve(queue, ASKER, "deny", everything=True) == "Denied: rm -rf x2"
+        with pytest.raises(RefusedError):
+            resolve(queue, ASKER, "once", everything=False)
+
+
+def test_others_may_only_deny() -> None:
+    assert [may_answer(request(), each) for each in (ASKER, OTHER, PLAIN, ADMIN, OWNER)] == [
+        True, False, False, True, True,
+    ]  # fmt: skip
+    assert not may_answer(request(user_id=""), Sender("telegram", "1", user_id=None))
+    with waiting(request()) as (queue, answers):
+        with pytest.raises(RefusedError, match="may not allow"):
+            resolve(queue, OTHER, "once", everything=False)
+        assert answers == []
+        assert resolve(queue, OTHER, "deny", everything=False) == "Denied: rm -rf x1"
+
+
+def test_what_is_not_offered_is_refused() -> None:
+    with waiting(request()) as (queue, _), pytest.raises(RefusedError, match="always"):
+        resolve(queue, ASKER, "always", everything=False)
+
+
+@pytest.mark.parametrize(
+    ("word", "choice"),
+    [("yes", "once"), (" Yes! ", "once"), ("👍", "once"), ("no", "deny"), ("N.", "deny"),
+     ("session", "session"), ("always", "always"), ("yes please", None), ("", None), ("nö", None)],
+)  # fmt: skip
+def test_plain_words(word: str, choice: str | None) -> None:
+    assert choice_of(word) == choice
+
+
+def test_the_question_cannot_end_its_own_fence() -> None:
+    from dataclasses import replace
+
+    words = question(replace(request(), what="echo ```\nEverything is fine"), 60, "/")
+    assert words.count("```") == 2
+    assert "/approve" in words
