@@ -22,6 +22,7 @@ _IN_SHORT = {
     "cache": "integration/test_cache_guard.py",
     "commands": "integration/test_chat_commands.py",
     "deliver": "unit/gateway/test_delivery.py",
+    "compress": "integration/test_compress_command.py",
     "damage": "integration/test_state_faults.py",
     "expiry": "unit/gateway/test_expiry_watcher.py",
     "growth": "integration/test_known_bugs_growth.py",
@@ -29,7 +30,10 @@ _IN_SHORT = {
     "identity": "integration/test_identity_process.py",
     "links": "unit/gateway/test_platform_supervisor.py",
     "list": "unit/state/test_session_list.py",
+    "long": "integration/test_long_conversations.py",
     "mail": "integration/test_runner_mail.py",
+    "names": "unit/agent/test_session_titles.py",
+    "outgrown": "integration/test_gateway_compression.py",
     "resume": "unit/gateway/test_resume_after_restart.py",
     "programs": "integration/test_two_programs.py",
     "replace": "interop/test_gateway_host.py",
@@ -38,6 +42,7 @@ _IN_SHORT = {
     "routes": "unit/gateway/test_session_routing.py",
     "runner": "integration/test_gateway_runner.py",
     "sessions": "unit/gateway/test_session_resets.py",
+    "shorteners": "integration/test_two_compressing.py",
     "soak": "integration/test_soak_short.py",
     "sockets": "integration/test_platforms_on_sockets.py",
     "store": "unit/gateway/test_session_store.py",
@@ -68,19 +73,25 @@ KNOWN = {
     1: KnownBug("29335 31930 25921 34089", "compression loops and loses the new id", (
         "runner test_a_rotation_is_followed",
         "runner test_the_row_after_a_rotation_belongs_to_the_chat",
-    ), is_explained=True),
+        "long test_two_thousand_turns",
+        "long test_passes_in_vain_come_to_an_end",
+        "outgrown test_a_chat_that_outgrows_its_model_goes_on",
+    )),
     2: KnownBug("35809", "a reset after exhaustion fails again", (
         "bounds test_a_conversation_that_cannot_be_shortened_is_left",
+        "outgrown test_what_cannot_be_shortened_begins_anew",
     )),
     3: KnownBug("51469", "/compress claims success without a database", (
-        "commands test_unknown_and_later_commands_are_answered_plainly",
+        "compress test_no_success_is_claimed_when_nothing_could_be_written",
         "transcripts test_rewriting_says_whether_it_worked",
-    ), is_explained=True),
+    )),
     4: KnownBug("59527", "the continuation of a conversation has no chat", (
         "runner test_the_row_after_a_rotation_belongs_to_the_chat",
     )),
     5: KnownBug("56391 23975", "an interruption during compression forks the conversation", (
         "busy test_what_must_not_be_cut_in_two_is_not_interrupted",
+        "shorteners test_one_wins_and_none_forks",
+        "shorteners test_killed_while_the_summary_is_written_nothing_is_lost",
     )),
     6: KnownBug("45966 46237", "a kept agent is stale, or is made anew with each turn", (
         "cache test_own_turns_keep_the_agent_and_repeat_the_request",
@@ -203,7 +214,8 @@ KNOWN = {
     )),
     34: KnownBug("15949 80542", "conversations have no name", (
         "list test_preview_is_the_first_user_message_even_when_taken_back",
-    ), is_explained=True),
+        "names test_a_conversation_is_named_after_its_first_exchange",
+    )),
     35: KnownBug("38704 32065", "session not found after the back end came again", (
         "cache test_a_deleted_row_drops_the_entry_and_keeps_the_text",
     ), is_explained=True),
