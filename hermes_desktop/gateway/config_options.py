@@ -190,9 +190,8 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
         kind="whole_number",
         default=_RUNNING.max_iterations,
         low=1,
-        high=10_000,
-        effect=Effect.RESTART,
-        variables=("HERMES_MAX_ITERATIONS",),
+        high=1000,
+        effect=Effect.LIVE,
         consequence="A small number cuts long work off; a great one lets a mistaken agent go on.",
     ),
     Option(

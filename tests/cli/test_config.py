@@ -58,15 +58,15 @@ def test_values_sources_lines_and_what_is_not_known(program: Program, file: Path
 
 
 def test_variables_win_where_they_do_and_are_shown(program: Program, file: Path) -> None:
-    env = {"SESSION_RESET_HOUR": "6", "HERMES_MAX_ITERATIONS": "7"}
+    env = {"SESSION_RESET_HOUR": "6", "HERMES_GATEWAY_BUSY_INPUT_MODE": "steer"}
     found = listed(program, env=env)
-    hour, turns = found["session_reset.at_hour"], found["agent.max_turns"]
+    hour, busy = found["session_reset.at_hour"], found["display.busy_input_mode"]
     assert (hour["value"], hour["source"], hour["place"]) == (
         6,
         "environment",
         "SESSION_RESET_HOUR",
     )
-    assert (turns["value"], turns["source"]) == (90, "config.yaml")
+    assert (busy["value"], busy["source"]) == ("interrupt", "config.yaml")
     done = program.run("config", "set", "session_reset.at_hour", "5", env=env)
     assert "the variable SESSION_RESET_HOUR (environment) counts over the file" in done.err
     assert "at_hour: 5" in file.read_text()

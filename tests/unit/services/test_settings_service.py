@@ -88,8 +88,8 @@ async def test_it_depends_on_who_is_the_gateway(
     stage: Stage, state: GatewayState, where: str
 ) -> None:
     stage.gateway.state = state
-    applied = await stage.settings.apply([Change("agent.max_turns", 4)])
-    assert getattr(applied, where) == ("agent.max_turns",)
+    applied = await stage.settings.apply([Change("max_concurrent_sessions", 4)])
+    assert getattr(applied, where) == ("max_concurrent_sessions",)
 
 
 @pytest.mark.asyncio
@@ -142,7 +142,7 @@ async def test_a_version_comes_back_and_is_announced(stage: Stage) -> None:
     await stage.settings.apply([Change("agent.max_turns", 3)])
     (version,) = await stage.settings.versions()
     applied = await stage.settings.restore(version)
-    assert applied.after_restart == ("agent.max_turns",)
+    assert applied.at_once == ("agent.max_turns",)
     assert "max_turns: 2" in stage.paths.config_yaml.read_text()
 
 
