@@ -314,7 +314,7 @@ class GatewayRunner(RunnerStopping):
         outcome: TurnOutcome,
     ) -> None:
         """A message needed no turn: deliver what there is to say, and say that it is over."""
-        await self._deliver(event, adapter, outcome.delivery, is_owed=False)
+        await self._deliver(event, adapter, outcome.delivery, is_owed=outcome.outcome == "failed")
         record.session_id = self.session_store.peek_session_id(record.session_key) or ""
         if adapter.platform is Platform.DESKTOP or outcome.outcome == "failed":
             self.bus.publish(turn_outcome.finished_event(record, outcome))

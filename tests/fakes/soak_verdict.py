@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -62,14 +61,16 @@ def judge_answers(crowd: Crowd) -> tuple[Counter[str], list[str]]:
 
 
 def _without_answer(
-    crowd: Crowd, said: Said, texts: Iterable[tuple[int, SentText]], interrupted: set[str]
+    crowd: Crowd, said: Said, texts: list[tuple[int, SentText]], interrupted: set[str]
 ) -> str:
-    later = [sent.text for at, sent in texts if at >= said.sent_before]
-    for words, end in TELLING.items():
-        if any(words in text for text in later):
-            return end
+    """Why there was no answer; the words that say so are taken out: they count once."""
     if said.question in interrupted and said.has_next:
         return "interrupted by the next"
+    for place, (at, sent) in enumerate(texts):
+        told = next((end for words, end in TELLING.items() if words in sent.text), None)
+        if told is not None and at >= said.sent_before:
+            del texts[place]
+            return told
     return "ended by its person" if crowd.was_ended(said) else "LOST"
 
 

@@ -181,6 +181,7 @@ KNOWN = {
     27: KnownBug("58818 41696 63695", "a reply is lost between its end and its delivery", (
         "integration/test_killed_repliers.py test_killed_before_every_single_write",
         "mail test_whatever_goes_wrong_nothing_is_lost_or_doubled_without_a_word",
+        "restarts test_a_refusal_arrives_although_the_platform_is_gone",
         "soak test_everything_at_once",
     )),
     28: KnownBug("37011 46621", "connecting again leaks files, or drops what came meanwhile", (

@@ -1,19 +1,28 @@
 """What got lost when a gateway was killed and came back later."""
 
 import asyncio
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.gateway.config import SessionResetPolicy
+from hermes_desktop.gateway.refusals import closing
 from hermes_desktop.gateway.resume_after_restart import PROMPT, SEND_AGAIN
+from hermes_desktop.gateway.runner_state import MAX_TURNS
+from hermes_desktop.gateway.sending import SendingManners
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until
 from tests.fakes.hosting import host_stage
 from tests.fakes.model_server import HANG, Reply
+from tests.fakes.plugins import EventHooks
+from tests.fakes.socket_gateway import socket_gateway
+from tests.fakes.socket_platform import chat_server
 
 KEY = "agent:main:telegram:dm:c1"
 IDLE = replace(ALLOWED, default_reset_policy=SessionResetPolicy(mode="idle", idle_minutes=30))
@@ -98,3 +107,68 @@ async def test_what_waits_while_the_gateway_restarts_is_answered_afterwards(
         await stage.until(lambda: len(stage.chat.texts()) == 3 and not stage.chat.pending)
         assert [text[: len("You said")] for text in stage.chat.texts()] == ["You said"] * 3
         assert [text for text in stage.chat.texts() if "second" in text or "third" in text]
+
+
+class BusyMachine(EventHooks):
+    """When a conversation begins, every worker has something else to do for a while."""
+
+    def __init__(self, workers: WorkerThreads) -> None:
+        super().__init__()
+        self.may_go_on = threading.Event()
+        self._workers = workers
+
+    async def emit(self, event_type: str, context: dict[str, Any]) -> None:
+        await super().emit(event_type, context)
+        if event_type == "session:start":
+            for _ in range(MAX_TURNS):
+                self._workers.submit(lambda: self.may_go_on.wait(20))
+
+
+@pytest.mark.asyncio
+async def test_a_message_whose_turn_was_only_claimed_when_we_left_is_answered(
+    tmp_path: Path,
+) -> None:
+    """A slow machine had not begun to prepare the turn: it was ended, and nobody heard of it."""
+    async with chat_server() as chat:
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            runner = gateway.runner
+            runner.hooks = busy = BusyMachine(runner.turn_workers)
+            runner.interrupt_grace_s = 0.1
+            chat.say("hello")
+            await until(lambda: "session:start" in busy.names())
+            await runner.stop(0.0)
+            busy.may_go_on.set()
+            assert gateway.model.requests == []
+            assert gateway.unsettled()
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            await until(lambda: chat.texts() == ["reply 1"] and gateway.is_idle)
+            assert gateway.model.texts()[-1].endswith("hello")
+        assert chat.pending == {}
+
+
+async def no_pause(_: float) -> None:
+    await asyncio.sleep(0.01)
+
+
+@pytest.mark.asyncio
+async def test_a_refusal_arrives_although_the_platform_is_gone(tmp_path: Path) -> None:
+    """A message that met a busy chat while we left was refused with words that nobody was owed."""
+    hasty = SendingManners(pause=no_pause, send_timeout_s=2.0, jitter=lambda: 0.0)
+    async with chat_server() as chat:
+        async with socket_gateway(tmp_path, chat.port, manners=hasty) as gateway:
+            gateway.model.hold.clear()
+            chat.say("long")
+            await until(gateway.model.asked.is_set)
+            leaving = asyncio.create_task(gateway.runner.stop(5.0))
+            await until(lambda: gateway.runner._draining)
+            for _ in range(3):
+                chat.refuse("transient", retryable=True)
+            second = chat.say("second")
+            await until(lambda: second in chat.acked)
+            assert chat.texts() == []
+            gateway.model.hold.set()
+            await leaving
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            await until(lambda: len(chat.texts()) == 2 and gateway.is_idle)
+        assert str(closing().title) in "\n".join(chat.texts())
+        assert "reply 1" in chat.texts()
