@@ -17,6 +17,7 @@ from hermes_desktop.gateway.process_facts import TOKEN
 log = logging.getLogger(__name__)
 
 _KEPT_VARIABLES = ("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "TMPDIR")
+_LEAVES_WITHIN_S = 5.0
 Heard = Callable[["IdentityProcess", Mapping[str, Any]], None]
 
 
@@ -72,6 +73,10 @@ class IdentityProcess:
         self._listener = threading.Thread(
             target=self._listen, name="gateway-identity-in", daemon=True
         )
+        self._ended = False
+        self._last_moment = threading.Timer(_LEAVES_WITHIN_S, self.kill)
+        self._last_moment.daemon = True
+        self._last_moment.name = "gateway-identity-end"
         self._listener.start()
 
     def tell(self, order: Mapping[str, Any]) -> None:
@@ -85,7 +90,15 @@ class IdentityProcess:
             log.debug("The identity process %d no longer listens", self.pid)
 
     def hang_up(self) -> None:
-        """Close its input: it leaves by itself."""
+        """Close its input: it leaves by itself; if it hangs, it is ended some seconds later.
+
+        Others would take it for a gateway for as long as it lives.
+        """
+        if not self._last_moment.is_alive() and not self._ended:
+            self._last_moment.start()
+        self._close_input()
+
+    def _close_input(self) -> None:
         if self._process.stdin is not None:
             try:
                 self._process.stdin.close()
@@ -93,12 +106,15 @@ class IdentityProcess:
                 log.debug("The identity process %d is gone", self.pid)
 
     def kill(self) -> None:
-        """End it at once. Only for one that never answered."""
+        """End it at once. Only for one that does not answer."""
+        log.warning("The identity process %d does not answer and is ended", self.pid)
         self._process.kill()
 
     def join(self, timeout: float) -> None:
-        """Wait for its end, at most so many seconds. Not on the thread that hears it."""
+        """Wait for its end, at most so many seconds; then end it. Not on its hearing thread."""
         self._listener.join(timeout)
+        if self._listener.is_alive():
+            self.kill()
 
     def _listen(self) -> None:
         stream = self._process.stdout
@@ -111,5 +127,8 @@ class IdentityProcess:
                 continue
             self._heard(self, message)
         stream.close()
-        self._heard(self, {"say": "end", "code": self._process.wait()})
-        self.hang_up()
+        code = self._process.wait()
+        self._ended = True
+        self._last_moment.cancel()
+        self._heard(self, {"say": "end", "code": code})
+        self._close_input()

@@ -459,6 +459,19 @@ def test_a_state_that_cannot_be_written_does_not_cost_us_the_home(stage: Identit
     assert stage.identity.release()
 
 
+def test_one_that_hangs_does_not_outlive_its_program(home: Path) -> None:
+    with identity_stage(home) as stage:
+        record = stage.hold()
+        os.kill(record.pid, signal.SIGSTOP)
+
+        assert not stage.identity.release()
+        stage.identity.close()
+
+        wait_until(lambda: not Path(f"/proc/{record.pid}").exists())
+    with identity_stage(home) as stage:
+        assert stage.hold().pid != record.pid
+
+
 def test_a_listener_that_fails_changes_nothing(home: Path) -> None:
     def fail(event: object) -> None:
         raise ValueError(event)
