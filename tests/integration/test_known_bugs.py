@@ -170,8 +170,10 @@ KNOWN = {
         "busy test_a_stranger_does_not_disturb_a_running_turn",
         "restart test_what_is_not_taken_up",
     )),
-    25: KnownBug("46866", "an approval waits for a word that never reaches it", (),
-        is_explained=True),
+    25: KnownBug("46866", "an approval waits for a word that never reaches it", (
+        "integration/test_known_bugs_approvals.py test_a_plain_word_answers_what_waits",
+        "unit/agent/tools/test_approvals.py test_time_out_denies",
+    )),
     26: KnownBug("68502 2924 96078 53449 55761 4647", "a message is answered twice", (
         "mail test_what_is_brought_twice_is_answered_once",
         "mail test_a_message_brought_again_after_a_restart_is_not_answered_again",
