@@ -18,12 +18,14 @@ from hermes_desktop.agent.context_compression import COOLDOWN_S, ContextCare, Wi
 from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
+from hermes_desktop.agent.tool_rounds import ToolResult
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.session_context import get_session_env
 from hermes_desktop.state import SessionDB
-from tests.fakes.narrow_model import NarrowModel
+from tests.fakes.model_server import Reply, chunk, event
+from tests.fakes.narrow_model import NarrowModel, is_summary_request
 
 SID = "20260304_120000_abcdef"
 IN_PLACE = CompressionSettings()
@@ -339,3 +341,58 @@ def test_who_comes_too_late_in_place_reads_what_the_other_made(db: SessionDB, st
     assert len(model.summaries) == asked
     assert len(db.get_messages(SID)) == left + 2
     assert len(model.turns[-1]) < left + 4
+
+
+class Reader:
+    """A tool that puts out much, as often as it is called."""
+
+    def definitions(self) -> tuple[dict[str, Any], ...]:
+        function = {"name": "read", "description": "Reads.", "parameters": {"type": "object"}}
+        return ({"type": "function", "function": function},)
+
+    def prompt_part(self, session_id: str) -> str:
+        return ""
+
+    def run(self, calls: Any, turn: Any) -> list[ToolResult]:
+        return [ToolResult(each.id, each.name, "a long line\n" * 400) for each in calls]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("settings", [IN_PLACE, ROTATING], ids=["in_place", "rotate"])
+def test_a_turn_whose_tools_fill_the_room_goes_on(
+    db: SessionDB, stage: Stage, settings: CompressionSettings
+) -> None:
+    filled(db, 4)
+    model = NarrowModel()
+    calls = 25
+
+    def answer(request: Any) -> Any:
+        said = model(request)
+        if is_summary_request(request) or said.status != 200 or len(model.turns) > calls:
+            return said
+        number = len(model.turns)
+        call = {"index": 0, "id": f"c{number}", "function": {"name": "read", "arguments": "{}"}}
+        piece = chunk()
+        piece["choices"][0]["delta"]["tool_calls"] = [call]
+        size = sum(len(str(each)) for each in request.messages) // 4
+        ends = (chunk(finish="tool_calls"), chunk(usage=(size, 5)))
+        return Reply([event(piece), *map(event, ends), event("[DONE]")])
+
+    with model.serve() as server:
+        server.responder = answer
+        agent = stage.agent(server.base_url, settings, tools=Reader())
+        agent.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        result = agent.run_conversation("Read all of it.")
+    assert result["completed"], result
+    assert result["api_calls"] == calls + 1
+    assert model.summaries
+    assert model.refusals == 0
+    assert (result["session_id"] != SID) is not settings.in_place
+    assert db.get_messages(result["session_id"])[-1]["content"] == model.reply
+    for request in model.turns:
+        said = str(request)
+        assert "Read all of it." in said
+        assert "its call is not recorded" not in said
+    assert len(db.list_sessions_rich()) == 1
