@@ -112,17 +112,9 @@ def join_parts(
     bus = EventBus()
     workers = Workers.named()
     approvals = Approvals(ApprovalQueue(clock), bus)
-    builder = AgentBuilder(
-        paths,
-        db,
-        redactor,
-        setup.environ,
-        offline=offline,
-        clock=clock,
-        tools=AgentTools(
-            paths, db, approvals.queue, environ=setup.environ, redactor=redactor, clock=clock
-        ),
-    )
+    environ = setup.environ
+    tools = AgentTools(paths, db, approvals.queue, environ=environ, redactor=redactor, clock=clock)
+    builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock, tools=tools)
     parts = hosted_parts(
         setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
     )
@@ -136,39 +128,44 @@ def join_parts(
         paths=paths,
         bus=bus,
         catalog=catalog,
-        actions=LiveActions(
-            _session_actions(paths, db, bus, clock),
-            db,
-            writers=workers.writers,
-            bulk=workers.bulk,
-            catalog=catalog,
-            watch=watch,
-        ),
+        actions=_actions(parts, workers, catalog, watch),
         search=SessionSearch(db, workers.search),
         transcript=transcript,
         chat=_chat(parts, adapter, workers),
         gateway=gateway,
-        pairing=PairingRequests(
-            PairingStore(paths.home, clock), worker=workers.writers, bus=bus, clock=clock
-        ),
+        pairing=_pairing(paths, workers, bus, clock),
         watch=watch,
         tasks=TaskSet(),
         db=db,
         watcher=watcher,
         workers=workers,
         plugins=parts.plugins,
-        settings=build_settings(paths, setup.environ, clock, gateway, bus),
+        settings=build_settings(paths, environ, clock, gateway, bus),
         approvals=approvals,
         hosts=hosts,
     )
 
 
-def _session_actions(
-    paths: HermesPaths, db: SessionDB, bus: EventBus, clock: Clock
-) -> SessionActions:
+def _actions(
+    parts: HostedParts, workers: Workers, catalog: LiveCatalog, watch: StateWatch
+) -> LiveActions:
     """What a person does to sessions; those with a running turn are left alone."""
-    turns = OwnTurns(db, bus, clock)
-    return SessionActions(db, paths.own_store, clock=clock, running_turn=turns.turn_in)
+    turns = OwnTurns(parts.db, parts.bus, parts.clock)
+    return LiveActions(
+        SessionActions(
+            parts.db, parts.paths.own_store, clock=parts.clock, running_turn=turns.turn_in
+        ),
+        parts.db,
+        writers=workers.writers,
+        bulk=workers.bulk,
+        catalog=catalog,
+        watch=watch,
+    )
+
+
+def _pairing(paths: HermesPaths, workers: Workers, bus: EventBus, clock: Clock) -> PairingRequests:
+    store = PairingStore(paths.home, clock)
+    return PairingRequests(store, worker=workers.writers, bus=bus, clock=clock)
 
 
 def _chat(parts: HostedParts, adapter: DesktopAdapter, workers: Workers) -> DesktopChat:
