@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -55,6 +55,7 @@ class AIAgent:
 
     Attributes:
         session_id: The session of the next turn.
+        on_moved: Told where a conversation goes on, on the turn's thread; None: nobody.
         tells_tools: Whoever runs it may listen to its tools.
         tells_plugins: Plugins hear of its turns from itself; who runs it need not tell them.
     """
@@ -88,6 +89,7 @@ class AIAgent:
         self._max_turns = max_turns
         self.room = room
         self._titles = titles
+        self.on_moved: Callable[[str], None] | None = None
         if room is not None:
             room.moved = self._go_on_in
         self._cached_system_prompt: str | None = None
@@ -242,8 +244,11 @@ class AIAgent:
 
     def _go_on_in(self, session_id: str) -> None:
         """The conversation goes on in this session."""
+        moved = session_id != self.session_id
         self.session_id = session_id
         set_current_session_id(session_id)
+        if moved and self.on_moved is not None:
+            self.on_moved(session_id)
 
     def _let_plugins_add(
         self, hooks: TurnHooks, text: str, history: list[ConversationMessage]

@@ -20,6 +20,7 @@ from hermes_desktop.gateway.refusals import closing, no_database, timed_out
 from hermes_desktop.gateway.runner_claims import RunnerClaims
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
+from hermes_desktop.gateway.turn_moves import leases_followed
 from hermes_desktop.gateway.turn_outcome import TurnOutcome
 from hermes_desktop.state import SessionDB
 
@@ -183,7 +184,9 @@ class RunnerTurns(RunnerClaims):
 
         relay = turn.DeltaRelay(record.turn_id, record.session_id, publish)
         try:
-            return await self._on_worker(record, partial(turn.run, agent, record, source, relay))
+            async with leases_followed(agent, self._turn_leases, self._notices):
+                run = partial(turn.run, agent, record, source, relay)
+                return await self._on_worker(record, run)
         finally:
             relay.close()
 

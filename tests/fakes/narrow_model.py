@@ -1,6 +1,7 @@
 """A model with a small context: it counts, refuses what is too long, and writes summaries."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +16,13 @@ class NarrowModel:
         window: How many tokens a request may have.
         reply: What it says.
         summary: What it writes as a summary; None: it fails to.
+        on_turn: Called before each answer that is no summary, on the server's thread.
     """
 
     window: int = 10_000
     reply: str = "That is noted, and here are a few more words about it."
     summary: str | None = "The person talks about numbers; nothing is open."
+    on_turn: Callable[[], object] = lambda: None
     refusals: int = 0
     summaries: list[Recorded] = field(default_factory=list)
     turns: list[list[dict[str, Any]]] = field(default_factory=list)
@@ -37,6 +40,7 @@ class NarrowModel:
         if is_summary_request(request):
             return text(self.summary or "", usage=(size, 12))
         self.turns.append(request.messages)
+        self.on_turn()
         return text(self.reply, usage=(size, 12))
 
     def serve(self) -> ModelServer:

@@ -1,6 +1,7 @@
 """Chats whose conversations outgrow the model: they follow, are warned, and begin anew at last."""
 
 import contextlib
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.gateway.hygiene import NOT_SHORTENED
 from tests.fakes.command_gateway import KEY, CommandGateway, command_gateway
+from tests.fakes.gateway import until
 from tests.fakes.narrow_model import NarrowModel
 
 IN_PLACE = CompressionSettings()
@@ -137,3 +139,28 @@ async def test_what_cannot_be_shortened_begins_anew(tmp_path: Path) -> None:
         assert "context window" in answer
         assert chat.session_id() != first
         assert await chat.tell("short again") == model.reply
+
+
+@pytest.mark.asyncio
+async def test_where_a_turn_goes_on_no_other_begins(tmp_path: Path) -> None:
+    model = NarrowModel()
+    async with chat_at(tmp_path, model, ROTATING) as chat:
+        await chat.tell("begin")
+        first = chat.session_id()
+        fill(chat, 112)
+        runner = chat.gateway.runner
+        held: list[str] = []
+
+        def look() -> None:
+            tip = chat.gateway.db.get_compression_tip(first)
+            for _ in range(500):
+                if runner._turn_leases.is_held(tip):
+                    held.append(tip)
+                    break
+                threading.Event().wait(0.01)
+
+        model.on_turn = look
+        assert await chat.tell("and on") == model.reply
+        assert chat.session_id() != first
+        assert held == [chat.session_id()]
+        await until(lambda: not runner._turn_leases.is_held(chat.session_id()))
