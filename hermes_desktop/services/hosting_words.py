@@ -176,7 +176,7 @@ def settings_notice(warnings: tuple[str, ...]) -> Notice | NoticeCleared:
         "warning",
         "Some settings of the gateway do not count.",
         " ".join(warnings),
-        "Correct config.yaml or .env, then restart the gateway.",
+        "Correct that, then restart the gateway.",
         key=SETTINGS_NOTICE,
     )
 
