@@ -116,10 +116,16 @@ def _policies() -> Iterator[Option]:
         yield from _policy(("reset_by_platform", name), 1, f"Chats of {name}", _IGNORED)
 
 
+def switch_places(platform: Platform) -> tuple[Place, ...]:
+    """Where config.yaml may say whether a platform is on; the first that does counts."""
+    inner = ("platforms", platform.value, "enabled")
+    top = Place((platform.value, "enabled"), only_found=True)
+    return top, Place(inner), Place(("gateway", *inner))
+
+
 def _switch(platform: Platform) -> Option:
     """Whether a platform is on, in the places where ``hermes`` looks for it."""
     name = platform.value
-    inner = ("platforms", name)
     return Option(
         key=f"platforms.{name}.enabled",
         label=f"{name}: on",
@@ -128,11 +134,7 @@ def _switch(platform: Platform) -> Option:
         kind="yes_no",
         default=False,
         effect=Effect.RESTART,
-        places=(
-            Place((name, "enabled"), only_found=True),
-            Place((*inner, "enabled")),
-            Place(("gateway", *inner, "enabled")),
-        ),
+        places=switch_places(platform),
         consequence="A token in the environment, the keyring or .env switches it on, unless it "
         "is set to false here.",
     )

@@ -123,6 +123,8 @@ class PlatformConfig:
         typing_status_text: Words for that, where the platform shows any.
         channel_overrides: By channel id.
         extra: What only this platform knows, and ``allow_from``: who may write. May hold secrets.
+        trouble: Why a secret that is kept for it could not be had, as a sentence; not part of
+            :meth:`to_dict`.
     """
 
     enabled: bool = False
@@ -135,6 +137,7 @@ class PlatformConfig:
     typing_status_text: str | None = None
     channel_overrides: Mapping[str, ChannelOverride] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    trouble: str = ""
 
     @property
     def allow_from(self) -> frozenset[str]:

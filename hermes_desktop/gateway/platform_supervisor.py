@@ -320,7 +320,7 @@ def _unserved(config: GatewayConfig, registry: AdapterRegistry) -> Iterable[Plat
             words = "This version of Hermes Desktop cannot serve it."
             yield PlatformHealth(platform.value, "unavailable", detail=words)
         elif platform not in usable:
-            words = "What it needs to log in is missing."
+            words = settings.trouble or "What it needs to log in is missing."
             yield PlatformHealth(platform.value, "disabled", detail=words)
 
 

@@ -3,16 +3,18 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway import config_loading
-from hermes_desktop.gateway.config import GatewayConfig
+from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
+from hermes_desktop.gateway.config_options import GATEWAY_SECRETS, switch_places
 from hermes_desktop.services.secret_access import learn_secrets, secret_warnings
 from hermes_desktop.settings.config_file import Lookup, read_config
+from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.env_file import first_set, read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
 
@@ -43,11 +45,12 @@ def load_gateway_config(
     loaded = config_loading.load_gateway_config(
         data, legacy=legacy, lookup=first_set(environ, variables)
     )
-    config = loaded.config
+    refused = secret_warnings(environ)
+    config = _with_troubles(loaded.config, data, refused)
     if redactor is not None:
         _teach(redactor, config)
         learn_secrets(environ, redactor)
-    warnings = (*troubles, *secret_warnings(environ), *loaded.warnings)
+    warnings = (*troubles, *refused.values(), *loaded.warnings)
     for warning in warnings:
         log.warning("%s", warning)
     return LoadedGatewayConfig(
@@ -79,6 +82,26 @@ def live_lookup(paths: HermesPaths, environ: Mapping[str, str]) -> Callable[[], 
         return first_set(environ, last[0])
 
     return look
+
+
+def _with_troubles(
+    config: GatewayConfig, data: Mapping[str, Any], refused: Mapping[str, str]
+) -> GatewayConfig:
+    """Platforms whose secret the keyring holds and does not give, with that said.
+
+    They stay among those that are wanted, as their secret would have switched them on.
+    """
+    platforms = dict(config.platforms)
+    for secret in GATEWAY_SECRETS:
+        if secret.variable not in refused:
+            continue
+        platform = Platform(secret.platform)
+        settings = platforms.get(platform, PlatformConfig())
+        said = any(value_at(data, place.path)[0] for place in switch_places(platform))
+        platforms[platform] = replace(
+            settings, enabled=settings.enabled or not said, trouble=refused[secret.variable]
+        )
+    return replace(config, platforms=platforms)
 
 
 def _or_empty(read: Callable[[], Mapping[str, V]], troubles: list[str]) -> Mapping[str, V]:

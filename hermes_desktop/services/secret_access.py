@@ -53,11 +53,11 @@ def learn_secrets(environ: Mapping[str, str], redactor: SecretRedactor) -> None:
             redactor.learn(value)
 
 
-def secret_warnings(environ: Mapping[str, str]) -> tuple[str, ...]:
+def secret_warnings(environ: Mapping[str, str]) -> dict[str, str]:
     """A sentence about each secret that is kept and could not be had. Blocks likewise."""
     if not isinstance(environ, EnvironmentWithSecrets):
-        return ()
-    return tuple(
-        f"{name} could not be read: {_TROUBLE.get(reading.state, reading.state)}."
+        return {}
+    return {
+        name: f"{name} could not be read: {_TROUBLE.get(reading.state, reading.state)}."
         for name, reading in environ.troubles().items()
-    )
+    }

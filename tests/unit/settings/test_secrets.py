@@ -191,7 +191,13 @@ def test_a_secret_that_cannot_be_had_is_named_not_waited_for(desk: Desk) -> None
     desk.store = desk.another()
     loaded = load_gateway_config(desk.paths, desk.environment())
     assert "DISCORD_BOT_TOKEN could not be read: the keyring is locked." in loaded.warnings
+    discord = loaded.config.platforms[Platform.DISCORD]
+    assert discord.enabled
+    assert discord.trouble == "DISCORD_BOT_TOKEN could not be read: the keyring is locked."
     assert loaded.config.platforms[Platform.TELEGRAM].token == "222222:from_env"
+    (desk.paths.home / "config.yaml").write_text("discord: {enabled: false}\n")
+    loaded = load_gateway_config(desk.paths, desk.environment())
+    assert not loaded.config.platforms[Platform.DISCORD].enabled
 
 
 def test_the_library_is_not_loaded_for_looking() -> None:
