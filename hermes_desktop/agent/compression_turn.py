@@ -131,6 +131,8 @@ class TurnRoom:
         if messages >= self.care.settings.most_messages:
             return True
         size = last_prompt_tokens
+        if not size and not self.care.settings.in_place:
+            return False  # by the same estimate it is rotated when its turn begins
         if not size:
             size = estimate(self._store.get_messages_as_conversation(session_id))
         if size < SMALL:

@@ -23,6 +23,7 @@ class TurnOutcome:
         last_message_id: Greatest row the turn wrote, None for none.
         stored: Whether the prompt is in state.db.
         prompt_tokens: How long the latest request was, None when nobody told.
+        session_id: Where the conversation goes on; "" where it was.
     """
 
     outcome: Outcome
@@ -35,6 +36,7 @@ class TurnOutcome:
     error_kind: str = ""
     stored: bool = True
     prompt_tokens: int | None = None
+    session_id: str = ""
 
 
 def from_result(
@@ -68,6 +70,7 @@ def from_result(
         error_kind=result.get("error_kind", "") if outcome == "failed" else "",
         stored=bool(written),
         prompt_tokens=result.get("input_tokens") or None,
+        session_id=result.get("session_id") or "",
     )
 
 
@@ -123,7 +126,7 @@ def finished_event(record: TurnRecord, outcome: TurnOutcome) -> TurnFinished:
     return TurnFinished(
         turn_id=record.turn_id,
         session_key=record.session_key,
-        session_id=record.session_id,
+        session_id=outcome.session_id or record.session_id,
         last_message_id=outcome.last_message_id,
         outcome=outcome.outcome,
         reply=outcome.reply,

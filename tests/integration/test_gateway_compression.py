@@ -164,3 +164,28 @@ async def test_where_a_turn_goes_on_no_other_begins(tmp_path: Path) -> None:
         assert chat.session_id() != first
         assert held == [chat.session_id()]
         await until(lambda: not runner._turn_leases.is_held(chat.session_id()))
+
+
+@pytest.mark.asyncio
+async def test_the_window_goes_on_where_the_conversation_does(tmp_path: Path) -> None:
+    model = NarrowModel()
+    async with chat_at(tmp_path, model, ROTATING) as chat:
+        gateway = chat.gateway
+        first = (await gateway.say("begin")).session_id
+        for number in range(112):
+            role = ("user", "assistant")[number % 2]
+            gateway.db.append_message(first, role, f"text {number} " + "word " * 60)
+        finished = await gateway.say("and on", first)
+        assert (finished.outcome, finished.reply) == ("done", model.reply)
+        assert finished.session_id == gateway.db.get_compression_tip(first) != first
+        later = await gateway.say("once more", finished.session_id)
+        assert later.session_id == finished.session_id
+        by_the_old_id = await gateway.say("and by the old id", first)
+        assert by_the_old_id.session_id == finished.session_id
+        texts = [each["content"] for each in gateway.db.get_messages(finished.session_id)]
+        assert [text for text in texts if text.startswith(("and", "once"))] == [
+            "and on",
+            "once more",
+            "and by the old id",
+        ]
+        assert len(gateway.db.list_sessions_rich()) == 1
