@@ -111,6 +111,11 @@ class LinkRecord:
     # What others want to know
 
     @property
+    def is_paused(self) -> bool:
+        """Whether somebody wants it to be left for now."""
+        return self._paused
+
+    @property
     def has_failed(self) -> bool:
         """Whether it does not work, for now or for good; also while that is tried to be mended."""
         is_tried_again = self._state == "connecting" and bool(self._code)

@@ -167,8 +167,9 @@ class PlatformSupervisor:
 
     @property
     def has_only_failed(self) -> bool:
-        """Whether platforms are served and none of them works, for now or for good."""
-        return bool(self._links) and all(link.has_failed for link in self._links.values())
+        """Whether every platform that is to be served has failed, for now or for good."""
+        wanted = [link for link in self._links.values() if not link.is_paused]
+        return bool(wanted) and all(link.has_failed for link in wanted)
 
     # Wishes
 

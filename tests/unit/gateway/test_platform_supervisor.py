@@ -266,6 +266,18 @@ async def test_one_platform_does_not_hurt_another(answer: Any) -> None:
 
 
 @pytest.mark.asyncio
+async def test_what_is_paused_does_not_count_as_working() -> None:
+    world = World(answers={TELEGRAM: [OSError("down")]})
+    async with world.supervised(TELEGRAM, DISCORD) as supervisor:
+        await until(lambda: states(supervisor)["discord"] == "connected")
+        assert not supervisor.has_only_failed
+        await supervisor.pause(DISCORD)
+        assert supervisor.has_only_failed
+        await supervisor.pause(TELEGRAM)
+        assert not supervisor.has_only_failed
+
+
+@pytest.mark.asyncio
 async def test_a_factory_that_fails_is_tried_again() -> None:
     world = World()
     broken = [True]
