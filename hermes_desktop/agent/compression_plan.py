@@ -22,6 +22,10 @@ _OPENING = (
 )
 _CLOSING = "[End of the summary. Go on from the messages that follow it.]"
 
+STEPS = "todo"
+"""The tool whose last list outlives a summary word for word."""
+_STEPS_AS_OF_THEN = "The list of steps as it stood then:"
+_MOST_STEPS = 6_000
 _SHORT = 400
 """Characters of a tool's old output that stay."""
 _LEAST_TAIL = 2
@@ -66,13 +70,26 @@ class Plan:
     def messages(self, summary: str) -> list[Message]:
         """The conversation with a summary in place of its middle."""
         stands_for = self.middle[-1].get("timestamp")
+        parts = (_OPENING, summary.strip(), self._steps(summary), _CLOSING)
         told: dict[str, Any] = {
             "role": self._role(),
-            "content": f"{_OPENING}\n\n{summary.strip()}\n\n{_CLOSING}",
+            "content": "\n\n".join(part for part in parts if part),
         }
         if stands_for is not None:
             told["timestamp"] = stands_for
         return [*self.hidden, *map(pruned, self.head), told, *self.tail]
+
+    def _steps(self, summary: str) -> str:
+        """The list of steps as the assistant wrote it last, if only the middle has it."""
+        if any(row.get("tool_name") == STEPS for row in self.tail):
+            return ""
+        lists = [row for row in self.middle if row.get("tool_name") == STEPS]
+        if lists:
+            return f"{_STEPS_AS_OF_THEN}\n{plain_text(lists[-1].get('content'))[:_MOST_STEPS]}"
+        kept = self.earlier.partition(_STEPS_AS_OF_THEN)[2]
+        if not kept or _STEPS_AS_OF_THEN in summary:
+            return ""
+        return f"{_STEPS_AS_OF_THEN}{kept[: _MOST_STEPS + 1]}"
 
     def _role(self) -> str:
         """What joins with its neighbours: endpoints insist on question, answer, question."""

@@ -195,3 +195,23 @@ def test_estimates_count_pictures_calls_and_other_scripts() -> None:
     picture = [{"type": "image_url", "image_url": {"url": "x" * 10**6}}]
     assert estimate([{"role": "user", "content": picture}]) < 2_000
     assert estimate([{"role": "user", "content": "漢" * 400}]) >= 300
+
+
+def test_the_list_of_steps_outlives_summaries_word_for_word() -> None:
+    steps = call(1)
+    steps[1] |= {"tool_name": "todo", "content": '{"todos": [{"content": "paint it red"}]}'}
+    first = make_plan([*talk(10), *steps, *talk(60)], WIDE)
+    assert first is not None
+    made = [dict(each) for each in first.messages("All went well.")]
+    told = next(each["content"] for each in made if is_summary(each))
+    assert "All went well." in told
+    assert "paint it red" in told
+    second = make_plan([*made, *talk(60)], WIDE)
+    assert second is not None
+    again = [each["content"] for each in second.messages("Still well.") if is_summary(each)]
+    assert again[0].count("paint it red") == 1
+    newer = call(2)
+    newer[1] |= {"tool_name": "todo", "content": "newer"}
+    third = make_plan([*made, *talk(60), *newer], WIDE)
+    assert third is not None
+    assert "paint it red" not in str([m for m in third.messages("Well.") if is_summary(m)])
