@@ -32,6 +32,7 @@ from hermes_desktop.ui.application import (
     install_message_handler,
     run_on_loop,
 )
+from hermes_desktop.ui.approvals.approval_desk import ApprovalDesk
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.demo_picture import take_demo_picture
@@ -200,7 +201,7 @@ class DesktopProgram:
         self, services: DesktopServices, slots: AsyncSlots, bridge: EventBridge, tray: Tray
     ) -> MainWindow:
         page = ChatPage(services=services, slots=slots, bridge=bridge, theme=self._theme)
-        return MainWindow(
+        window = MainWindow(
             services=services,
             slots=slots,
             bridge=bridge,
@@ -210,6 +211,16 @@ class DesktopProgram:
             clock=self._clock,
             demo=self._setup.demo,
         )
+        self._approvals = ApprovalDesk(
+            services.approvals,
+            bridge,
+            page=page,
+            window=window,
+            theme=self._theme,
+            clock=self._clock,
+            shown=lambda: page.current_session_id,
+        )
+        return window
 
     def _connect(self, window: MainWindow, tray: Tray, bridge: EventBridge) -> None:
         tray.show_requested.connect(window.come_forward)
@@ -237,6 +248,7 @@ class DesktopProgram:
     async def _run_open(self, services: DesktopServices, window: MainWindow, tray: Tray) -> None:
         self._instance.listen()
         self._first_show(window, tray)
+        self._approvals.open()
         await services.start()
         window.begin()
         tray.show_status(services.gateway.status)
@@ -261,6 +273,7 @@ class DesktopProgram:
         tray.close()
         await self._end_gateway(services, window)
         window.prepare_to_end()
+        self._approvals.close()
         await services.close(drain_s=0.0)
         window.close()
         window.deleteLater()

@@ -4,6 +4,8 @@ from PySide6.QtCore import QObject, Signal
 
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import (
+    ApprovalRequested,
+    ApprovalResolved,
     GatewayStatusChanged,
     Notice,
     NoticeCleared,
@@ -11,6 +13,8 @@ from hermes_desktop.core.events import (
     SessionReset,
     SessionsChanged,
     StateFileChanged,
+    ToolFinished,
+    ToolStarted,
     TurnDelta,
     TurnFinished,
     TurnQueued,
@@ -31,6 +35,9 @@ class EventBridge(QObject):
     turn_started = Signal(object)
     turn_delta = Signal(object)
     turn_finished = Signal(object)
+    tool_news = Signal(object)
+    approval_requested = Signal(object)
+    approval_resolved = Signal(object)
     gateway_status_changed = Signal(object)
     pairing_changed = Signal(object)
     session_reset = Signal(object)
@@ -46,6 +53,10 @@ class EventBridge(QObject):
             bus.subscribe(TurnStarted, self.turn_started.emit),
             bus.subscribe(TurnDelta, self.turn_delta.emit),
             bus.subscribe(TurnFinished, self.turn_finished.emit),
+            bus.subscribe(ToolStarted, self.tool_news.emit),
+            bus.subscribe(ToolFinished, self.tool_news.emit),
+            bus.subscribe(ApprovalRequested, self.approval_requested.emit),
+            bus.subscribe(ApprovalResolved, self.approval_resolved.emit),
             bus.subscribe(GatewayStatusChanged, self.gateway_status_changed.emit),
             bus.subscribe(PairingChanged, self.pairing_changed.emit),
             bus.subscribe(SessionReset, self.session_reset.emit),

@@ -121,6 +121,20 @@ def text(
     return Reply(steps)
 
 
+def tool_call(name: str, said: str = "", **arguments: Any) -> Reply:
+    """A streamed reply that ends with a tool call, its arguments in two pieces."""
+    written = json.dumps(arguments)
+    half = len(written) // 2
+    function = {"name": name, "arguments": written[:half]}
+    call = {"index": 0, "id": f"call_{name}", "type": "function", "function": function}
+    begun, rest, end = (chunk(said or None), chunk(), chunk(finish="tool_calls"))
+    begun["choices"][0]["delta"]["tool_calls"] = [call]
+    rest["choices"][0]["delta"]["tool_calls"] = [
+        {"index": 0, "function": {"arguments": written[half:]}}
+    ]
+    return Reply([event(begun), event(rest), event(end), event("[DONE]")])
+
+
 def raw(pieces: Iterable[Step], *, content_type: str = "text/event-stream") -> Reply:
     """Exactly these bytes in exactly these pieces."""
     return Reply(list(pieces), content_type=content_type)

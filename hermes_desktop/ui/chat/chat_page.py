@@ -380,6 +380,8 @@ class ChatPage(QWidget):
         bridge.turn_started.connect(self._turn_started)
         bridge.turn_delta.connect(self._turn_delta)
         bridge.turn_finished.connect(self._turn_finished)
+        bridge.tool_news.connect(self._ledger.tool)
+        bridge.tool_news.connect(self.view.live.tool)
         bridge.sessions_changed.connect(self._sessions_changed)
         self.header.renamed.connect(self._rename)
         self.header.back_wanted.connect(self.back_requested)

@@ -4,7 +4,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
+from hermes_desktop.core.events import (
+    ToolFinished,
+    ToolStarted,
+    TurnDelta,
+    TurnFinished,
+    TurnQueued,
+    TurnStarted,
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -56,6 +63,12 @@ class TurnLedger:
             if len(turn.pieces) > _JOIN_ABOVE:
                 turn.pieces = _joined(turn.pieces)
         return turn
+
+    def tool(self, event: ToolStarted | ToolFinished) -> None:
+        """A tool begins: what was said before it is stored by now, and comes as a row."""
+        turn = self._turns.get(event.turn_id)
+        if turn is not None and isinstance(event, ToolStarted):
+            turn.pieces.clear()
 
     def finished(self, event: TurnFinished) -> LedgerTurn | None:
         """A turn is over. Only a failed one is kept, so that coming back shows why."""

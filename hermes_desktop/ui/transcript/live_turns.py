@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hermes_desktop.core.events import TurnFinished
+from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnFinished
 from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.fitted import Fitted
@@ -13,6 +13,7 @@ from hermes_desktop.ui.transcript.live_reply import LiveReply
 from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.separators import FailureBlock
+from hermes_desktop.ui.transcript.visible_text import one_line, visible
 
 _CLOCK_SLACK_S = 5.0
 
@@ -24,6 +25,7 @@ class LiveTurn:
     Attributes:
         floor_id: Its rows have greater ids than this; 0 when it is not known.
         started_at: Epoch seconds.
+        parts: What was said before tools, until it comes as rows.
     """
 
     turn_id: str
@@ -37,20 +39,23 @@ class LiveTurn:
     finished: TurnFinished | None = None
     prompt_row: int | None = None
     reply_row: int | None = None
+    parts: list[LiveReply] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class LiveTurns:
     """The turns of the shown session, in their order.
 
     Attributes:
         made: Told of each new message widget, to connect its signals.
         retry: Called with a turn when the person wants it sent again.
+        changed: Called when the items are others without being asked for.
     """
 
     look: Look
     made: Callable[[MessageWidget], None]
     retry: Callable[[LiveTurn], None]
+    changed: Callable[[], object] = lambda: None
     turns: list[LiveTurn] = field(default_factory=list)
 
     def find(self, turn_id: str) -> LiveTurn | None:
@@ -73,6 +78,27 @@ class LiveTurns:
             turn.reply.set_moment(datetime.fromtimestamp(now).astimezone())
             self.made(turn.reply)
         return turn
+
+    def tool(self, event: ToolStarted | ToolFinished) -> None:
+        """Show that a tool runs; what was said before it is a message of its own."""
+        turn = self.find(event.turn_id)
+        if turn is None or turn.finished is not None:
+            return
+        turn.waiting = None
+        if isinstance(event, ToolStarted):
+            words = f"▸ {visible(event.name)}  {one_line(event.subject)} …"
+            turn.waiting = caption(words, self.look)
+            if turn.reply is not None and turn.reply.text.strip():
+                self._begin_part(turn, turn.reply)
+        self.changed()
+
+    def _begin_part(self, turn: LiveTurn, said: LiveReply) -> None:
+        said.end_stream()
+        if turn.reply_row is None:
+            turn.parts.append(said)
+        turn.reply, turn.reply_row = LiveReply(self.look), None
+        turn.reply.set_moment(datetime.now().astimezone())
+        self.made(turn.reply)
 
     def finish(self, event: TurnFinished) -> LiveTurn | None:
         """Close a turn; a failed one gets a block that says why."""
@@ -108,8 +134,10 @@ class LiveTurns:
         """What stands below the stored messages."""
         items: list[Item] = []
         for turn in self.turns:
+            said = [(f"part {at}", part, GAP) for at, part in enumerate(turn.parts)]
             parts: list[tuple[str, Fitted | None, int]] = [
                 ("prompt", turn.prompt_widget if turn.prompt_row is None else None, GAP),
+                *said,
                 ("waiting", turn.waiting, CLOSE_GAP),
                 ("reply", turn.reply if turn.reply_row is None else None, GAP),
                 ("failure", turn.failure, GAP),
@@ -128,6 +156,7 @@ class LiveTurns:
         """
         rows = [entry for entry in entries if isinstance(entry, MessageEntry)]
         for turn in self.turns:
+            self._adopt_parts(turn, rows, supply)
             self._adopt_prompt(turn, rows, supply)
             self._adopt_reply(turn, rows, supply)
         self.turns = [turn for turn in self.turns if not self._settled(turn)]
@@ -165,6 +194,24 @@ class LiveTurns:
                 _run(turn.prompt_widget.adopt(entry))
                 supply(entry, turn.prompt_widget)
                 return
+
+    def _adopt_parts(
+        self, turn: LiveTurn, rows: list[MessageEntry], supply: Callable[[Entry, Fitted], None]
+    ) -> None:
+        stored = {
+            entry.message.content.strip(): entry
+            for entry in rows
+            if entry.message.role == "assistant" and _is_ours(turn, entry)
+        }
+        kept: list[LiveReply] = []
+        for part in turn.parts:
+            entry = stored.get(part.text.strip())
+            if entry is None:
+                kept.append(part)
+                continue
+            _run(part.adopt(entry))
+            supply(entry, part)
+        turn.parts = kept if turn.finished is None else []
 
     def _adopt_reply(
         self, turn: LiveTurn, rows: list[MessageEntry], supply: Callable[[Entry, Fitted], None]

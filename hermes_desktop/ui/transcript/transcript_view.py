@@ -70,7 +70,7 @@ class TranscriptView(QWidget):
         calls = BackgroundCalls(workers, self)
         self._actions = MessageActions(calls, self)
         self._builder = Builder(calls, look, self)
-        self.live = LiveTurns(look, self._actions.connect_message, self._retry)
+        self.live = LiveTurns(look, self._actions.connect_message, self._retry, self._retarget)
         self.area = TranscriptScroll(theme, self)
         self.landing = Landing(self.area, theme)
         self.find_bar = FindBar(self._text_widgets, theme, self)
