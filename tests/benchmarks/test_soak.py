@@ -10,6 +10,7 @@ to somebody else; wrong counters; chats that are elsewhere than the files say; w
 """
 
 import asyncio
+import json
 import os
 import random
 import time
@@ -150,4 +151,6 @@ def judge(crowd: Crowd, model: TellingModel, title: str) -> None:
     rows += [("notes of another program", str(len(crowd.notes))), ("seen by answers", str(seen))]
     rows += [("notes not stored", str(crowd.writer.failed if crowd.writer else ""))]
     print("\n" + table((title, ""), rows))
+    sent = json.dumps([*crowd.chat.sent_texts(), *crowd.told_of()], indent=1)
+    crowd.gateway.home.with_name("chat.json").write_text(sent, encoding="utf-8")
     assert not wrong, "\n".join([*wrong[:30], *crowd.where_to_look()])

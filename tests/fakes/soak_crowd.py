@@ -268,6 +268,14 @@ class Crowd:
         """What a person needs to find out more."""
         return [f"home: {self.gateway.home}", f"faults: {self.faults}", f"seed: {self.seed}"]
 
+    def told_of(self) -> list[dict[str, object]]:
+        """What persons have said, for whoever looks for a lost answer."""
+        return [
+            {"id": each.message_id, "said": each.text, "chat": each.conversation.chat,
+             "sent_before": each.sent_before, "at": each.at}
+            for each in (*self.said, *self.commands)
+        ]  # fmt: skip
+
     # Afterwards
 
     async def settle(self, seconds: float = 60.0) -> None:

@@ -44,7 +44,8 @@ def judge_answers(crowd: Crowd) -> tuple[Counter[str], list[str]]:
             wrong.append(f"chat {sent.chat} was told of {strange}: {sent.text}")
     ends: Counter[str] = Counter()
     cut_off = _interrupted(crowd)
-    for said in crowd.said:
+    # Those that their persons ended come last: nobody needs to have told them anything.
+    for said in sorted(crowd.said, key=crowd.was_ended):
         question = said.question
         if plain[question] > 1:
             end = "ANSWERED TWICE"
