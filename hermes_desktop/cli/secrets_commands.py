@@ -1,6 +1,5 @@
 """``secrets``: where tokens and keys are, and putting them into the keyring."""
 
-import getpass
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -8,10 +7,10 @@ import click
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.consent import Consent, with_consent
+from hermes_desktop.cli.hidden_input import read_hidden
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.rows import Column, as_text
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.errors import CancelledError
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
@@ -163,10 +162,7 @@ def _book(paths: "HermesPaths") -> "SecretsBook":
 def _ask_for(name: str) -> str:
     if not output.is_input_terminal():
         return sys.stdin.read()
-    try:
-        return getpass.getpass(f"{name}: ")
-    except EOFError:
-        raise CancelledError("Cancelled.", "Nothing was changed.") from None
+    return read_hidden(f"{name}: ")
 
 
 def _say_that_it_waits() -> None:

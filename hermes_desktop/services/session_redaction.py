@@ -4,8 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.secret_access import open_secrets
 from hermes_desktop.settings.env_file import read_env_file
 
 _MARK = "[secret]"
@@ -33,11 +35,15 @@ class SessionRedactor:
     What names a session or a role stays, so that a redacted export can be imported.
 
     Args:
-        known: Values to remove wherever they stand.
+        known: Values to remove wherever they stand, by names; those whose name says nothing of a
+            secret stay.
+        secrets: Values that are secrets by whatever name.
     """
 
-    def __init__(self, known: Mapping[str, str]) -> None:
+    def __init__(self, known: Mapping[str, str], secrets: frozenset[str] = frozenset()) -> None:
         self._redactor = SecretRedactor()
+        for value in secrets:
+            self._redactor.learn(value)
         for name, value in known.items():
             if _NAMED.fullmatch(name):
                 self._redactor.learn(value)
@@ -70,7 +76,13 @@ class SessionRedactor:
 def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
     """A redactor that knows what the home's ``.env`` calls a key, token or password.
 
+    What the keyring holds is known, too, as far as it gives it within seconds. Blocks.
+
     Raises:
         ConfigError: The file is there and may not be read.
     """
-    return SessionRedactor(read_env_file(paths.env_file))
+    access = open_secrets(paths, SystemClock())
+    kept = {name: access.store.read(name).value or "" for name in access.store.names()}
+    return SessionRedactor(
+        read_env_file(paths.env_file), frozenset((*kept.values(), *access.plain.read().values()))
+    )

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.model_server import ModelServer
 from tests.fakes.private_bus import PrivateBus, private_bus
 from tests.fakes.program import Program, files_of
-from tests.fakes.terminal import at_terminal
+from tests.fakes.terminal import END_OF_INPUT, at_terminal
 
 TOKEN = "TELEGRAM_BOT_TOKEN"
 VALUE = "123456:abcdefghijklmnop"
@@ -66,6 +67,8 @@ def test_typed_on_a_terminal_it_is_not_shown(desk: Program) -> None:
     done = at_terminal(desk, "secrets", "set", TOKEN, typed=f"{VALUE}\n".encode())
     assert done.code == 0, done.out
     assert f"{TOKEN} is kept in the keyring." in done.out
+    empty = at_terminal(desk, "secrets", "set", TOKEN, typed=END_OF_INPUT)
+    assert empty.code == 5
     assert listed(desk)[TOKEN]["counts"] == "keyring"
 
 
@@ -144,6 +147,43 @@ def test_a_keyring_that_hangs_holds_nobody_up(desk: Program, bus: PrivateBus) ->
     done = desk.run("secrets", "list")
     assert done.code == 0
     assert f"{TOKEN}\tkeyring (not answering)\t" in done.out
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+def test_the_model_is_asked_with_the_key_from_the_keyring(
+    desk: Program, home: Path, server: ModelServer
+) -> None:
+    key = "sk-only-in-the-keyring"
+    (home / "config.yaml").write_text(
+        f"model:\n  default: m\n  base_url: {server.base_url}\n  api_key: ${{MY_KEY}}\n"
+    )
+    assert desk.run("chat", "-q", "Hello").code == 1
+    assert desk.run("secrets", "set", "MY_KEY", stdin=key.encode()).code == 0
+    done = desk.run("chat", "-q", "Hello")
+    assert done.code == 0, done.err
+    assert server.requests[-1].headers["Authorization"] == f"Bearer {key}"
+    old_key = desk.run("chat", "-q", f"Do you know {key}?", env={"MY_KEY": "sk-from-outside"})
+    assert old_key.code == 0
+    assert server.requests[-1].headers["Authorization"] == "Bearer sk-from-outside"
+    holding = {name for name, data in files_of(home).items() if key.encode() in data}
+    assert {name.partition("-")[0] for name in holding} == {"state.db"}
+    exported = desk.run("sessions", "export", "-", "--redact")
+    assert exported.code == 0, exported.err
+    assert "Do you know [secret]?" in exported.out
+
+
+def test_a_chat_does_not_wait_for_a_keyring_that_hangs(
+    desk: Program, home: Path, bus: PrivateBus, server: ModelServer
+) -> None:
+    assert desk.run("secrets", "set", TOKEN, stdin=VALUE.encode()).code == 0
+    (home / "config.yaml").write_text(f"model:\n  default: m\n  base_url: {server.base_url}\n")
+    bus.hanging()
+    assert desk.run("chat", "-q", "Hello").code == 0
 
 
 @pytest.mark.parametrize(
