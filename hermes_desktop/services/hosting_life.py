@@ -157,6 +157,8 @@ class HostingLife:
             if self._wish.ending is None:
                 return answer.record, outlook
             await self._give_back(stopped=True)
+            if not self.is_ending:  # a restart was wished for before there was anything to restart
+                return await self._again()
             self._board.enter("idle", self._wish.now().words)
         elif isinstance(answer, NotHere):
             self._board.refuse(refusal_for(answer))

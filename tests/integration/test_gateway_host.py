@@ -484,6 +484,18 @@ async def test_a_take_over_asks_first_and_says_how_far_it_is(tmp_path: Path) -> 
         assert any(f"process {record.pid}" in each.detail for each in stage.statuses)
 
 
+async def test_a_restart_before_it_runs_is_a_start(tmp_path: Path) -> None:
+    async with host_stage(tmp_path) as stage:
+        for pause in (0.0, 0.02, 0.05, 0.1, 0.2):
+            starting = asyncio.ensure_future(stage.host.start())
+            await asyncio.sleep(pause)
+            await stage.host.restart(drain_s=0.0)
+            await starting
+            assert stage.host.state == "running"
+            await stage.host.stop(drain_s=0.0)
+            assert stage.host.state == "stopped"
+
+
 async def test_other_programs_are_told_when_no_platform_works(tmp_path: Path) -> None:
     async with host_stage(tmp_path) as stage:
         stage.chat.set(refuse_login="rate_limited")
