@@ -1,5 +1,6 @@
 """Puts the tools of one agent together."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ def build_tools(
         user_home=parts.user_home,
         store=parts.store,
         clock=parts.clock,
-        environ=without_secrets(parts.environ, parts.clean),
+        environ=_environment(parts),
         clean=parts.clean,
         terminal_timeout_s=_timeout(config),
     )
@@ -90,6 +91,14 @@ def build_tools(
     if "memory" in names:
         prompt = "\n\n".join(part for part in (prompt, memory_prompt(parts.home)) if part)
     return ToolBox(tools, setup, gate, prompt)
+
+
+def _environment(parts: ToolParts) -> dict[str, str]:
+    """What programs get: all but secrets, and always a place where programs are."""
+    environ = without_secrets(parts.environ, parts.clean)
+    if not environ.get("PATH"):
+        environ["PATH"] = os.defpath
+    return environ
 
 
 def _guidance(folder: Path) -> str:

@@ -1,0 +1,55 @@
+"""``hermes-desktop chat`` with tools: asked at a terminal, denied where nobody is."""
+
+import json
+from pathlib import Path
+
+from tests.fakes.model_server import ModelServer, text, tool_call
+from tests.fakes.program import Program, rows
+from tests.fakes.terminal import at_terminal
+
+
+def told(server: ModelServer) -> dict[str, object]:
+    result: dict[str, object] = json.loads(server.requests[-1].messages[-1]["content"])
+    return result
+
+
+def script(server: ModelServer, folder: Path) -> None:
+    (folder / "build").mkdir(exist_ok=True)
+    server.script(tool_call("terminal", command="rm -rf build", workdir=str(folder)))
+    server.script(text("That is all."))
+
+
+def test_a_person_at_the_terminal_allows_it(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    script(server, tmp_path)
+    done = at_terminal(program, "chat", "-q", "Remove build", typed=b"once\n")
+    assert done.code == 0
+    assert "May this be done?" in done.out
+    assert "rm -rf build" in done.out
+    assert "It deletes folders" in done.out
+    assert "That is all." in done.out
+    assert told(server)["exit_code"] == 0
+    assert not (tmp_path / "build").exists()
+    assert rows(configured)[0]["tool_call_count"] == 1
+
+
+def test_anything_else_denies(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    script(server, tmp_path)
+    done = at_terminal(program, "chat", "-q", "Remove build", typed=b"\n")
+    assert done.code == 0
+    assert "Denied." in done.out
+    assert "denied it" in str(told(server)["error"])
+    assert (tmp_path / "build").exists()
+
+
+def test_without_a_terminal_nobody_is_asked(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    script(server, tmp_path)
+    done = program.run("chat", "-q", "Remove build")
+    assert (done.code, done.out) == (0, "That is all.\n")
+    assert "nobody can be asked" in str(told(server)["error"])
+    assert (tmp_path / "build").exists()
