@@ -1,5 +1,6 @@
 """The agent's settings as a person changes them; beside the dataclasses that hold them."""
 
+from hermes_desktop.agent.compression_options import COMPRESSION_OPTIONS
 from hermes_desktop.agent.config import AgentConfig
 from hermes_desktop.agent.known_endpoints import KNOWN
 from hermes_desktop.settings.options import Effect, Option, Place
@@ -57,6 +58,7 @@ AGENT_OPTIONS: tuple[Option, ...] = (
         high=20,
         effect=Effect.LIVE,
     ),
+    *COMPRESSION_OPTIONS,
 )
 
 AGENT_SECRETS: tuple[SecretOption, ...] = tuple(
