@@ -92,7 +92,7 @@ def _interpreter(program: str, args: Sequence[Word], found: Found) -> list[Inner
         if text in {"--version", "--help", "-V"} or (text == "-v" and not is_shell):
             return []
         if program.startswith("python") and text == "-m":
-            return []
+            return [args[at + 1 :]]
         if letters & takes_text:
             following = args[at + 1] if at + 1 < len(args) else Word("", opaque=True)
             if is_shell and not following.opaque:
