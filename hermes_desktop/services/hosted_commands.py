@@ -1,32 +1,24 @@
 """What makes a runner take commands and know its people."""
 
-import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hermes_desktop import __version__
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
-from hermes_desktop.core.clean_environment import names_secret
-from hermes_desktop.core.errors import ConfigError, RefusedError
+from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.gateway.access import Access
 from hermes_desktop.gateway.command_dispatch import CommandDispatch
 from hermes_desktop.gateway.config import platform_or_none
 from hermes_desktop.gateway.pairing import PairingStore
 from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor
-from hermes_desktop.gateway.quick_commands import QuickRunner
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.gateway_settings import live_lookup
-from hermes_desktop.settings.config_file import read_config
-from hermes_desktop.settings.env_file import read_env_file
+from hermes_desktop.services.own_commands import quick_runner
 
 if TYPE_CHECKING:
     from hermes_desktop.services.hosted_gateway import HostedParts
-
-log = logging.getLogger(__name__)
-
-_SHORTEST_SECRET = 6
 
 
 class SupervisedPlatforms:
@@ -92,33 +84,8 @@ def take_commands(
         facts,
         workers=parts.commands,
         platforms=control,
-        quick=QuickRunner(
-            parts.environ, parts.paths.home, parts.redactor.clean, lambda: _secrets(parts)
-        ),
+        quick=quick_runner(parts.paths, parts.environ, parts.redactor.clean),
     )
-
-
-def _secrets(parts: "HostedParts") -> list[str]:
-    """What the environment and ``.env`` hold under the names of secrets. Blocking."""
-    try:
-        values = {**read_env_file(parts.paths.env_file), **parts.environ}
-    except ConfigError:
-        values = dict(parts.environ)
-    return [
-        value
-        for name, value in values.items()
-        if len(value) >= _SHORTEST_SECRET and names_secret(name)
-    ]
-
-
-def own_commands(parts: "HostedParts") -> Mapping[str, Any]:
-    """The ``quick_commands`` of the home as they stand now. Blocking; empty if unreadable."""
-    try:
-        section = read_config(parts.paths.config_yaml).data.get("quick_commands")
-    except ConfigError as error:
-        log.warning("The person's own commands are left out: %s", error)
-        return {}
-    return section if isinstance(section, Mapping) else {}
 
 
 def know_people(runner: GatewayRunner, parts: "HostedParts") -> None:

@@ -8,8 +8,9 @@ from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner_state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
-from hermes_desktop.services.hosted_commands import own_commands, take_commands
+from hermes_desktop.services.hosted_commands import take_commands
 from hermes_desktop.services.hosted_gateway import HostedParts
+from hermes_desktop.services.own_commands import own_commands
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
     Args:
         parts: What it shares with the gateway that serves the messaging platforms.
     """
-    config = GatewayConfig(quick_commands=own_commands(parts))
+    config = GatewayConfig(quick_commands=own_commands(parts.paths))
     store = SessionStore(
         parts.paths.sessions_dir,
         config,

@@ -3,7 +3,7 @@
 import contextlib
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop import __version__
@@ -21,7 +21,7 @@ from hermes_desktop.services.rpc_settings import RpcSettings
 from hermes_desktop.services.session_actions import DeletePlan, SessionActions
 from hermes_desktop.services.session_catalog import find_session_id
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway.program import AgentWish, RpcProgram
+from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
 
 if TYPE_CHECKING:
     from hermes_desktop.services.plugin_care import PluginCare
@@ -84,6 +84,7 @@ class RpcParts:
             home=self._paths.home,
             saved_dir=self._paths.sessions_dir / "saved",
             clock=self._clock,
+            own_commands=self.own_commands,
         )
 
     def db(self) -> SessionDB:
@@ -118,13 +119,23 @@ class RpcParts:
         except Exception:  # agents are made all the same
             log.exception("Loading plugins failed")
 
+    def _wait_for_plugins(self) -> None:
+        if self._loading is not None:
+            with contextlib.suppress(TimeoutError):  # loading is bounded by itself
+                self._loading.result(_PLUGINS_S)
+
+    def own_commands(self) -> Sequence[OwnCommand]:
+        """The person's own commands, once plugins are loaded. Blocks for a bounded time."""
+        self._wait_for_plugins()
+        from hermes_desktop.services.rpc_commands import rpc_commands  # noqa: PLC0415 - see _agents
+
+        return rpc_commands(self._paths, self._environ, self._redactor.clean)
+
     # ------------------------------------------------------------------------------------ agents
 
     def build(self, wish: AgentWish) -> Any:
         """Make an agent, once plugins are loaded. Raises as :meth:`AgentBuilder.build`."""
-        if self._loading is not None:
-            with contextlib.suppress(TimeoutError):  # loading is bounded by itself
-                self._loading.result(_PLUGINS_S)
+        self._wait_for_plugins()
         from hermes_desktop.gateway.agents import AgentRequest  # noqa: PLC0415 - see _agents
 
         return self._agents().build(

@@ -10,7 +10,7 @@ from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError, Re
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway import ending, guard, live_sessions
+from hermes_desktop.tui_gateway import added_commands, ending, guard, live_sessions
 from hermes_desktop.tui_gateway.agents import drop_agent
 from hermes_desktop.tui_gateway.errors import RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
@@ -41,6 +41,9 @@ def context_of(
     Whoever asks is the person at this machine and may do everything. Only where commands are
     listed, those that make no sense here are left out.
     """
+    added = added_commands.all_added(server) if command in _LISTING else ()
+    added_definitions = tuple(each.definition for each in added)
+    names = (each.name for each in (*usable_commands(), *added_definitions))
     sender = Sender(
         platform=source_of(session),
         chat_id=sid,
@@ -48,7 +51,7 @@ def context_of(
         session_key=session["session_key"],
         restricted=True,
         is_admin=command not in _LISTING,
-        command_names=frozenset(each.name for each in usable_commands()),
+        command_names=frozenset(names),
     )
     return CommandContext(
         args=args,
@@ -59,6 +62,7 @@ def context_of(
         clock=server.program.clock,
         facts=server.program.facts,
         listed=session.setdefault("listed", []),
+        added=added_definitions,
     )
 
 

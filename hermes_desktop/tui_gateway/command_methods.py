@@ -9,7 +9,7 @@ from hermes_desktop.commands.handlers import do_command
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.commands.words import ago, count, first_words
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.tui_gateway import plugin_commands
+from hermes_desktop.tui_gateway import added_commands
 from hermes_desktop.tui_gateway.command_host import context_of, usable_commands
 from hermes_desktop.tui_gateway.conversation_methods import take_back
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
@@ -20,13 +20,13 @@ _MOST_LISTED = 10
 log = logging.getLogger(__name__)
 
 
-def catalog(_: Call) -> dict[str, Any]:
+def catalog(call: Call) -> dict[str, Any]:
     """``commands.catalog``."""
     categories: dict[str, list[list[str]]] = {}
     canonical: dict[str, str] = {}
-    added = plugin_commands.definitions()
-    for command in (*usable_commands(), *added):
-        category = plugin_commands.CATEGORY if command in added else command.category
+    listed: list[tuple[CommandDef, str]] = [(each, each.category) for each in usable_commands()]
+    listed += [(each.definition, each.category) for each in added_commands.all_added(call.server)]
+    for command, category in listed:
         categories.setdefault(category, []).append([f"/{command.name}", _meta(command)])
         canonical |= {f"/{name}": f"/{command.name}" for name in (command.name, *command.aliases)}
     return {
@@ -47,12 +47,12 @@ def _meta(command: CommandDef) -> str:
 def resolve(call: Call) -> dict[str, Any]:
     """``command.resolve``."""
     name = call.params.optional_text("name")
-    added = plugin_commands.find(name)
+    added = added_commands.find(call.server, name)
     if added is not None:
         return {
-            "canonical": added.name,
-            "description": added.description,
-            "category": plugin_commands.CATEGORY,
+            "canonical": added.definition.name,
+            "description": added.definition.description,
+            "category": added.category,
             "available": True,
         }
     command = _find(name)
@@ -73,10 +73,11 @@ def _find(name: str) -> CommandDef:
 
 def dispatch(call: Call) -> dict[str, Any]:
     """``command.dispatch``: do one; what it comes to says what the peer is to do."""
-    name, args = call.params.text("name"), call.params.optional_text("arg").strip()
-    added = plugin_commands.find(name)
+    typed, behind = call.params.text("name"), call.params.optional_text("arg").strip()
+    name, args = added_commands.meant(call.server, typed, behind)
+    added = added_commands.find(call.server, name)
     if added is not None:
-        return {"type": "exec", "output": plugin_commands.run(added, call.session()[1], args)}
+        return {"type": "exec", "output": added_commands.run(added, call.session()[1], args)}
     command = _find(name)
     if command.name == "undo":
         return _undo(call, args)
@@ -106,10 +107,11 @@ def execute(call: Call) -> dict[str, Any]:
     """``slash.exec``: do a line as it was typed, with or without its slash."""
     typed = call.params.text("command").strip()
     name, _, args = typed.removeprefix("/").partition(" ")
+    name, args = added_commands.meant(call.server, name, args)
     command = registry.resolve_command(name)
-    added = plugin_commands.find(name)
+    added = added_commands.find(call.server, name)
     if added is not None:
-        return {"output": plugin_commands.run(added, call.session()[1], args.strip())}
+        return {"output": added_commands.run(added, call.session()[1], args.strip())}
     if command is None:
         call.session()
         return {"output": f"There is no command /{name[:40]}. /help shows all."}
@@ -181,9 +183,10 @@ def complete_slash(call: Call) -> dict[str, Any]:
     if " " in text:
         return {"items": [], "replace_from": text.rindex(" ") + 1}
     begun = text[1:].lower()
+    added = [each.definition for each in added_commands.all_added(call.server)]
     items = [
         {"text": name, "display": f"/{name}", "meta": _meta(command) + also}
-        for command in (*usable_commands(), *plugin_commands.definitions())
+        for command in (*usable_commands(), *added)
         for name, also in _names(command)
         if name.startswith(begun)
     ]

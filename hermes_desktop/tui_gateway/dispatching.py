@@ -76,6 +76,8 @@ class Dispatcher:
     def _answer_here(self, request: Any) -> None:
         current_peer.set(self._peer)
         try:
-            self._peer.write(self._handle(request))
+            answer = self._handle(request)
+            if not frames.is_notification(request):
+                self._peer.write(answer)
         except Exception:
             log.exception("An answer could not be written")

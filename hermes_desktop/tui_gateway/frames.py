@@ -1,6 +1,7 @@
 """The frames of the protocol: what a line says, and lines that say something."""
 
 import json
+import math
 from typing import Any, NoReturn
 
 from hermes_desktop.tui_gateway.errors import Code, RpcError
@@ -63,7 +64,20 @@ def _refuse(constant: str) -> NoReturn:
 def id_of(request: Any) -> Any:
     """The id to answer a request under, None where it has none that may be one."""
     found = request.get("id") if isinstance(request, dict) else None
+    if isinstance(found, float) and not math.isfinite(found):  # 1e400: could not be said again
+        return None
     return found if isinstance(found, str | int | float) and not isinstance(found, bool) else None
+
+
+def is_notification(request: Any) -> bool:
+    """Whether nobody waits for an answer: a proper request that has no id."""
+    if not isinstance(request, dict) or "id" in request:
+        return False
+    try:
+        checked(request)
+    except RpcError as error:
+        return error.code is not Code.BAD_REQUEST
+    return True
 
 
 def checked(request: Any) -> tuple[str, Frame]:

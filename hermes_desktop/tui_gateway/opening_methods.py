@@ -213,10 +213,13 @@ def folder(text: str) -> str:
     Raises:
         RpcError: There is none.
     """
-    path = Path(text).expanduser().absolute()
-    if not path.is_dir():
-        raise RpcError(Code.NO_SUCH_FOLDER, f"working directory does not exist: {text}")
-    return str(path)
+    try:
+        path = Path(text).expanduser().absolute()
+        if path.is_dir():
+            return str(path)
+    except (OSError, RuntimeError, ValueError):  # no name that could be one, no such person
+        pass
+    raise RpcError(Code.NO_SUCH_FOLDER, f"working directory does not exist: {text[:200]}")
 
 
 def _take_folder(call: Call, session: Session) -> None:

@@ -1,6 +1,5 @@
 """Reading the parameters of a request: the right kind of value, or an error that names it."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -80,6 +79,6 @@ class Params:
         if value is None:
             return None
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-        if isinstance(value, bool) or not whole or not math.isfinite(value):
+        if isinstance(value, bool) or not whole:
             raise RpcError(Code.BAD_VALUE, f"{name} must be an integer")
         return int(value)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
+from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB
 
@@ -26,6 +27,26 @@ class AgentWish:
     source: str
     fields: Mapping[str, Any] = field(default_factory=dict)
     model: Mapping[str, str] = field(default_factory=dict)
+
+
+def _does_nothing(_args: str, _given_up: Callable[[], bool]) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCommand:
+    """A command that the person made in the settings.
+
+    Attributes:
+        definition: As it stands in lists.
+        stands_for: Of an alias: the other command, with what follows it; else "".
+        run: Does it and gives its answer: what was typed behind it, and what is asked now and then
+            whether nobody wants it any more. Blocks for a bounded time; any thread.
+    """
+
+    definition: CommandDef
+    stands_for: str = ""
+    run: Callable[[str, Callable[[], bool]], str] = _does_nothing
 
 
 class AgentMaker(Protocol):
@@ -114,6 +135,8 @@ class RpcProgram:
         is_platform: Whether sessions of a source belong to a messaging platform.
         facts: What commands tell of the program.
         saved_dir: Where ``session.save`` writes.
+        own_commands: The person's own commands as the settings stand now, once plugins are loaded,
+            whose commands stand beside them. Blocks for a bounded time; any thread; never raises.
     """
 
     db: Callable[[], SessionDB]
@@ -128,3 +151,4 @@ class RpcProgram:
     home: Path
     saved_dir: Path
     clock: Clock
+    own_commands: Callable[[], Sequence[OwnCommand]] = tuple

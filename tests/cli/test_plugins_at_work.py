@@ -90,6 +90,30 @@ def test_a_front_end_by_json_rpc(program: Program, heard: Path, server: ModelSer
     assert {each[2] for each in lines} == {"tui"}
 
 
+def test_a_front_end_by_json_rpc_does_added_commands(
+    program: Program, configured: Path, heard: Path
+) -> None:
+    settings = json.loads((configured / "config.yaml").read_text())
+    settings["quick_commands"] = {
+        "show": {"type": "exec", "command": "cat .env; echo [$NOTES_TOKEN]"},
+        "hey": {"type": "alias", "target": "hello dear"},
+    }
+    (configured / "config.yaml").write_text(json.dumps(settings))
+    (configured / ".env").write_text("NOTES_TOKEN=plain-words-here\n")
+    with RpcProcess(program) as rpc:  # the first thing asked: plugins may not be loaded yet
+        names = [name for name, _ in rpc.call("commands.catalog")["pairs"]]
+        assert {"/hello", "/show", "/hey"} <= set(names)
+        sid = rpc.call("session.create")["session_id"]
+
+        def done(line: str) -> str:
+            return str(rpc.call("slash.exec", session_id=sid, command=line)["output"])
+
+        assert done("/hey you") == "Hi dear you"
+        assert done("/show '; touch x; $(touch y)") == "NOTES_TOKEN=[secret]\n[]"
+        assert rpc.end() == 0
+    assert not list(configured.glob("[xy]"))
+
+
 @pytest.mark.slow
 def test_a_plugin_that_sleeps_a_minute_wherever_it_can_is_named_and_not_waited_for(
     program: Program, configured: Path, server: ModelServer

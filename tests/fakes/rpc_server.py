@@ -16,7 +16,7 @@ from hermes_desktop.services.session_catalog import find_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway import server
 from hermes_desktop.tui_gateway.frames import Frame
-from hermes_desktop.tui_gateway.program import AgentWish, RpcProgram
+from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
 from hermes_desktop.tui_gateway.serving_state import Session, current_peer
 from tests.fakes.agents import CHOICE, ScriptedModel
 from tests.fakes.clock import MovableClock
@@ -122,6 +122,7 @@ class ServerStage:
     peer: Peer = field(default_factory=Peer)
     trouble: HermesError | None = None
     make_agent: Callable[[AgentWish], Any] | None = None
+    own_commands: Sequence[OwnCommand] = ()
 
     def build(self, wish: AgentWish) -> Any:
         if self.trouble is not None:
@@ -168,6 +169,7 @@ class ServerStage:
             home=self.home,
             saved_dir=self.home / "saved",
             clock=self.clock,
+            own_commands=lambda: self.own_commands,
         )
 
     # What a test asks

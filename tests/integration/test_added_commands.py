@@ -176,7 +176,7 @@ async def test_commands_of_plugins(tmp_path: Path, greet: list[str]) -> None:
         assert await chat.tell("/nothing") == ""
         assert "/fail of the plugin greeter failed." in await chat.tell("/fail")
         assert "Nothing has been said" in await chat.tell("/status")
-        assert "- `/greet` — do greet" in await chat.tell("/commands 2")
+        assert "- `/greet` — do greet" in await chat.tell("/help")
         assert greet == ["Ann -- all"]
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from hermes_desktop import plugins
+from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.errors import StateError
 from hermes_desktop.plugins.commands import PluginCommand
 from hermes_desktop.tui_gateway import live_sessions, server, titles
 from hermes_desktop.tui_gateway.agents import drop_agent
+from hermes_desktop.tui_gateway.program import OwnCommand
 from hermes_desktop.tui_gateway.session_record import new_session
 from hermes_desktop.tui_gateway.turns import alone
 from tests.fakes.rpc_server import PATIENCE_S, Peer, ServerStage
@@ -344,3 +346,48 @@ def test_commands_of_plugins_are_done(stage: ServerStage) -> None:
         assert stage.call("command.resolve", name="weather")["category"] == "Plugins"
         found = stage.call("complete.slash", text="/wea")["items"]
         assert [each["text"] for each in found] == ["weather"]
+        assert "`/weather <place>` — Tells it" in help_of(stage, sid)
+
+
+def help_of(stage: ServerStage, sid: str) -> str:
+    return str(stage.call("slash.exec", session_id=sid, command="/help")["output"])
+
+
+def test_the_persons_own_commands_are_done(stage: ServerStage) -> None:
+    def own(name: str, answer: str = "", stands_for: str = "") -> OwnCommand:
+        words = CommandDef(name, "does it", "Added")
+        return OwnCommand(words, stands_for, lambda args, _: f"{answer} [{args}]")
+
+    stage.own_commands = [
+        own("weather", "mine"),
+        own("undo", "mine"),
+        own("sky", stands_for="/weather in Lisbon"),
+        own("back", stands_for="undo"),
+        own("round", stands_for="round"),
+        own("nowhere", stands_for="nothing"),
+    ]
+    theirs = PluginCommand("weather", lambda _: "theirs", plugin="sky")
+    with contextlib.ExitStack() as stack:
+        stack.callback(plugins.COMMANDS.add(theirs))
+        sid, _ = stage.begin()
+
+        def done(line: str) -> Any:
+            return stage.call("slash.exec", session_id=sid, command=line)["output"]
+
+        assert done("/Weather now") == "mine [now]"
+        assert done("/sky today") == "mine [in Lisbon today]"
+        assert "There is no command /nothing." in done("/nowhere")
+        assert done("/round") == " []"
+        dispatched = stage.call("command.dispatch", session_id=sid, name="/sky", arg="x")
+        assert dispatched == {"type": "exec", "output": "mine [in Lisbon x]"}
+        assert stage.code("command.dispatch", session_id=sid, name="back") == 4018
+        listed = stage.call("commands.catalog")["categories"]
+        added = next(each["pairs"] for each in listed if each["name"] == "Added")
+        assert [name for name, _ in added] == ["/weather", "/sky", "/back", "/round", "/nowhere"]
+        assert stage.call("command.resolve", name="sky")["category"] == "Added"
+        assert "`/sky` — does it" in help_of(stage, sid)
+
+
+@pytest.mark.parametrize("wanted", ["/x" * 50_000, "/\0", "~nobody-of-this-name/x"])
+def test_what_can_be_no_folder_is_none(stage: ServerStage, wanted: str) -> None:
+    assert stage.code("session.create", cwd=wanted) == 4017

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.tui_gateway import frames, methods
+from hermes_desktop.tui_gateway import frames, methods, server
 from hermes_desktop.tui_gateway.dispatching import Dispatcher
 from hermes_desktop.tui_gateway.errors import Code, RpcError
 from hermes_desktop.tui_gateway.params import Params
@@ -129,6 +129,29 @@ def test_what_must_not_wait_is_answered_before_what_does() -> None:
     going_on.set()
     dispatcher.serve([b'{"id": 3, "method": "session.title"}'])
     assert [each["id"] for each in peer.frames] == [2, 1, 3]
+
+
+def test_who_gives_no_id_waits_for_no_answer() -> None:
+    peer = Answers()
+    dispatcher = Dispatcher(server.handle_request, peer)
+    for line in (
+        b'{"method": "nope"}',
+        b'{"method": "nope", "params": [1]}',
+        b'{"jsonrpc": "2.0"}',
+        b'{"id": null, "method": "nope"}',
+        b'{"id": 1, "method": "nope"}',
+    ):
+        dispatcher.take(line)
+    dispatcher.serve([])
+
+    answers = [(each["id"], each["error"]["code"]) for each in peer.frames]
+    assert answers == [(None, -32600), (None, -32601), (1, -32601)]
+
+
+def test_an_id_that_could_not_be_said_again_is_none() -> None:
+    answer = server.handle_request(frames.decode(b'{"id": 1e400, "method": "nope"}'))
+
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)
 
 
 class Answers(Peer):
