@@ -291,7 +291,8 @@ class ConfigStore:
     def _locked(self) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
             try:
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._folder.mkdir(mode=0o700, exist_ok=True)
                 lock = self._folder / f"{self.file.stem}.lock"
                 stack.enter_context(file_lock.hold(lock))
             except OSError as error:

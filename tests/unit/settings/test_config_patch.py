@@ -1,6 +1,5 @@
 """config.yaml changed value by value: what was not asked for stays, character by character."""
 
-import difflib
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from hermes_desktop.settings.config_file import parse_config
 from hermes_desktop.settings.config_patch import CannotPatchError, Edit, patch_text, value_at
+from hermes_desktop.settings.yaml_tree import Node, parse_tree
 from hermes_desktop.settings.yaml_values import same
 from tests.fakes.config_corpus import corpus
 
@@ -200,21 +200,44 @@ def _leaves(data: Any, place: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], An
 
 
 def _only_lines_of(edit: Edit, before: str, after: str) -> None:
-    """Lines that go hold the value, or a name on the way to it; all others stand as they did."""
+    """Every line that is not one of the value, or of a group that goes, stands as it did."""
     old, new = before.splitlines(), after.splitlines()
-    gone = [line[1:] for line in difflib.ndiff(old, new) if line.startswith("- ")]
-    remarks = [line for line in old if line.lstrip().startswith("#")]
-    assert edit.remove or all(line in new for line in remarks)
-    for line in gone:
-        stripped = line.strip()
-        known = any(name in stripped for name in edit.path)
-        assert (
-            known or not stripped or not edit.path or stripped[0] in "-{}#~" or _inside(edit, old)
-        )
+    first = 0
+    while first < min(len(old), len(new)) and old[first] == new[first]:
+        first += 1
+    last = 0
+    while last < min(len(old), len(new)) - first and old[-1 - last] == new[-1 - last]:
+        last += 1
+    own = _lines_of(edit, before)
+    texts = {old[number] for number in own if number < len(old)}
+    strange = [old[number] for number in range(first, len(old) - last) if number not in own]
+    assert not [line for line in strange if line not in texts]
 
 
-def _inside(edit: Edit, old: list[str]) -> bool:
-    """The value had lines of its own."""
-    text = "\n".join(old)
-    found, value = value_at(parse_config(text, FILE), edit.path)
-    return found and (isinstance(value, dict | list) or "\n" in str(value))
+def _lines_of(edit: Edit, text: str) -> set[int]:
+    """The lines, counted from 0, that a change may touch."""
+    root, _ = parse_tree(text)
+    if root is None or not root.pairs:
+        return set() if root is None else _span(text, root, root)
+    chain: list[tuple[Node, Node, Node]] = []
+    node = root
+    for name in edit.path:
+        pairs = node.all_of(name)
+        if not pairs:
+            break
+        chain.append((node, *pairs[-1]))
+        node = pairs[-1][1]
+    if len(chain) == len(edit.path):
+        while edit.remove and len(chain) > 1 and len(chain[-1][0].pairs) == 1:
+            chain.pop()  # a group that would be empty goes, too
+        return _span(text, *chain[-1][1:])
+    # New: a group that holds nothing, or stands on one line, changes itself; others only grow.
+    grows = node.kind == "mapping" and node.pairs and not node.flow
+    if grows:
+        return set()
+    return _span(text, *chain[-1][1:]) if chain else _span(text, root, root)
+
+
+def _span(text: str, first: Node, last: Node) -> set[int]:
+    end = max(first.end, last.end)
+    return set(range(text.count("\n", 0, first.start), text.count("\n", 0, end) + 1))

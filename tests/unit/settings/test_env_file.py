@@ -10,8 +10,10 @@ from hermes_desktop.settings.env_file import (
     _with_line,
     first_set,
     parse_env,
+    put_secret_back,
     read_env_file,
     set_env_line,
+    take_out_secret,
 )
 
 
@@ -154,3 +156,29 @@ def test_what_was_set_is_read_and_others_keep_their_values(before: str, value: s
     after = _with_line(before, "A", value)
 
     assert parse_env(after) == {**parse_env(before), "A": value}
+
+
+def test_a_secret_goes_and_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    path.write_bytes(b"# mine\r\nexport A_TOKEN='x y' # bot\r\nB=1\r\nA_TOKEN=z\r\n")
+    path.chmod(0o640)
+    take_out_secret(path, "A_TOKEN")
+    assert path.read_bytes() == b"# mine\r\nB=1\r\n"
+    put_secret_back(path, "A_TOKEN", "plain")
+    put_secret_back(path, "B_TOKEN", "with blanks # and $signs")
+    assert path.read_bytes() == (
+        b"# mine\r\nB=1\r\nA_TOKEN=plain\r\nB_TOKEN='with blanks # and $signs'\r\n"
+    )
+    assert read_env_file(path)["B_TOKEN"] == "with blanks # and $signs"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("value", ["it's $5", "back\\'slash"])
+def test_a_secret_that_could_be_read_otherwise_stays_where_it_is(
+    tmp_path: Path, value: str
+) -> None:
+    path = tmp_path / ".env"
+    path.write_text("A=1\n")
+    with pytest.raises(ConfigError, match="different ways"):
+        put_secret_back(path, "A_TOKEN", value)
+    assert path.read_text() == "A=1\n"
