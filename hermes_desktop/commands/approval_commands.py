@@ -82,7 +82,7 @@ async def yolo(context: CommandContext) -> CommandReply:
     queue.set_free(sender.session_key, free=free)
     if free:
         return CommandReply(
-            "From now on nothing is asked in this conversation until the program ends. What is "
+            "From now on nothing is asked in this chat until the program ends. What is "
             f"never done is still not done. {context.name('yolo')} again switches asking on."
         )
     return CommandReply("What may do harm is asked again.")

@@ -164,7 +164,8 @@ class ApprovalGate:
         if self._rules.mode == "off" or self._queue.is_free(key):
             self._note("allowed", "nobody is asked here", tool, what, session_id)
             return
-        if self._memory.allows(key, matter):
+        scope = f"{key} {session_id}"  # a chat that begins anew is asked anew
+        if self._memory.allows(scope, matter):
             self._note("allowed", "it was allowed before", tool, what, session_id)
             return
         now = self._clock.time()
@@ -186,7 +187,7 @@ class ApprovalGate:
         self._note(answer.choice, answer.reason, tool, what, session_id)
         if answer.choice == "deny":
             raise ToolError(_denied(answer))
-        self._memory.allow(key, matter, answer.choice, shown=request.what)
+        self._memory.allow(scope, matter, answer.choice, shown=request.what)
 
     def _chat(self) -> str:
         return get_session_env("HERMES_SESSION_KEY") or self._session_key

@@ -37,6 +37,10 @@ _SQL = re.compile(
     r"|dropdatabase|flushall|flushdb|deletemany\(\{\}\))",
     re.IGNORECASE | re.DOTALL,
 )
+_HIDDEN_GLOB = re.compile(r"(^|/)\.(?!/|\./)[^/]*[*?\[{][^/]*|(^|/)\.hermes[^/]*/[^/]*[*?\[{]")
+_TAKES_ALL = frozenset(
+    {"grep", "egrep", "fgrep", "tar", "cp", "zip", "7z", "rsync", "ack", "ag", "mv", "ln", "cat"}
+)
 _SQL_CLIENTS = frozenset(
     {
         "psql",
@@ -153,11 +157,11 @@ class _Judge:
         if program in {"echo", "printf", "true", "false", "mkdir", "test", "[", "[["}:
             return
         for word in words:
-            for text in {word.text, word.text.partition("=")[2], word.text.partition("@")[2]}:
-                if not text or " " in text or text.startswith("-"):
-                    continue
-                path = self.places.absolute(text.rpartition(":")[2] or text)
-                if danger_paths.holds_secrets(path, self.places):
+            for text in _names_in(word):
+                path = self.places.absolute(text)
+                hidden = word.bare and bool(_HIDDEN_GLOB.search(text))
+                whole = program in _TAKES_ALL and danger_paths.is_around_home(path, self.places)
+                if hidden or whole or danger_paths.holds_secrets(path, self.places):
                     self.found.add("reads-secrets", f"touches {text[:80]}, where secrets are kept")
 
     def _redirect(self, operator: str, target: Word) -> None:
@@ -169,6 +173,15 @@ class _Judge:
         if operator in {">&", "<&"} and is_number:
             return
         self.found.write(target, self.places)
+
+
+def _names_in(word: Word) -> set[str]:
+    """The paths that a word may stand for."""
+    whole = {word.text, word.text.partition("=")[2], word.text.partition("@")[2]}
+    if word.bare and "{" in word.text:
+        whole |= set(re.split(r"[{},]", word.text))
+    names = {each.rpartition(":")[2] or each for each in whole}
+    return {each for each in names if each and " " not in each and not each.startswith("-")}
 
 
 def _is_glob(word: Word) -> bool:

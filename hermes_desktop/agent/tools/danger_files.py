@@ -209,7 +209,7 @@ def _curl(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
         text, following = word.text, args[at + 1] if at + 1 < len(args) else Word("")
         if sends.match(text) and following.text.upper() not in {"GET", "HEAD"}:
             found.add("sends-data", "sends data to a server")
-        if text in {"-o", "--output", "-O", "--output-document"} and text != "-O":
+        if text in {"-o", "--output", "--output-document", "-P", "--directory-prefix"}:
             found.write(following, places)
         if text == "-O" and following.text.startswith(("/", "~", ".")):
             found.write(following, places)
@@ -219,6 +219,13 @@ def _curl(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
             found.add("other-machine", "asks the machine's owner for its keys")
         if word.opaque:
             found.add("sends-data", "sends something that is only known later to a server")
+    return []
+
+
+def _pip(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    for at, word in enumerate(args):
+        if word.text in {"-t", "--target", "--prefix", "--root"} and at + 1 < len(args):
+            found.write(args[at + 1], places)
     return []
 
 
@@ -301,5 +308,5 @@ CHECKS: Mapping[str, _Check] = {
     "curl": _curl, "wget": _curl, "http": _curl, "https": _curl, "aria2c": _curl,
     "source": _source, ".": _source, "crontab": _crontab, "vim": _vim, "vi": _vim, "nvim": _vim,
     "emacs": _vim, "export": _set_environment, "declare": _set_environment, "set": _set_environment,
-    "tmux": _tmux, "init": _init, "dd": _dd, "ip": _crossing,
+    "pip": _pip, "pip3": _pip, "tmux": _tmux, "init": _init, "dd": _dd, "ip": _crossing,
 }  # fmt: skip

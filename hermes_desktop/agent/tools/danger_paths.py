@@ -121,6 +121,14 @@ def holds_secrets(path: str, places: Places) -> bool:
     }  # fmt: skip
 
 
+def is_around_home(path: str, places: Places) -> bool:
+    """Whether a folder is that of Hermes, or holds it, or the person's own with all in it."""
+    if path == "/":
+        return True
+    folders = {str(places.home), os.path.realpath(places.home), str(places.user_home)}
+    return any(each == path or each.startswith(path + "/") for each in folders)
+
+
 def is_forbidden(path: str, places: Places) -> bool:
     """Whether a file tool never touches it, whoever allows it: the keys of Hermes itself."""
     if not _is_within(path, places.home):
