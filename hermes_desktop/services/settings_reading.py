@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import yaml
 
+from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.config_store import Seen
 from hermes_desktop.settings.options import InvalidValueError, Option, Place
@@ -199,7 +200,7 @@ def _shown(name: str, value: Node) -> str:
         return f"{len(value.items)} entries" if len(value.items) != 1 else "1 entry"
     if is_secret_key(name) and value.text and not is_reference(value.text):
         return MASK
-    text = " ".join(value.text.split())
+    text = SecretRedactor().clean(" ".join(value.text.split()))
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 
 import yaml
 
+from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.settings.yaml_tree import Node, parse_tree
 
 MASK = "[secret]"
@@ -28,12 +29,17 @@ def is_reference(value: str) -> bool:
 
 
 def masked(text: str) -> str:
-    """The text of a settings file with secrets hidden; all of it if it cannot be understood."""
+    """The text of a settings file with secrets hidden; all of it if it cannot be understood.
+
+    Hidden is what its name calls a secret, and what looks like one.
+    """
     try:
         root, _ = parse_tree(text)
     except (yaml.YAMLError, ValueError, RecursionError):
         return f"{MASK}\n"
-    return text if root is None else _replaced(text, list(_secret_nodes(root)), MASK)
+    if root is not None:
+        text = _replaced(text, list(_secret_nodes(root)), MASK)
+    return SecretRedactor().clean(text)
 
 
 def without_values(text: str, values: AbstractSet[str]) -> str:

@@ -121,5 +121,6 @@ def test_secrets_are_known_by_their_names(name: str, secret: bool) -> None:
 def test_hidden_in_any_shape() -> None:
     text = "a: {token: abc, x: 1}\nb:\n- api_key: 'def'\n- key: ${REF}\n"
     assert masked(text) == "a: {token: [secret], x: 1}\nb:\n- api_key: [secret]\n- key: ${REF}\n"
+    assert masked("h: Bearer abcdefghijkl # x\n") == "h: Bearer ab…[secret] # x\n"
     assert masked("a: [") == "[secret]\n"
     assert without_values("a: [ secret", {"secret"}) == "a: [ "
