@@ -1,6 +1,7 @@
 """Secrets in a keyring that may be locked, silent or gone, and nobody waits for it for ever."""
 
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,6 +99,19 @@ def test_a_silent_keyring_is_waited_for_once_and_a_late_answer_counts(desk: Desk
     assert len(desk.keyring.calls) == asked
     desk.keyring.answers.set()
     assert fresh.read(TOKEN, wait_s=20).value == "late"
+
+
+def test_a_person_is_not_held_up_by_an_earlier_question(desk: Desk) -> None:
+    desk.store.store(TOKEN, "x")
+    desk.keyring.answers.clear()
+    fresh = desk.another()
+    assert fresh.read(TOKEN, wait_s=SHORT_S).state == "not answering"
+    unlocking = threading.Timer(2 * SHORT_S, desk.keyring.answers.set)
+    unlocking.start()
+    fresh.store("OTHER_TOKEN", "y")
+    unlocking.join()
+    assert fresh.names() == {TOKEN, "OTHER_TOKEN"}
+    assert fresh.read(TOKEN, wait_s=20).value == "x"
 
 
 def test_a_locked_keyring_is_not_asked_at_every_turn(desk: Desk) -> None:
