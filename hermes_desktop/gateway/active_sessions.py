@@ -15,6 +15,7 @@ from hermes_desktop.core import file_lock
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.gateway import process_facts
+from hermes_desktop.gateway.identity_files import read_plain
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +123,7 @@ def _started_at(pid: int) -> float | None:
 
 def _entries(path: Path) -> list[Entry]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_plain(path))
     except (FileNotFoundError, ValueError, RecursionError):
         return []
     entries = data.get("entries") if isinstance(data, dict) else None

@@ -5,6 +5,7 @@ Readers are for everybody. The writers belong to the identity process alone
 """
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -26,7 +27,7 @@ MARKERS: dict[str, Literal["takeover", "stop"]] = {
     STOP_MARKER: "stop",
 }
 MARKER_LIFE_S = 60.0
-_LARGEST = 16_000_000
+_LARGEST = 64_000_000
 _OVER = frozenset({"stopped", "startup_failed"})
 
 
@@ -72,21 +73,28 @@ class GatewayRecord(NamedTuple):
         }
 
 
-def read_json(path: Path) -> Any:
-    """What a small JSON file holds; None when it is missing, unreadable or not JSON.
+def read_plain(path: Path) -> str:
+    """What a small file holds. A pipe or a device in its place would be waited for.
 
-    Nor is anything but a plain file read: a pipe or a device in its place would be waited for.
+    Raises:
+        OSError: It cannot be read, or is no plain file, or a huge one.
+        ValueError: It is no text.
     """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
-                return None
-            with open(descriptor, encoding="utf-8", closefd=False) as file:
-                return json.loads(file.read())
-        finally:
-            os.close(descriptor)
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            raise OSError(errno.EINVAL, "It is not a small plain file", str(path))
+        with open(descriptor, encoding="utf-8", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
+
+
+def read_json(path: Path) -> Any:
+    """What a small JSON file holds; None when it is missing, unreadable or not JSON."""
+    try:
+        return json.loads(read_plain(path))
     except (OSError, ValueError, RecursionError):
         return None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.gateway.identity_files import read_plain
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +93,7 @@ class RestartFiles:
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
-            data = json.loads((self._home / name).read_text(encoding="utf-8"))
+            data = json.loads(read_plain(self._home / name))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, RecursionError) as error:

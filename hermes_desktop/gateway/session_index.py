@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.gateway.identity_files import read_plain
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ def read_members(path: Path) -> dict[str, str]:
         UnreadableIndexError: It is not a JSON object.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_plain(path)
     except FileNotFoundError:
         return {}
     except UnicodeDecodeError as error:

@@ -136,6 +136,8 @@ def test_only_plain_files_are_read(tmp_path: Path) -> None:
 
     for name in ("pipe", "device", "folder", "huge", "nothing"):
         assert files.read_json(tmp_path / name) is None
+        with pytest.raises(OSError, match=name):
+            files.read_plain(tmp_path / name)
 
 
 def test_a_pid_file_of_a_live_gateway_stays(tmp_path: Path, own: GatewayRecord) -> None:
