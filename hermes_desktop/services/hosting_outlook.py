@@ -19,10 +19,8 @@ from hermes_desktop.gateway.status import read_foreign_gateway
 from hermes_desktop.services import hosting_words
 from hermes_desktop.services.gateway_settings import live_lookup, load_gateway_config
 from hermes_desktop.settings.config_file import read_config
+from hermes_desktop.settings.config_store import is_managed
 from hermes_desktop.state.records import StoreCondition
-
-MANAGED_MARK = ".managed"
-MANAGED_VARIABLE = "HERMES_MANAGED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +116,4 @@ class HostingOutlook:
         return scheduled_work(self._paths.home, data)
 
     def _is_managed(self) -> bool:
-        return bool(self._environ.get(MANAGED_VARIABLE, "").strip()) or (
-            (self._paths.home / MANAGED_MARK).exists()
-        )
+        return bool(is_managed(self._paths.home, self._environ))
