@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from hermes_desktop import plugins
 from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
 from hermes_desktop.agent.tools.approval_queue import (
     Answered,
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 60.0
 _MOST_TIMEOUT_S = 3600.0
+HERE = frozenset({"desktop", "cli"})
+"""Where the person at this machine writes; elsewhere it may be anybody who was let in."""
 _EVERYWHERE: tuple[Choice, ...] = ("once", "session", "always", "deny")
 _NOT_ALWAYS: tuple[Choice, ...] = ("once", "session", "deny")
 
@@ -183,7 +186,10 @@ class ApprovalGate:
             asked_at=now,
             expires_at=now + self._rules.timeout_s,
         )
+        facts = _facts(request, dangers)
+        _tell_plugins("pre_approval_request", facts)
         answer = self._queue.ask(request, cancel, self._rules.timeout_s)
+        _tell_plugins("post_approval_response", {**facts, "choice": answer.choice})
         self._note(answer.choice, answer.reason, tool, what, session_id)
         if answer.choice == "deny":
             raise ToolError(_denied(answer))
@@ -209,6 +215,29 @@ class ApprovalGate:
                 "why": why,
             }
         )
+
+
+def _facts(request: ApprovalRequest, dangers: tuple[Danger, ...]) -> dict[str, Any]:
+    """What plugins hear of a question."""
+    keys = [each.key for each in dangers]
+    return {
+        "command": request.what,
+        "description": " ".join(request.why),
+        "pattern_key": keys[0],
+        "pattern_keys": keys,
+        "session_key": request.session_key,
+        "surface": "cli" if request.platform in HERE else "gateway",
+    }
+
+
+def _tell_plugins(name: str, facts: Mapping[str, Any]) -> None:
+    """Tell plugins of a question. They decide nothing; one that fails changes nothing."""
+    if not plugins.has_callbacks(name):
+        return
+    try:
+        plugins.invoke_hook(name, **facts)
+    except Exception:  # the registry guards each callback; this is a bug of ours
+        log.exception("Plugins could not be told of a question")
 
 
 def _outside(does: str) -> list[Danger]:

@@ -95,10 +95,8 @@ def build_tools(
 
 def _environment(parts: ToolParts) -> dict[str, str]:
     """What programs get: all but secrets, and always a place where programs are."""
-    environ = without_secrets(parts.environ, parts.clean)
-    if not environ.get("PATH"):
-        environ["PATH"] = os.defpath
-    return environ
+    kept = without_secrets(parts.environ, parts.clean)
+    return kept if kept.get("PATH") else {**kept, "PATH": os.defpath}
 
 
 def _guidance(folder: Path) -> str:

@@ -11,19 +11,27 @@ from dataclasses import dataclass, replace
 from hermes_desktop.agent.tools import danger_paths, danger_programs
 from hermes_desktop.agent.tools.danger_paths import Places
 from hermes_desktop.agent.tools.danger_words import Danger, Found
-from hermes_desktop.agent.tools.shell_reader import CannotReadError, Simple, Word, read_shell
+from hermes_desktop.agent.tools.shell_reader import (
+    MOST_CHARACTERS,
+    CannotReadError,
+    Simple,
+    Word,
+    read_shell,
+)
 
 __all__ = ["Danger", "judge_command"]
 
 _MOST_UNWRAPPED = 8
-_FORK_BOMB = re.compile(r"(\S+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&[^}]*\}")
-_ROUGH_HARD = (
-    (re.compile(r"\brm\s+(?:-\S+\s+)*-\S*[rR]\S*\s+(?:-\S+\s+)*(/|/\*|~|~/|\$HOME/?)(\s|$|;|&|\|)"),
-     "delete-root", "deletes the system or the whole home"),
-    (re.compile(r"\bmkfs(\.\w+)?\s+\S*/dev/"), "format-disk", "formats a disk"),
-    (re.compile(r">\s*/dev/(sd|hd|vd|xvd|nvme|mmcblk)"), "write-disk", "overwrites a disk"),
-    (re.compile(r"\bdd\b[^;|&\n]*\bof=/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk)"), "write-disk",
-     "overwrites a disk"),
+_MOST_STEPS = 1000
+# Every pattern here is bounded: a text that is made to be slow would hold up the whole program.
+_FORK_BOMB = re.compile(
+    r"([^\s(){};|&]{1,40})\s{0,8}\(\)\s{0,8}\{[^}]{0,200}?\1\s{0,8}\|\s{0,8}\1\s{0,8}&"
+)
+_ROUGH_RM = re.compile(r"\brm[ \t]{1,8}([^\n;|&]{0,200})")
+_ROOTS = frozenset({"/", "/*", "~", "~/", "~/*", "$HOME", "$HOME/", "${HOME}"})
+_ROUGH = (
+    (re.compile(r"\bmkfs(\.\w{1,8})?\s[^\n]{0,80}/dev/"), "format-disk", "formats a disk"),
+    (re.compile(r">\s{0,8}/dev/(sd|hd|vd|xvd|nvme|mmcblk)"), "write-disk", "overwrites a disk"),
 )  # fmt: skip
 _HIDDEN_ASSIGNMENTS = re.compile(
     r"^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|IFS|PATH"
@@ -63,6 +71,9 @@ def judge_command(text: str, places: Places) -> tuple[Danger, ...]:
     Pure but for looking links up: nothing is run.
     """
     found = Found()
+    if len(text) > MOST_CHARACTERS:
+        found.add("too-long", "is too long to be judged", hard=True)
+        return found.all()
     plain = unicodedata.normalize("NFKC", text)
     _rough(plain, found)
     if plain != text:
@@ -78,10 +89,14 @@ def _rough(text: str, found: Found) -> None:
     for candidate in (text, bare):
         if _FORK_BOMB.search(candidate):
             found.add("fork-bomb", "starts copies of itself without end", hard=True)
-        for pattern, key, words in _ROUGH_HARD:
+        # In quotes it may be meant as text: only what is surely run is never done.
+        for pattern, key, words in _ROUGH:
             if pattern.search(candidate):
-                # In quotes it may be meant as text, so that only what is run is never done.
                 found.add(key, words)
+        for match in _ROUGH_RM.finditer(candidate):
+            given = match[1].split()
+            if _ROOTS & set(given) and any(re.match(r"-[a-zA-Z]*[rR]|--rec", e) for e in given):
+                found.add("delete-root", "deletes the system or the whole home")
     if re.search(r"/dev/(tcp|udp)/", bare):
         found.add("raw-connection", "opens a connection of its own")
 
@@ -132,9 +147,19 @@ class _Judge:
         if not command.loop and command.words:
             self.words(command.words, depth)
 
-    def words(self, words: list[Word], depth: int) -> None:
-        """Judge a program and its arguments."""
+    def words(self, words: list[Word], depth: int, *, looked: bool = False) -> None:
+        """Judge a program and its arguments.
+
+        Args:
+            words: The program first.
+            depth: Through how many others it is started.
+            looked: Its arguments were looked at already, as those of whatever starts it.
+        """
         first = words[0]
+        self.found.steps += 1
+        if self.found.steps > _MOST_STEPS:
+            self.found.add("unreadable", "starts too many programs")
+            return
         if first.opaque or _is_glob(first):
             self.found.add("unreadable", "cannot be judged: which program runs is only known later")
             return
@@ -142,13 +167,14 @@ class _Judge:
             self.found.add("unreadable", "cannot be judged: it is written in parts")
             return
         program = _base(first.text)
-        self._arguments(program, words[1:])
+        if not looked:
+            self._arguments(program, words[1:])
         inner = danger_programs.judge(program, words[1:], self.places, self.found)
         for each in inner:
             if isinstance(each, str):
                 self.text(each, depth + 1)
             elif each and depth < _MOST_UNWRAPPED:
-                self.words(list(each), depth + 1)
+                self.words(list(each), depth + 1, looked=True)
             elif each:
                 self.found.add("unreadable", "starts programs through too many others")
 

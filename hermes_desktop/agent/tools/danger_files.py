@@ -8,6 +8,8 @@ from hermes_desktop.agent.tools.danger_paths import Places
 from hermes_desktop.agent.tools.danger_words import Found
 from hermes_desktop.agent.tools.shell_reader import Word
 
+_LONGEST_SCRIPT = 300
+
 Inner = str | Sequence[Word]
 """Something else that it starts: shell text, or a program with its arguments."""
 
@@ -57,16 +59,18 @@ def _rm(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
 
 def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     inner: list[Inner] = []
-    for at, word in enumerate(args):
-        if word.text == "-delete":
+    at = 0
+    while at < len(args):
+        text = args[at].text
+        at += 1
+        if text == "-delete":
             found.add("delete-many", "deletes every file that it finds")
-        elif word.text in {"-fprint", "-fprint0", "-fls", "-fprintf"} and at + 1 < len(args):
-            found.write(args[at + 1], places)
-        elif word.text in {"-exec", "-execdir", "-ok", "-okdir"}:
-            end = next(
-                (n for n in range(at + 1, len(args)) if args[n].text in {";", "+"}), len(args)
-            )
-            inner.append(args[at + 1 : end])
+        elif text in {"-fprint", "-fprint0", "-fls", "-fprintf"} and at < len(args):
+            found.write(args[at], places)
+        elif text in {"-exec", "-execdir", "-ok", "-okdir"}:
+            end = next((n for n in range(at, len(args)) if args[n].text in {";", "+"}), len(args))
+            inner.append(args[at:end])
+            at = end
     return inner
 
 
@@ -79,7 +83,7 @@ def _fd(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
 
 def _chmod(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     operands = _operands(args)
-    mode = operands[0].text if operands else ""
+    mode = operands[0].text[:40] if operands else ""
     loose = re.search(r"^[0-7]?[0-7]?[0-7][2367]$", mode) or re.search(
         r"(^|,)[ugoa]*[oa][ugoa]*\+\w*w", mode
     )
@@ -166,6 +170,9 @@ def _sed(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
         for word in operands[1:]:
             found.write(word, places)
     script = operands[0].text if operands else ""
+    if len(script) > _LONGEST_SCRIPT:
+        found.add("runs-text", "lets sed run a long script")
+        return []
     if re.search(
         r"(^|[;\n{}\d$/])\s*[ew]\s+\S|s([^\w\s])[^\n]*?\2[^\n]*?\2[gIpM\d]*[ew](\s|;|$)", script
     ):

@@ -24,8 +24,13 @@ class Danger:
 
 @dataclass(slots=True)
 class Found:
-    """Gathers dangers, each kind once; a hard one stands over a soft one of its kind."""
+    """Gathers dangers, each kind once; a hard one stands over a soft one of its kind.
 
+    Attributes:
+        steps: How many programs were judged.
+    """
+
+    steps: int = 0
     _by_key: dict[str, Danger] = field(default_factory=dict)
 
     def add(self, key: str, words: str, *, hard: bool = False) -> None:

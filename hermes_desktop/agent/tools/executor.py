@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from hermes_desktop.agent.tools.base import (
     ToolSetup,
 )
 from hermes_desktop.agent.types import ToolCall, ToolNews
-from hermes_desktop.core.time_bound import PendingCall
+from hermes_desktop.core.time_bound import PendingCall, call_within
 from hermes_desktop.state.content_codec import clean_text
 
 log = logging.getLogger(__name__)
@@ -31,8 +32,8 @@ AT_ONCE = 8
 MOST_CHARACTERS = 120_000
 """How much of one result the model is told."""
 _SUBJECT = 120
+_AFTER = ("post_tool_call", "transform_tool_result")
 _MOST_SESSIONS = 64
-_LONG = 3.0e7
 NOT_BEGUN = "The person stopped the turn before this began."
 
 
@@ -104,7 +105,12 @@ class ToolBox:
             context = ToolContext(
                 self._setup, self._gate, turn.session_id, turn.cancel, self._notes_of(turn)
             )
-            begun.pending = PendingCall(lambda: tool.run(arguments, context), f"tool {tool.name}")
+
+            def do() -> Answer:
+                why = _blocked(tool, begun, turn)
+                return {"error": why} if why else tool.run(arguments, context)
+
+            begun.pending = PendingCall(do, f"tool {tool.name}")
         return begun
 
     def _prepare(self, begun: _Begun, turn: ToolTurn) -> str:
@@ -123,7 +129,7 @@ class ToolBox:
             return str(error)
         subject = str(begun.arguments.get(tool.subject, ""))
         begun.subject = self._setup.clean(" ".join(subject.split()))[:_SUBJECT]
-        return _blocked(tool, begun, turn)
+        return ""
 
     def _result(self, begun: _Begun, turn: ToolTurn) -> ToolResult:
         answer: Answer = {"error": begun.error}
@@ -138,7 +144,7 @@ class ToolBox:
 
     def _await(self, begun: _Begun, pending: "PendingCall[Answer]", turn: ToolTurn) -> Answer:
         try:
-            return pending.result(_LONG, turn.cancel.is_set)
+            return pending.result(math.inf, turn.cancel.is_set)
         except TimeoutError as error:
             if turn.cancel.is_set():
                 return {"error": STOPPED}
@@ -195,6 +201,7 @@ def _facts(tool_name: str, begun: _Begun, turn: ToolTurn) -> dict[str, Any]:
         "task_id": turn.task_id,
         "session_id": turn.session_id,
         "tool_call_id": begun.call.id,
+        "turn_id": turn.task_id,
     }
 
 
@@ -220,12 +227,20 @@ def _changed(begun: _Begun, text: str, turn: ToolTurn, seconds: float, *, ok: bo
         "duration_ms": int(seconds * 1000),
         "status": "ok" if ok else "error",
     }
+    listened = [name for name in _AFTER if plugins.has_callbacks(name)]
+    if not listened:
+        return text
+
+    def tell() -> str:
+        answers = [plugins.invoke_hook(name, **facts) for name in listened][-1]
+        if listened[-1] != "transform_tool_result":
+            return text
+        return next((clean_text(each) for each in answers if isinstance(each, str) and each), text)
+
     try:
-        if plugins.has_callbacks("post_tool_call"):
-            plugins.invoke_hook("post_tool_call", **facts)
-        if plugins.has_callbacks("transform_tool_result"):
-            answers = plugins.invoke_hook("transform_tool_result", **facts)
-            return next((each for each in answers if isinstance(each, str) and each), text)
+        return call_within(math.inf, tell, name="tool-hooks", given_up=turn.cancel.is_set)
+    except TimeoutError:
+        log.info("The turn was stopped; plugins are not waited for")
     except Exception:
         log.exception("Plugins could not be told of a tool")
     return text

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from hermes_desktop.agent.tools.approvals import HERE
 from hermes_desktop.agent.tools.base import Tool
 from hermes_desktop.agent.tools.file_tools import PATCH, READ_FILE, WRITE_FILE
 from hermes_desktop.agent.tools.memory import MEMORY
@@ -23,8 +24,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
     TODO,
     MEMORY,
 )
-HERE: Final = frozenset({"desktop", "cli"})
-"""Where the person at this machine writes; elsewhere it may be anybody who was let in."""
 _ELSEWHERE = frozenset({"web", "todo"})
 
 

@@ -19,7 +19,7 @@ from hermes_desktop.agent.tools.shell_words import (
 
 __all__ = ["CannotReadError", "Simple", "Word", "read_shell"]
 
-MOST_CHARACTERS = 20_000
+MOST_CHARACTERS = 10_000
 MOST_COMMANDS = 400
 MOST_DEPTH = 12
 _SKIPPED = frozenset(

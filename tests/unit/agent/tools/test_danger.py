@@ -80,6 +80,16 @@ def test_limits_close() -> None:
         assert judge_command(text, PLACES), text[:40]
 
 
+@pytest.mark.parametrize(
+    "piece",
+    ["a;", "x", "rm -r ", "a()", ":|", "-exec find ", "s/", "delete from a ", ".*", "-c env env ",
+     "`a`", "{a,", "$a", "-v /etc", "a=b ", "'a'"],
+)  # fmt: skip
+def test_text_that_is_made_to_be_slow_is_judged_all_the_same(piece: str) -> None:
+    for begin in ("", "rm -", "find . ", "sed ", "psql ", "env ", "chmod ", "docker run "):
+        judge_command((begin + piece * 5000)[:9990], PLACES)
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_judged(text: str) -> None:
