@@ -16,7 +16,18 @@ from hermes_desktop.state.stored_values import as_seconds, as_text
 
 _CHUNK = 500
 _HIDDEN_ROLE = "session_meta"
-_SHOWN = f"(m.active = 1 OR m.compacted = 1) AND m.role <> '{_HIDDEN_ROLE}'"
+_KEPT_COPY = """
+EXISTS (
+  SELECT 1 FROM messages AS o
+  WHERE o.session_id = m.session_id AND o.timestamp = m.timestamp AND o.id < m.id
+    AND o.active = 0 AND o.compacted = 1 AND o.role = m.role AND o.content IS m.content
+    AND o.tool_calls IS m.tool_calls AND o.tool_call_id IS m.tool_call_id
+)
+"""
+"""A message that outlived a summary stands twice: as it was said, and among what is told again."""
+_SHOWN = (
+    f"(m.active = 1 OR m.compacted = 1) AND m.role <> '{_HIDDEN_ROLE}' AND NOT {_KEPT_COPY.strip()}"
+)
 _COLUMNS = (
     "m.id, m.session_id, m.role, m.content, m.timestamp, m.tool_calls, m.tool_call_id, "
     "m.tool_name, m.finish_reason, m.reasoning, m.reasoning_content, m.token_count, m.active, "

@@ -50,6 +50,20 @@ def test_hidden_rows_do_not_shorten_a_page(db: SessionDB) -> None:
     assert [m.id for m in db.read_messages("a", limit=50, after_id=0)] == ids
 
 
+def test_what_outlived_a_summary_is_shown_once(db: SessionDB) -> None:
+    db.create_session("a", "cli")
+    for number, role in enumerate(("user", "assistant", "user", "assistant")):
+        db.append_message("a", role, f"text {number}", timestamp=100.0 + number)
+    for told in ("summary", "second summary"):
+        first, *_, last = db.get_messages("a")
+        db.archive_and_compact("a", [first, {"role": "user", "content": told}, last])
+    db.append_message("a", "user", "text 3", timestamp=103.5)
+
+    shown = [each.content for each in db.read_messages("a", limit=50)]
+    assert shown == [*(f"text {n}" for n in range(4)), "summary", "second summary", "text 3"]
+    assert [each.content for each in db.read_messages("a", limit=2)] == shown[-2:]
+
+
 def test_messages_by_ids(db: SessionDB) -> None:
     ids = fill(db, 600)
     found = db.messages_by_ids([*reversed(ids), ids[0], 10**9])
