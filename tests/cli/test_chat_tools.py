@@ -53,3 +53,25 @@ def test_without_a_terminal_nobody_is_asked(
     assert (done.code, done.out) == (0, "That is all.\n")
     assert "nobody can be asked" in str(told(server)["error"])
     assert (tmp_path / "build").exists()
+
+
+def test_planted_secrets_reach_nobody(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    planted = {"OPENAI_API_KEY": "planted-key-0001", "MY_DB_PASSWORD": "planted-password-2"}
+    program.environ.update(planted)
+    (configured / ".env").write_text("EXTRA_TOKEN=planted-token-00003\n")
+    (tmp_path / "notes.txt").write_text("planted-token-00003 planted-password-2\n")
+    server.script(tool_call("terminal", command="env; cat notes.txt", workdir=str(tmp_path)))
+    server.script(tool_call("read_file", path=str(tmp_path / "notes.txt")))
+    server.script(text("That is all."))
+    assert program.run("chat", "-q", "Look").code == 0
+    assert len(server.requests) == 3
+    told_all = b"".join(request.body for request in server.requests).decode()
+    assert "PATH=" in told_all
+    assert "[secret] [secret]" in told_all
+    kept = [file for file in configured.rglob("*") if file.is_file() and file.name != ".env"]
+    stored = "".join(file.read_bytes().decode("utf-8", "replace") for file in kept)
+    for value in (*planted.values(), "planted-token-00003"):
+        assert value not in told_all
+        assert value not in stored
