@@ -5,11 +5,13 @@ from collections.abc import Callable
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
+    QTextEdit,
     QVBoxLayout,
     QWidget,
 )
@@ -27,7 +29,7 @@ _TICK_MS = 1000
 
 
 class ApprovalSheet(QWidget):
-    """Shows one question at a time. Deny has the focus, and Escape is Deny.
+    """Shows one question at a time. Deny has the focus unless somebody types; Escape is Deny.
 
     Args:
         theme: Colours.
@@ -122,7 +124,7 @@ class ApprovalSheet(QWidget):
         self._count_down()
         self._timer.start()
         self.show()
-        if is_new:
+        if is_new and not _is_typing():
             self.buttons["deny"].setFocus(Qt.FocusReason.OtherFocusReason)
 
     def clear(self) -> None:
@@ -159,3 +161,11 @@ class ApprovalSheet(QWidget):
         tint(self.where, palette.secondary_text)
         tint(self.left, palette.secondary_text)
         self.update()
+
+
+def _is_typing() -> bool:
+    """Whether a person is in the middle of a text: its next keys are not for a question."""
+    field = QApplication.focusWidget()
+    if not isinstance(field, QPlainTextEdit | QTextEdit):
+        return False
+    return not field.isReadOnly() and bool(field.toPlainText().strip())

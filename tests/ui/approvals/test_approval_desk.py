@@ -110,6 +110,23 @@ async def test_escape_denies(stage: ChatStage, tmp_path: Path) -> None:
         desk.close()
 
 
+async def test_who_types_goes_on_typing(stage: ChatStage) -> None:
+    async with stage:
+        desk = desk_of(stage)
+        stage.page.new_chat()
+        stage.server.script(tool_call("terminal", command="rm -rf build"))
+        stage.server.script(text("Well."))
+        stage.say("Remove build")
+        stage.page.composer.set_text("And then")
+        stage.page.composer.field.setFocus()
+        await stage.until(lambda: desk.sheet.request is not None)
+        assert stage.page.composer.field.hasFocus()
+        desk.sheet.deny()
+        await done(stage)
+        assert stage.page.composer.text == "And then"
+        desk.close()
+
+
 async def test_a_hidden_window_asks_in_a_dialog(stage: ChatStage, tmp_path: Path) -> None:
     async with stage:
         desk = desk_of(stage)
