@@ -7,7 +7,6 @@ from typing import Any
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.secret_access import open_secrets
 from hermes_desktop.settings.env_file import read_env_file
 
 _MARK = "[secret]"
@@ -81,6 +80,9 @@ def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
     Raises:
         ConfigError: The file is there and may not be read.
     """
+    # A list of sessions pays nothing for the keyring's thread.
+    from hermes_desktop.services.secret_access import open_secrets  # noqa: PLC0415
+
     access = open_secrets(paths, SystemClock())
     kept = {name: access.store.read(name).value or "" for name in access.store.names()}
     return SessionRedactor(
