@@ -9,15 +9,21 @@ _SECRET_WORDS = frozenset(
         *("COOKIE", "COOKIES", "DSN", "JWT"),
     }
 )
+_SECRET_AT_THE_END = frozenset({"AUTH", "PWD"})
+"""As in MYSQL_PWD, unlike PWD and SSH_AUTH_SOCK."""
 _SECRET_PARTS = re.compile(
-    r"TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|(?:PRIVATE|ACCESS|SIGNING)_?KEY|CREDENTIAL"
+    r"TOKEN|SECRET|AUTHORIZATION|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|CREDENTIAL"
+    r"|(?:PRIVATE|ACCESS|SIGNING)_?KEY"
 )
 
 
 def names_secret(name: str) -> bool:
     """Whether a variable of this name is likely to hold a secret."""
     upper = name.upper()
-    return bool(_SECRET_PARTS.search(upper)) or not _SECRET_WORDS.isdisjoint(upper.split("_"))
+    words = upper.split("_")
+    if len(words) > 1 and words[-1] in _SECRET_AT_THE_END:
+        return True
+    return bool(_SECRET_PARTS.search(upper)) or not _SECRET_WORDS.isdisjoint(words)
 
 
 def without_secrets(

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 _PATTERNS = (
     re.compile(r"\b(sk-[A-Za-z0-9_-]{4})[A-Za-z0-9_-]{4,}"),
+    re.compile(r"\b([rs]k_(?:live|test)_[A-Za-z0-9]{2})[A-Za-z0-9]{8,}"),
     re.compile(r"\b(gh[pousr]_[A-Za-z0-9]{2})[A-Za-z0-9]{8,}"),
     re.compile(r"\b(xox[abprs]-[A-Za-z0-9]{2})[A-Za-z0-9-]{6,}"),
     re.compile(r"\b(hf_[A-Za-z0-9]{2})[A-Za-z0-9]{8,}"),

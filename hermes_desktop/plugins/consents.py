@@ -72,7 +72,7 @@ class ConsentFile:
         except OSError as error:
             raise self._unreadable(error.strerror or type(error).__name__) from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise self._unreadable(str(error)) from error
+            raise self._unreadable("it is damaged, or is not from this program") from error
 
     def write(self, consent: Consent) -> None:
         """Note an answer in place of an earlier one. Errors as in :meth:`read`."""

@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +16,8 @@ from hermes_desktop.plugins.needed_modules import Needs, is_there, needs_of
 GROUP = "hermes_desktop.plugins"
 MANIFESTS = ("plugin.yaml", "plugin.yml")
 HOOK_MANIFESTS = ("HOOK.yaml", "HOOK.yml")
+_MOST_READ = 5000
+_MOST_HOOKS = 200
 
 Kind = Literal["plugin", "package", "hook"]
 ReadYaml = Callable[[Path], Mapping[str, Any]]
@@ -167,9 +170,16 @@ def _single(file: Path) -> Contents:
 
 
 def _text(value: object) -> str:
-    return " ".join(str(value).split())[:500] if value not in (None, "") else ""
+    """A value in words; one of many values is none, for its references may make it endless."""
+    if isinstance(value, str):
+        return " ".join(value[:_MOST_READ].split())[:500]
+    return str(value) if isinstance(value, bool | float | date) or _is_short(value) else ""
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, int) and abs(value) < 10**18
 
 
 def _words(value: object) -> tuple[str, ...]:
     items = value if isinstance(value, list | tuple) else [value] if value else []
-    return tuple(_text(each) for each in items if _text(each))
+    return tuple(words for each in items[:_MOST_HOOKS] if (words := _text(each)))

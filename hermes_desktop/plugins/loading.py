@@ -14,6 +14,7 @@ from hermes_desktop.plugins.commands import CommandTable
 from hermes_desktop.plugins.context import PluginContext
 from hermes_desktop.plugins.discovery import GROUP, Found
 from hermes_desktop.plugins.hooks import HookRegistry
+from hermes_desktop.plugins.process_state import ProcessState
 from hermes_desktop.plugins.snapshot_import import SnapshotModules
 
 log = logging.getLogger(__name__)
@@ -83,9 +84,12 @@ class Loader:
         What they registered counts in the order given here. One that failed or took too long has
         registered nothing, whatever it still does.
         """
+        before = ProcessState()
         started = [self._start(each) for each in found]
         until = time.monotonic() + self._seconds
-        return [self._finish(loaded, context, call, until) for loaded, context, call in started]
+        done = [self._finish(loaded, context, call, until) for loaded, context, call in started]
+        before.put_back()
+        return done
 
     def _start(self, found: Found) -> tuple[Loaded, PluginContext, "PendingCall[Any]"]:
         context = PluginContext(found.name, found.version, found.description, self._profile)

@@ -61,8 +61,10 @@ def needs_of(sources: Mapping[str, bytes], first: str = "__init__.py") -> Needs:
         seen.add(file)
         try:
             imports = list(_imports(ast.parse(sources[file], file).body, at_once=True))
-        except (SyntaxError, ValueError, RecursionError) as error:
-            return Needs(broken=f"{file} is no Python that runs here: {error}.")
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            # The last two: an expression as deep as no person writes one.
+            words = str(error) or type(error).__name__
+            return Needs(broken=f"{file} is no Python that runs here: {words}.")
         for each in imports:
             needed = at_once and each.at_once
             if each.level:

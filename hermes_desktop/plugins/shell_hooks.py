@@ -185,6 +185,8 @@ class ShellHookCall:
         cwd: Where it runs.
         clean: Takes secrets out of text.
         given_up: Asked now and then; True ends the program.
+        agreed: Digests of its files as they were agreed to; None: whatever they are. With others
+            it is not run: a script may be changed while this program runs.
     """
 
     def __init__(
@@ -194,6 +196,7 @@ class ShellHookCall:
         cwd: Path,
         clean: Callable[[str], str] = lambda text: text,
         given_up: Callable[[], bool] = lambda: False,
+        agreed: Mapping[str, str] | None = None,
     ) -> None:
         self.__qualname__ = hook.command[:80]  # its name in the log
         self._hook = hook
@@ -201,11 +204,15 @@ class ShellHookCall:
         self._cwd = cwd
         self._clean = clean
         self._given_up = given_up
+        self._agreed = agreed
 
     def __call__(self, **given: Any) -> dict[str, str] | None:
         """Run it; what its answer means for the hook."""
         hook = self._hook
         if not hook.fits(given.get("tool_name", "")):
+            return None
+        if self._agreed is not None and hook.contents(self._cwd) != self._agreed:
+            log.warning("%s was changed since it was enabled and is not run", hook.key)
             return None
         ended = run_bounded(
             hook.words(),

@@ -125,11 +125,13 @@ class PluginCare:
             for entry in shells:
                 hook = entry.shell
                 assert hook is not None  # noqa: S101 - they were chosen so
-                self._undo.append(self._register_shell(hook))
+                self._undo.append(self._register_shell(hook, entry.digests))
 
-    def _register_shell(self, hook: ShellHook) -> Callable[[], None]:
+    def _register_shell(
+        self, hook: ShellHook, agreed: Mapping[str, str] | None
+    ) -> Callable[[], None]:
         call = ShellHookCall(
-            hook, self._environ, self._paths.home, self._redactor.clean, self._ending.is_set
+            hook, self._environ, self._paths.home, self._redactor.clean, self._ending.is_set, agreed
         )
 
         def counted(**given: Any) -> Any:

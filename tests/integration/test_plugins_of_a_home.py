@@ -193,6 +193,44 @@ def test_modules_of_the_other_program_are_named_without_running_anything(tmp_pat
     assert not (tmp_path / "ran").exists()
 
 
+def test_what_is_written_to_hurt_whoever_only_looks_is_named(tmp_path: Path) -> None:
+    plugin(tmp_path, "deep", f"x = {'-' * 60_000}1\n")
+    levels = [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]" for n in range(1, 30)]
+    bomb = "\n".join(["l0: &l0 [x]", *levels, "version: *l29", "hooks: [*l29, on_session_end]"])
+    (plugin(tmp_path, "bomb", "def register(ctx): ...\n") / "plugin.yaml").write_text(bomb)
+
+    found = entries(tmp_path)
+
+    assert found["deep"].standing == "not usable"
+    assert "no Python that runs here" in found["deep"].reason
+    assert (found["bomb"].version, found["bomb"].hooks) == ("", ("on_session_end",))
+
+
+def test_what_a_plugin_takes_away_from_all_is_put_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = """
+        import io, sys
+        def register(ctx):
+            sys.path[:] = ["/mine"]
+            sys.meta_path[:] = []
+            sys.stdout = sys.stdin = io.StringIO()
+    """
+    plugin(tmp_path, "greedy", code)
+    enable(tmp_path)
+    before = (list(sys.path), set(map(id, sys.meta_path)))
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    try:
+        with loaded(tmp_path) as (_, done, _):
+            assert done["greedy"].error == ""
+            assert sys.path == ["/mine", *before[0]]
+            assert before[1] <= set(map(id, sys.meta_path))
+            assert (sys.stdin, sys.stdout, sys.stderr) == streams
+        assert "took away what belongs to all: sys.path" in caplog.text
+    finally:
+        sys.path.remove("/mine")
+
+
 @pytest.mark.asyncio
 async def test_loading_goes_on_beside_the_loop_and_notices_come_on_it(tmp_path: Path) -> None:
     plugin(tmp_path, "late", "import threading\ndef register(ctx): threading.Event().wait(0.3)\n")

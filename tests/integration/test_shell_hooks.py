@@ -74,6 +74,23 @@ def test_a_shell_hook_whose_script_changed_does_not_run(tmp_path: Path) -> None:
     assert notices[0].detail == f"Changed: {tmp_path / 'dump.py'}."
 
 
+def test_nor_one_that_changed_while_the_program_runs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    command = " ".join(dump(tmp_path))
+    shell_hooks(tmp_path, on_session_end=[{"command": command}])
+    enable(tmp_path)
+    agreed = (tmp_path / "dump.py").read_text()
+    with loaded(tmp_path) as (registry, _, _):
+        registry.invoke("on_session_end", {"session_id": "1"})
+        (tmp_path / "dump.py").write_text(agreed + "\n")
+        registry.invoke("on_session_end", {"session_id": "2"})
+        (tmp_path / "dump.py").write_text(agreed)
+        registry.invoke("on_session_end", {"session_id": "3"})
+    assert [told["session_id"] for told, *_ in heard(tmp_path)] == ["1", "3"]
+    assert "was changed since it was enabled and is not run" in caplog.text
+
+
 def test_one_that_takes_too_long_is_ended_with_all_it_started(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -85,7 +85,7 @@ def test_giving_up_ends_it() -> None:
     [
         "OPENAI_API_KEY", "GITHUB_TOKEN", "MY_SECRET", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY",
         "telegram_bot_token", "GOOGLE_APPLICATION_CREDENTIALS", "SENTRY_DSN", "GH_PAT", "MYAPIKEY",
-        "SSH_PRIVATE_KEY", "X_COOKIE",
+        "SSH_PRIVATE_KEY", "X_COOKIE", "AUTHORIZATION", "MYSQL_PWD", "REGISTRY_AUTH",
     ],
 )  # fmt: skip
 def test_names_of_secrets(name: str) -> None:
@@ -94,7 +94,18 @@ def test_names_of_secrets(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["PATH", "HOME", "SSH_AUTH_SOCK", "XDG_SESSION_ID", "KEYBOARD", "PWD", "COMPASS", "LANG"],
+    [
+        "PATH",
+        "HOME",
+        "SSH_AUTH_SOCK",
+        "XDG_SESSION_ID",
+        "KEYBOARD",
+        "PWD",
+        "COMPASS",
+        "LANG",
+        "OLDPWD",
+        "XAUTHORITY",
+    ],
 )
 def test_names_of_other_things(name: str) -> None:
     assert not names_secret(name)
@@ -104,6 +115,7 @@ def test_an_environment_without_secrets() -> None:
     redactor = SecretRedactor()
     redactor.learn("hunter2hunter2")
     environ = {"A": "1", "B_TOKEN": "x", "C": "say hunter2hunter2", "D": "https://u:pw1234@h/"}
+    environ["E"] = "sk_live_" + "a" * 20
     assert without_secrets(environ, redactor.clean) == {"A": "1"}
 
 
