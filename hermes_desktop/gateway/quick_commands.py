@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 QUICK_S = 30.0
 MOST_BYTES = 16_000
 MOST_CHARACTERS = 3_500
+_NAME = re.compile(r"[^\s/\x00-\x1f\x7f]+")
+"""What can be typed behind a slash."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -48,7 +50,7 @@ class QuickCommand:
 def quick_command(section: Mapping[str, Any], name: str) -> QuickCommand | None:
     """The one of that name; None where there is none that makes sense."""
     for key, entry in section.items():
-        if str(key).strip().lstrip("/").lower() != name or not isinstance(entry, Mapping):
+        if _name(key) != name or not _NAME.fullmatch(name) or not isinstance(entry, Mapping):
             continue
         kind = entry.get("type")
         does = entry.get("command" if kind == "exec" else "target")
@@ -62,8 +64,12 @@ def quick_command(section: Mapping[str, Any], name: str) -> QuickCommand | None:
 
 def quick_commands(section: Mapping[str, Any]) -> list[QuickCommand]:
     """All that make sense, by name."""
-    names = sorted({str(key).strip().lstrip("/").lower() for key in section})
+    names = sorted({_name(key) for key in section})
     return [found for name in names if (found := quick_command(section, name)) is not None]
+
+
+def _name(key: object) -> str:
+    return str(key).strip().lstrip("/").lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +102,18 @@ class QuickRunner:
                 most_bytes=MOST_BYTES,
                 given_up=given_up,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # the latter: there is a NUL in it
             log.warning("The command %s cannot be started: %s", command.name, error)
             return f"/{command.name} cannot be started."
-        return self._words(command, ended)
+        return self._words(command, ended, left=given_up())
 
-    def _words(self, command: QuickCommand, ended: Ended) -> str:
+    def _words(self, command: QuickCommand, ended: Ended, *, left: bool) -> str:
         text = "\n".join(filter(None, (self._text(ended.out), self._text(ended.err))))
         cut = ended.cut or len(text) > MOST_CHARACTERS
         remarks = []
-        if ended.timed_out:
+        if ended.timed_out and left:
+            remarks.append("It was ended before it was done.")
+        elif ended.timed_out:
             remarks.append(f"It took longer than {QUICK_S:g} seconds and was ended.")
         elif ended.code and not ended.cut:
             remarks.append(f"It ended with code {ended.code}.")

@@ -25,6 +25,7 @@ from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
 
 if TYPE_CHECKING:
     from hermes_desktop.services.plugin_care import PluginCare
+    from hermes_desktop.services.rpc_commands import RunningCommands
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class RpcParts:
         self._actions: SessionActions | None = None
         self._builder: Any = None
         self._plugins: PluginCare | None = None
+        self._commands: RunningCommands | None = None
         self._loading: PendingCall[Any] | None = None
 
     def program(self) -> RpcProgram:
@@ -99,7 +101,9 @@ class RpcParts:
             return self._db
 
     def close(self) -> None:
-        """Close what was opened. Nothing may be asked any more."""
+        """Close what was opened. Nothing may be asked any more; waits a moment for commands."""
+        if self._commands is not None:
+            self._commands.end()
         with self._lock:
             if self._actions is not None:
                 self._actions.close()
@@ -127,9 +131,14 @@ class RpcParts:
     def own_commands(self) -> Sequence[OwnCommand]:
         """The person's own commands, once plugins are loaded. Blocks for a bounded time."""
         self._wait_for_plugins()
-        from hermes_desktop.services.rpc_commands import rpc_commands  # noqa: PLC0415 - see _agents
+        from hermes_desktop.services.rpc_commands import (  # noqa: PLC0415 - see _agents
+            RunningCommands,
+            rpc_commands,
+        )
 
-        return rpc_commands(self._paths, self._environ, self._redactor.clean)
+        with self._lock:
+            running = self._commands = self._commands or RunningCommands()
+        return rpc_commands(self._paths, self._environ, self._redactor.clean, running)
 
     # ------------------------------------------------------------------------------------ agents
 

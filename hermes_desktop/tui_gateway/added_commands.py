@@ -64,17 +64,31 @@ def meant(server: Server, name: str, args: str) -> tuple[str, str]:
     return other, f"{before} {args}".strip()
 
 
+def doable(server: Server, name: str) -> Added | None:
+    """As :func:`find`, but for aliases: one that stands for another one goes nowhere."""
+    found = find(server, name)
+    if found is not None and isinstance(found.does, OwnCommand) and found.does.stands_for:
+        return None
+    return found
+
+
 def run(command: Added, session: Session, args: str) -> str:
-    """Do one; its answer. Blocks for a bounded time.
+    """Do one; its answer. Blocks for a bounded time; interrupting the session ends it.
 
     Raises:
         RpcError: It failed, or took too long.
     """
     name = command.definition.name
+    interrupts = session.get("interrupts", 0)
+
+    def given_up() -> bool:
+        return bool(session.get("_closing")) or session.get("interrupts", 0) != interrupts
+
     try:
-        return command.does.run(args, lambda: bool(session.get("_closing")))[:MOST_CHARACTERS]
+        return command.does.run(args, given_up)[:MOST_CHARACTERS]
     except TimeoutError as error:
-        raise RpcError(Code.HOST, f"/{name} took too long") from error
+        words = f"/{name} was interrupted" if given_up() else f"/{name} took too long"
+        raise RpcError(Code.HOST, words) from error
     except BaseException as error:  # somebody else's code
         log.warning("/%s (%s) failed", name, command.category, exc_info=True)
         words = f"/{name} failed: {type(error).__name__}; the log says more"

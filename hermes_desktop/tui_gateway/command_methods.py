@@ -75,7 +75,7 @@ def dispatch(call: Call) -> dict[str, Any]:
     """``command.dispatch``: do one; what it comes to says what the peer is to do."""
     typed, behind = call.params.text("name"), call.params.optional_text("arg").strip()
     name, args = added_commands.meant(call.server, typed, behind)
-    added = added_commands.find(call.server, name)
+    added = added_commands.doable(call.server, name)
     if added is not None:
         return {"type": "exec", "output": added_commands.run(added, call.session()[1], args)}
     command = _find(name)
@@ -109,7 +109,7 @@ def execute(call: Call) -> dict[str, Any]:
     name, _, args = typed.removeprefix("/").partition(" ")
     name, args = added_commands.meant(call.server, name, args)
     command = registry.resolve_command(name)
-    added = added_commands.find(call.server, name)
+    added = added_commands.doable(call.server, name)
     if added is not None:
         return {"output": added_commands.run(added, call.session()[1], args.strip())}
     if command is None:

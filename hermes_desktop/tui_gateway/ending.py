@@ -128,6 +128,7 @@ def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:
 def interrupt(session: Session) -> list[str]:
     """Have the running turn end, and drop what waits behind it; what that was."""
     with session["history_lock"]:
+        session["interrupts"] = session.get("interrupts", 0) + 1
         dropped = list(session.get("queued_prompt") or [])
         session["queued_prompt"] = []
         running = session["running"]

@@ -2,6 +2,8 @@
 
 import json
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from tests.fakes import model_server
 from tests.fakes.model_server import ModelServer
 from tests.fakes.plugin_folders import enable, plugin
 from tests.fakes.program import Program
-from tests.fakes.rpc_client import RpcProcess
+from tests.fakes.rpc_client import PATIENCE_S, RpcProcess
 
 pytestmark = pytest.mark.two_processes
 
@@ -112,6 +114,37 @@ def test_a_front_end_by_json_rpc_does_added_commands(
         assert done("/show '; touch x; $(touch y)") == "NOTES_TOKEN=[secret]\n[]"
         assert rpc.end() == 0
     assert not list(configured.glob("[xy]"))
+
+
+def test_no_added_command_outlives_the_front_ends_server(
+    program: Program, configured: Path
+) -> None:
+    pids = configured / "pids"
+    settings = json.loads((configured / "config.yaml").read_text())
+    line = f"trap '' TERM; sleep 300 & echo $$ $! > {pids}.new; mv {pids}.new {pids}; wait"
+    settings["quick_commands"] = {"slow": {"type": "exec", "command": line}}
+    (configured / "config.yaml").write_text(json.dumps(settings))
+    with RpcProcess(program) as rpc:
+        sid = rpc.call("session.create")["session_id"]
+        rpc.ask("slash.exec", session_id=sid, command="/slow")
+        wait_for(pids.exists)
+        rpc.process.terminate()
+        assert rpc.process.wait(PATIENCE_S) == 0
+    wait_for(lambda: all(gone(int(pid)) for pid in pids.read_text().split()))
+
+
+def wait_for(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
 
 
 @pytest.mark.slow

@@ -59,7 +59,12 @@ async def test_a_line_for_the_shell_is_run_without_secrets(tmp_path: Path) -> No
         lots=line("yes | head -c 100000"),
         missing={"type": "exec"},
         strange={"type": "python", "command": "1"},
+        nul=line("echo \0"),
+        **{"two words": line("true"), "": line("true"), "a/b": line("true")},
     ) as chat:
+        assert await chat.tell("/nul") == "/nul cannot be started."
+        listed = await chat.tell("/help")
+        assert not any(words in listed for words in ("`/two", "`/`", "`/a/b"))
         assert await chat.tell("/env $(touch x); touch y") == f"[] yes\n{tmp_path}\noops"
         assert not list(tmp_path.glob("[xy]"))
         assert await chat.tell("/LEAK") == "[secret] \ufffd"

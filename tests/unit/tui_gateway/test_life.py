@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -377,7 +378,7 @@ def test_the_persons_own_commands_are_done(stage: ServerStage) -> None:
         assert done("/Weather now") == "mine [now]"
         assert done("/sky today") == "mine [in Lisbon today]"
         assert "There is no command /nothing." in done("/nowhere")
-        assert done("/round") == " []"
+        assert "There is no command /round." in done("/round")
         dispatched = stage.call("command.dispatch", session_id=sid, name="/sky", arg="x")
         assert dispatched == {"type": "exec", "output": "mine [in Lisbon x]"}
         assert stage.code("command.dispatch", session_id=sid, name="back") == 4018
@@ -386,6 +387,30 @@ def test_the_persons_own_commands_are_done(stage: ServerStage) -> None:
         assert [name for name, _ in added] == ["/weather", "/sky", "/back", "/round", "/nowhere"]
         assert stage.call("command.resolve", name="sky")["category"] == "Added"
         assert "`/sky` — does it" in help_of(stage, sid)
+
+
+def test_interrupting_ends_a_command(stage: ServerStage) -> None:
+    begun = threading.Event()
+
+    def wait(_args: str, given_up: Callable[[], bool]) -> str:
+        begun.set()
+        over = threading.Event()
+        while not given_up():
+            over.wait(0.01)
+        return "ended"
+
+    stage.own_commands = [OwnCommand(CommandDef("wait", "waits", "Added"), run=wait)]
+    sid, _ = stage.begin()
+    answers: list[Any] = []
+    thread = threading.Thread(
+        target=lambda: answers.append(stage.call("slash.exec", session_id=sid, command="/wait"))
+    )
+    thread.start()
+    assert begun.wait(PATIENCE_S)
+    stage.call("session.interrupt", session_id=sid)
+    thread.join(PATIENCE_S)
+
+    assert answers == [{"output": "ended"}]
 
 
 @pytest.mark.parametrize("wanted", ["/x" * 50_000, "/\0", "~nobody-of-this-name/x"])
