@@ -229,4 +229,5 @@ def test_something_else_in_its_place_is_left(
     done = program.run("rpc", "--socket", str(short_folder / "notes.txt"))
 
     assert done.code == 5
+    assert not list(short_folder.glob("*.lock"))
     assert (short_folder / "notes.txt").read_text() == "mine"

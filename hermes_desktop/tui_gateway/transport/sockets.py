@@ -141,6 +141,7 @@ class ListeningSocket:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _check_folder(path.parent)
+        _refuse_another(path)  # before the lock, which would be left beside it
         with file_lock.hold(path.with_name(f"{path.name}.lock")):
             _remove_left_over(path)
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -187,18 +188,21 @@ def _check_folder(folder: Path) -> None:
         )
 
 
-def _remove_left_over(path: Path) -> None:
-    """Take a socket away that nobody listens to any more."""
-    try:
-        found = path.lstat()
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(found.st_mode):
+def _refuse_another(path: Path) -> None:
+    """Leave what is no socket as it is."""
+    if os.path.lexists(path) and not stat.S_ISSOCK(path.lstat().st_mode):
         raise RefusedError(
             "There is something else where the socket would be.",
             f"{path} is no socket; it was left as it is.",
             "Give another path.",
         )
+
+
+def _remove_left_over(path: Path) -> None:
+    """Take a socket away that nobody listens to any more."""
+    if not os.path.lexists(path):
+        return
+    _refuse_another(path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(str(path))
