@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QMargins, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -19,11 +19,14 @@ from typing_extensions import override
 
 from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
-from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_16, Theme, fixed_font
+from hermes_desktop.ui.scroll_bars import make_slim
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_24, Theme, fixed_font
 from hermes_desktop.ui.transcript.look import tint
 from hermes_desktop.ui.transcript.visible_text import visible
 
 _MOST_LINES = 8
+_LEAST_LINES = 1
+_LETTERS_A_LINE = 80
 _MOST_CHARACTERS = 20_000
 _TICK_MS = 1000
 
@@ -54,6 +57,8 @@ class ApprovalSheet(QWidget):
         self.what.setFont(fixed_font())
         self.what.setFrameShape(QFrame.Shape.NoFrame)
         self.what.setTabChangesFocus(True)
+        self.what.document().setDocumentMargin(SPACE_4)
+        make_slim(self.what, theme)
         self.what.setAccessibleName(self.tr("What is to be done"))
         self.why = LeadingLabel()
         self.where = LeadingLabel()
@@ -88,7 +93,7 @@ class ApprovalSheet(QWidget):
         font.setBold(True)
         self.title.setFont(font)
         column = QVBoxLayout(self)
-        column.setContentsMargins(QMargins(SPACE_16, SPACE_12, SPACE_16, SPACE_12))
+        column.setContentsMargins(QMargins(SPACE_24, SPACE_12, SPACE_24, SPACE_12))
         column.setSpacing(SPACE_8)
         for widget in (self.title, self.what, self.why, self.where):
             column.addWidget(widget)
@@ -110,9 +115,7 @@ class ApprovalSheet(QWidget):
         self.title.setText(title + (self.tr("  ({} more wait)").format(more) if more else ""))
         text = "\n".join(visible(line) for line in request.what[:_MOST_CHARACTERS].split("\n"))
         self.what.setPlainText(text)
-        lines = min(_MOST_LINES, text.count("\n") + 1 + len(text) // 90)
-        height = self.what.fontMetrics().lineSpacing() * (lines + 1)
-        self.what.setFixedHeight(height)
+        self._fit_what(text)
         self.why.setText(" ".join(visible(each) for each in request.why))
         self.where.setText(self.tr("{}, in {}").format(request.tool, visible(request.where)))
         for choice, button in self.buttons.items():
@@ -127,6 +130,13 @@ class ApprovalSheet(QWidget):
         if is_new and not _is_typing():
             self.buttons["deny"].setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def _fit_what(self, text: str) -> None:
+        """As high as its text up to a limit, and lower where the window is: the rest scrolls."""
+        lines = sum(1 + len(line) // _LETTERS_A_LINE for line in text.split("\n"))
+        spacing = self.what.fontMetrics().lineSpacing()
+        self.what.setMinimumHeight(min(_LEAST_LINES, lines) * spacing + 2 * SPACE_4)
+        self.what.setMaximumHeight(min(_MOST_LINES, lines) * spacing + 2 * SPACE_4)
+
     def clear(self) -> None:
         """Nothing is asked any more."""
         self.request = None
@@ -140,7 +150,9 @@ class ApprovalSheet(QWidget):
     def _count_down(self) -> None:
         if self.request is not None:
             seconds = max(0, round(self.request.expires_at - self._now()))
-            self.left.setText(self.tr("Denied by itself in {} s").format(seconds))
+            minutes, rest = divmod(seconds, 60)
+            span = f"{minutes} min {rest} s" if minutes else f"{rest} s"
+            self.left.setText(self.tr("Denied by itself in {}").format(span))
 
     def deny(self) -> None:
         """What Escape means, and closing the window that asks."""
@@ -156,6 +168,9 @@ class ApprovalSheet(QWidget):
 
     def _colour(self) -> None:
         palette = self._theme.palette
+        ground = self.what.palette()
+        ground.setColor(QPalette.ColorRole.Base, QColor(palette.code_background))
+        self.what.setPalette(ground)
         tint(self.title, palette.text)
         tint(self.why, palette.text)
         tint(self.where, palette.secondary_text)
