@@ -53,7 +53,7 @@ def _rm(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     if not targets:
         found.add("delete-many", "deletes files that are only known later")
     if recursive:
-        found.add("delete-folder", "deletes folders with all in them")
+        found.add("delete-folder", "deletes folders with everything in them")
     return []
 
 

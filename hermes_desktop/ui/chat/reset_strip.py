@@ -8,7 +8,7 @@ from typing_extensions import override
 from hermes_desktop.core.events import SessionReset
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.resource_files import icon, icon_size, pixmap
-from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_16, Theme
+from hermes_desktop.ui.theme import SPACE_8, SPACE_24, Theme
 
 _REMEMBERED = 50
 _ICON = 18
@@ -40,8 +40,9 @@ class ResetStrip(QWidget):
         self.close_button.setAutoRaise(True)
         self.close_button.setIconSize(icon_size())
         self.close_button.setAccessibleName(self.tr("Close this line"))
+        self.close_button.setToolTip(self.tr("Close"))
         row = QHBoxLayout(self)
-        row.setContentsMargins(QMargins(SPACE_16, SPACE_8, SPACE_12, SPACE_8))
+        row.setContentsMargins(QMargins(SPACE_24, SPACE_8, SPACE_24, SPACE_8))
         row.setSpacing(SPACE_8)
         row.addWidget(self._icon)
         row.addWidget(self.words, 1)

@@ -48,7 +48,7 @@ def test_once_is_once(stage: ToolStage) -> None:
     assert len(stage.asked) == 2
     request = stage.asked[0]
     assert (request.what, request.where) == ("rm -rf build", str(stage.cwd))
-    assert request.why == ("It deletes folders with all in them.",)
+    assert request.why == ("It deletes folders with everything in them.",)
     assert request.choices == ("once", "session", "always", "deny")
 
 
