@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any
 
+from hermes_desktop import plugins
 from hermes_desktop.gateway import status
 from hermes_desktop.gateway.agent_cache import PENDING
 from hermes_desktop.gateway.agent_preparation import close_agents
@@ -16,6 +17,8 @@ log = logging.getLogger(__name__)
 
 POLLERS_S = 2.0
 AFTER_DRAIN_S = 9.0
+_HOOK_S = plugins.SLOW_CALLBACK_S + 1.0
+"""A step that tells plugins: a hook that hangs is named before the step is left."""
 """How long all of what follows the drain may take. The program ends hard a second later."""
 
 
@@ -62,7 +65,7 @@ class RunnerStopping(RunnerAdmission):
         if not in_order:
             in_order = await self._interrupt_turns()
         await self._give_up_turns()
-        await self._within(5.0, self._finalize_agents(running), "Plugins did not end")
+        await self._within(_HOOK_S, self._finalize_agents(running), "Plugins did not end")
         await self._notices.cancel_all(timeout=self._left(1.0))
         await self._within(1.0, self._close_mail(), "Owed replies were not left")
         await self._disconnect_platforms()
@@ -133,7 +136,8 @@ class RunnerStopping(RunnerAdmission):
         await asyncio.gather(*(self._disconnect(each) for each in self.adapters.values()))
 
     async def _disconnect(self, adapter: PlatformAdapter) -> None:
-        await self._within(5.0, adapter.disconnect(), f"{adapter.platform.value} was not left")
+        words = f"{adapter.platform.value} was not left"
+        await self._within(_HOOK_S, adapter.disconnect(), words)
 
     async def _write_end(self, *, in_order: bool) -> None:
         """Say that we are gone: in the home, and to whoever holds it for us."""

@@ -177,6 +177,7 @@ class LiveTurns:
         for turn in self.turns:
             if turn.turn_id in turn_ids:
                 turn.prompt_widget = turn.reply = None
+                turn.parts = []
         self.turns = [turn for turn in self.turns if not self._settled(turn)]
 
     def _adopt_prompt(
@@ -211,7 +212,9 @@ class LiveTurns:
                 continue
             _run(part.adopt(entry))
             supply(entry, part)
-        turn.parts = kept if turn.finished is None else []
+        # An earlier reading may not have the rows yet; what no later one brings goes as undone.
+        stored_at_all = turn.finished is None or turn.finished.last_message_id is not None
+        turn.parts = kept if stored_at_all else []
 
     def _adopt_reply(
         self, turn: LiveTurn, rows: list[MessageEntry], supply: Callable[[Entry, Fitted], None]
@@ -248,7 +251,8 @@ class LiveTurns:
         shows_prompt = turn.prompt_widget is not None and turn.prompt_row is None
         shows_reply = turn.reply is not None and turn.reply_row is None
         over = turn.finished is not None
-        return over and not shows_prompt and not shows_reply and turn.failure is None
+        shows_more = bool(turn.parts) or turn.failure is not None
+        return over and not shows_prompt and not shows_reply and not shows_more
 
 
 def _is_ours(turn: LiveTurn, entry: MessageEntry) -> bool:

@@ -1,6 +1,7 @@
 """Conversations that expire while nobody writes, and old entries."""
 
 import asyncio
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from hermes_desktop.gateway.platforms.desktop import IDLE_LOOK_S
 from hermes_desktop.state.sqlite_errors import MissingSessionError
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, running_gateway, until
-from tests.fakes.plugins import EventHooks, listening
+from tests.fakes.plugins import EventHooks, listening, registered
 
 KEY = "agent:main:telegram:dm:c1"
 IDLE = replace(ALLOWED, default_reset_policy=SessionResetPolicy(mode="idle", idle_minutes=60))
@@ -106,10 +107,17 @@ async def test_a_message_that_comes_meanwhile_waits_and_begins_anew(tmp_path: Pa
         await gateway.telegram.receive("one")
         old = gateway.store.peek_session_id(KEY)
         clock.advance(3601)
-        with listening() as heard:
+        entered, go_on = threading.Event(), threading.Event()
+
+        def hold(**_: Any) -> None:
+            entered.set()
+            go_on.wait(4)
+
+        with listening() as heard, registered("on_session_finalize", hold):
             look = asyncio.ensure_future(expiry_watcher.look(gateway.runner))
-            await until(lambda: gateway.runner._turn_order.is_held(KEY))
+            await until(entered.is_set)
             message = gateway.telegram.receive("two")
+            go_on.set()
             await look
             await message
         assert [name for name, _ in heard.brief()] == ["on_session_finalize", "on_session_reset"]
