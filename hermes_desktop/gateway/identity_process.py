@@ -17,6 +17,8 @@ from hermes_desktop.gateway.process_facts import TOKEN
 log = logging.getLogger(__name__)
 
 _KEPT_VARIABLES = ("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "TMPDIR")
+_KEPT_PREFIX = "_PYI_"
+"""By these, a program frozen into one file is found unpacked: no process stands between."""
 _LEAVES_WITHIN_S = 5.0
 Heard = Callable[["IdentityProcess", Mapping[str, Any]], None]
 
@@ -54,7 +56,11 @@ class IdentityProcess:
     """
 
     def __init__(self, command: list[str], heard: Heard) -> None:
-        kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name in _KEPT_VARIABLES or name.startswith(_KEPT_PREFIX)
+        }
         self._heard = heard
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             command,
