@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from hermes_desktop.core.exit_deadline import EXIT_SLACK_S
+from hermes_desktop.gateway.identity_files import PID_FILE
+from tests.fakes.identity import wait_until
 from tests.fakes.model_server import ModelServer
 from tests.fakes.private_bus import PrivateBus, private_bus
 from tests.fakes.program import Program, files_of
@@ -184,6 +188,24 @@ def test_a_chat_does_not_wait_for_a_keyring_that_hangs(
     (home / "config.yaml").write_text(f"model:\n  default: m\n  base_url: {server.base_url}\n")
     bus.hanging()
     assert desk.run("chat", "-q", "Hello").code == 0
+
+
+@pytest.mark.parametrize("serves", [True, False])
+def test_the_gateway_leaves_in_time_while_a_keyring_hangs(
+    desk: Program, home: Path, bus: PrivateBus, *, serves: bool
+) -> None:
+    assert desk.run("secrets", "set", TOKEN, stdin=VALUE.encode()).code == 0
+    bus.hanging()
+    log = home / "logs" / "desktop.log"
+    log.unlink(missing_ok=True)
+    with desk.start("gateway", "run", "--insist", "--drain", "1") as process:
+        if serves:
+            wait_until((home / PID_FILE).exists)
+        else:
+            wait_until(log.exists)
+        process.terminate()
+        assert process.wait(1.0 + EXIT_SLACK_S) in {0, -signal.SIGTERM}
+    assert not (home / PID_FILE).exists()
 
 
 @pytest.mark.parametrize(
