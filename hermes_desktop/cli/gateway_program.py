@@ -1,9 +1,6 @@
 """The gateway on a plain loop: start it, follow it, let it end in time. Loads no Qt."""
 
 import asyncio
-import contextlib
-import signal
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hermes_desktop.cli import output
@@ -13,6 +10,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import GatewayStatusChanged, Notice
 from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
+from hermes_desktop.core.loop_signals import heard_signals, is_ignored
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly import build_gateway
 
@@ -89,7 +87,7 @@ class GatewayProgram:
         bus.subscribe(GatewayStatusChanged, progress.show)
         bus.subscribe(Notice, progress.note)
         bus.subscribe(GatewayStatusChanged, lambda _: self._changed.set())
-        with self._signals():
+        with heard_signals(_wanted_signals(), self.ask_to_end):
             try:
                 await self._services.start()
                 await self._start()
@@ -138,23 +136,9 @@ class GatewayProgram:
         await self._changed.wait()
         self._changed.clear()
 
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Let the usual signals ask; Windows has no handlers on a loop."""
-        loop = asyncio.get_running_loop()
-        taken: list[signal.Signals] = []
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is None or signal.getsignal(number) is signal.SIG_IGN:
-                continue  # nohup wants to be left alone
-            with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
-                loop.add_signal_handler(number, self.ask_to_end)
-                taken.append(number)
-        try:
-            yield
-        finally:
-            for number in taken:
-                loop.remove_signal_handler(number)
+
+def _wanted_signals() -> list[str]:
+    return [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if not is_ignored(name)]
 
 
 def _not_started(status: GatewayStatusChanged, paths: HermesPaths) -> HermesError:

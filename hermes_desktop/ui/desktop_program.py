@@ -1,13 +1,11 @@
 """The desktop program: services, window and tray on one loop, closed in reverse order."""
 
 import asyncio
-import contextlib
 import gc
 import logging
 import os
-import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.loop_signals import heard_signals
 from hermes_desktop.core.paths import HermesPaths, runtime_dir
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.desktop_services import DesktopServices
@@ -154,7 +153,7 @@ class DesktopProgram:
             self._theme.deleteLater()
 
     async def _run(self) -> int:
-        with self._signals():
+        with heard_signals(("SIGINT", "SIGTERM"), self.ask_to_quit):
             services = await self._open()
             if services is None:
                 return 0 if self._quit_asked else 1
@@ -303,21 +302,6 @@ class DesktopProgram:
     async def _next_change(self) -> None:
         await self._changed.wait()
         self._changed.clear()
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """SIGINT and SIGTERM ask to quit; Windows has no handlers on a loop."""
-        loop = asyncio.get_running_loop()
-        handled: list[signal.Signals] = []
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
-                loop.add_signal_handler(number, self.ask_to_quit)
-                handled.append(number)
-        try:
-            yield
-        finally:
-            for number in handled:
-                loop.remove_signal_handler(number)
 
 
 def _tell_waiting(window: MainWindow, running: int) -> None:

@@ -117,11 +117,7 @@ class NoticeStrip(QWidget):
         notice = self.current
         if notice is None:
             return
-        palette = self._theme.palette
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), strip_colour(palette, notice.level))
-        painter.setPen(QPen(palette.separator))
-        painter.drawLine(self.rect().bottomLeft(), self.rect().bottomRight())
+        paint_strip(self, self._theme.palette, notice.level)
 
     def _arrange(self) -> None:
         line = QHBoxLayout()
@@ -175,6 +171,14 @@ def level_colour(palette: Palette, level: str) -> str:
     """The colour of a notice's icon."""
     colours = {"warning": palette.warning, "error": palette.error, "ok": palette.ok}
     return colours.get(level, palette.accent)
+
+
+def paint_strip(widget: QWidget, palette: Palette, level: str) -> None:
+    """Paint what lies under a strip: the tint of its level, and a line at its foot."""
+    painter = QPainter(widget)
+    painter.fillRect(widget.rect(), strip_colour(palette, level))
+    painter.setPen(QPen(palette.separator))
+    painter.drawLine(widget.rect().bottomLeft(), widget.rect().bottomRight())
 
 
 def strip_colour(palette: Palette, level: str) -> str:

@@ -1,7 +1,7 @@
 """The strip that stays: another gateway has the home, or ours was not started and why."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -16,7 +16,7 @@ from typing_extensions import override
 from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal
 from hermes_desktop.ui.gateway.gateway_words import attached_text, plain
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
-from hermes_desktop.ui.notice_presenter import level_colour, strip_colour
+from hermes_desktop.ui.notice_presenter import level_colour, paint_strip
 from hermes_desktop.ui.resource_files import icon, icon_size, pixmap
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Theme
 
@@ -113,11 +113,7 @@ class GatewayBanner(QWidget):
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
-        palette = self._theme.palette
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), strip_colour(palette, self._level))
-        painter.setPen(QPen(palette.separator))
-        painter.drawLine(self.rect().bottomLeft(), self.rect().bottomRight())
+        paint_strip(self, self._theme.palette, self._level)
 
     def _arrange(self) -> None:
         buttons = QHBoxLayout()
