@@ -21,6 +21,7 @@ from hermes_desktop.ui.status_strip import StatusStrip
 from hermes_desktop.ui.two_sides import TwoSides
 from hermes_desktop.ui.window_actions import make_actions
 from hermes_desktop.ui.window_memory import WindowMemory
+from hermes_desktop.ui.window_navigation import WindowNavigation
 from hermes_desktop.ui.window_pages import WindowPages
 from hermes_desktop.ui.window_parts import DemoBanner
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.events import TurnFinished
     from hermes_desktop.services.desktop_services import DesktopServices
-    from hermes_desktop.state.records import SessionSummary
     from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.chat.chat_page import ChatPage
     from hermes_desktop.ui.event_bridge import EventBridge
@@ -45,7 +45,7 @@ LEAST_SIZE = QSize(720, 480)
 
 
 class MainWindow(QMainWindow):
-    """Shows sessions and one conversation.
+    """Shows sessions and one of them in full.
 
     Args:
         services: What the window works with.
@@ -104,7 +104,9 @@ class MainWindow(QMainWindow):
         self._pages = WindowPages(self._rail, self._sides, self._gateway.page)
         self._banner = DemoBanner(theme) if demo else None
         self._commands = SessionCommands(services.actions, slots, services.bus, theme, self)
-        self._routes = SessionRoutes(self._pane, page, self._commands, slots, self._show)
+        self._navigation = self._make_navigation()
+        way = self._navigation.show_session
+        self._routes = SessionRoutes(self._pane, page, self._commands, slots, way)
         self._closing = ClosingRules(self, tray_available, slots, lambda: services.gateway.status)
         self._actions = self._make_actions()
         self._arrange()
@@ -169,14 +171,7 @@ class MainWindow(QMainWindow):
 
     def open_session(self, session_id: str) -> None:
         """Show a session named by its id, from the tray or after a search."""
-        self._slots.start(self.show_session(session_id), doing=self.tr("Opening the session"))
-
-    def _write_in(self, session_id: str) -> None:
-        self._slots.start(self._show_to_write(session_id), doing=self.tr("Opening the session"))
-
-    async def _show_to_write(self, session_id: str) -> None:
-        await self._show(session_id, None)
-        self._page.focus_composer()
+        self._navigation.open_session(session_id)
 
     async def show_session(self, session_id: str) -> None:
         """Select a session, show it, and wait until it stands there.
@@ -184,29 +179,15 @@ class MainWindow(QMainWindow):
         Raises:
             NotFoundError: It is gone.
         """
-        await self._show(session_id, None)
-
-    async def _show(self, session_id: str, message_id: int | None) -> None:
-        summary = await self._services.catalog.summary(session_id)
-        self._pane.show_as_open(summary.root_id)
-        self._pages.show_sessions()
-        self._sides.show_right()
-        self.setWindowTitle(summary.label[:80])
-        await self._page.show_session(summary, at=message_id)
+        await self._navigation.show_session(session_id)
 
     def new_chat(self) -> None:
-        """Begin a conversation; nothing is stored before the first message."""
-        self._pane.show_as_open("")
-        self._pages.show_sessions()
-        self._sides.show_right()
-        self._page.new_chat()
-        self._page.focus_composer()
+        """Begin a session; nothing is stored before the first message."""
+        self._navigation.new_chat()
 
     def show_platforms(self) -> None:
         """Show the gateway and what it serves."""
-        self._pages.show_platforms()
-        self._gateway.page_shown()
-        self._gateway.page.focus_first()
+        self._navigation.show_platforms()
 
     def prepare_to_end(self) -> None:
         """Remember the window's place and hide it; the next close is final."""
@@ -226,7 +207,7 @@ class MainWindow(QMainWindow):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit_width()
+        self._navigation.fit_width()
 
     @override
     def showEvent(self, event: QShowEvent) -> None:
@@ -244,20 +225,34 @@ class MainWindow(QMainWindow):
         if event.type() == QEvent.Type.WindowStateChange:
             self._tell_visibility()
 
+    def _make_navigation(self) -> WindowNavigation:
+        return WindowNavigation(
+            self,
+            services=self._services,
+            slots=self._slots,
+            pages=self._pages,
+            sides=self._sides,
+            pane=self._pane,
+            page=self._page,
+            gateway=self._gateway,
+            notices=self._notices,
+        )
+
     def _make_actions(self) -> dict[str, QAction]:
         """One action per key of the map that the window handles."""
+        way = self._navigation
         slots: dict[str, Callable[[], object]] = {
-            "new_chat": self.new_chat,
-            "focus_filter": self._focus_filter,
-            "focus_composer": self._focus_composer,
-            "focus_list": self._show_list,
-            "show_platforms": self.show_platforms,
-            "rename": self._rename,
+            "new_chat": way.new_chat,
+            "focus_filter": way.focus_filter,
+            "focus_composer": way.focus_composer,
+            "focus_list": way.show_list,
+            "show_platforms": way.show_platforms,
+            "rename": way.rename,
             "archive": self._routes.archive,
             "delete": self._routes.delete,
             "undo": self._commands.undo_last,
             "refresh": self._refresh,
-            "escape": self._escape,
+            "escape": way.escape,
             "hide_window": self.close,
             "quit": self.quit_wanted.emit,
             "show_keys": self._show_keys,
@@ -284,20 +279,20 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(whole)
 
     def _connect(self, bridge: EventBridge) -> None:
-        pane, page = self._pane, self._page
-        pane.session_chosen.connect(self._open)
+        pane, page, way = self._pane, self._page, self._navigation
+        pane.session_chosen.connect(way.open)
         pane.session_clicked.connect(self._sides.show_right)
-        pane.session_confirmed.connect(self._focus_composer)
+        pane.session_confirmed.connect(way.focus_composer)
         pane.recent_changed.connect(self.recent_changed)
         pane.renamed.connect(self._services.watch.look_now)
-        pane.new_chat_wanted.connect(self.new_chat)
+        pane.new_chat_wanted.connect(way.new_chat)
         page.session_opened.connect(pane.show_as_open)
         page.readiness_changed.connect(self._status.show_readiness)
-        page.back_requested.connect(self._show_list)
-        page.session_wanted.connect(self._write_in)
-        self._rail.sessions_wanted.connect(self._show_list)
-        self._rail.platforms_wanted.connect(self.show_platforms)
-        self._gateway.page_wanted.connect(self.show_platforms)
+        page.back_requested.connect(way.show_list)
+        page.session_wanted.connect(way.write_in)
+        self._rail.sessions_wanted.connect(way.show_list)
+        self._rail.platforms_wanted.connect(way.show_platforms)
+        self._gateway.page_wanted.connect(way.show_platforms)
         self._gateway.need_changed.connect(self._rail.platforms_button.show_need)
         self._gateway.window_wanted.connect(self.come_forward)
         self._pages.currentChanged.connect(self._gateway.refresh)
@@ -313,10 +308,6 @@ class MainWindow(QMainWindow):
     def _place(self) -> None:
         if not self._memory.restore(self, self._sides):
             self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
-
-    def _open(self, summary: SessionSummary) -> None:
-        self.setWindowTitle(summary.label[:80])
-        self._slots.start(self._page.show_session(summary), doing=self.tr("Opening the session"))
 
     async def _greet(self) -> None:
         """With a model to answer, the first letters typed begin a chat."""
@@ -337,56 +328,11 @@ class MainWindow(QMainWindow):
     def _turn_finished(self, _: TurnFinished) -> None:
         self._services.watch.look_now()
 
-    def _fit_width(self) -> None:
-        reading = self._page.current_session_id is not None
-        if self._sides.fit(self.width(), right_on_top=reading):
-            self._page.show_back_button(shown=self._sides.narrow)
-
-    def _show_list(self) -> None:
-        self._pages.show_sessions()
-        self._sides.show_left()
-        self._pane.view.focus_first()
-
-    def _focus_filter(self) -> None:
-        self._pages.show_sessions()
-        self._sides.show_left()
-        self._pane.focus_filter()
-
-    def _focus_composer(self) -> None:
-        self._pages.show_sessions()
-        self._sides.show_right()
-        self._page.focus_composer()
-
-    def _rename(self) -> None:
-        """In the list where the session stands there, else in the head of the page."""
-        if self._pane.isVisible() and self._pane.selected_session is not None:
-            self._pane.rename_selected()
-        else:
-            self._page.header.begin_rename()
-
     def _refresh(self) -> None:
         self._services.watch.look_now()
         self._gateway.page_shown()
         self._pane.reload()
         self._slots.start(self._tell_model(), doing=self.tr("Reading the settings"))
-
-    def _escape(self) -> None:
-        """The nearest thing that Esc can end: a filter, a reply, the page over the list."""
-        session_id = self._page.current_session_id
-        if not self._pages.on_sessions:
-            if not self._gateway.page.step_back():
-                self._show_list()
-            return
-        if self._pane.step_back():
-            return
-        if session_id is not None and self._services.chat.is_running(session_id):
-            self._slots.start(
-                self._services.chat.stop(session_id), doing=self.tr("Stopping the reply")
-            )
-        elif self._sides.right_covers:
-            self._show_list()
-        elif self._notices.current is not None:
-            self._notices.close_current()
 
     def _show_keys(self) -> None:
         dialog = KeysDialog(self)

@@ -1,4 +1,4 @@
-"""The page of one conversation: head, transcript, composer, and what goes on between them."""
+"""The page of one session: head, transcript, composer, and what goes on between them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.ui.chat.announcement import announce
 from hermes_desktop.ui.chat.chat_header import ChatHeader, ChatState
 from hermes_desktop.ui.chat.composer import Composer
 from hermes_desktop.ui.chat.empty_page import EmptyPage
 from hermes_desktop.ui.chat.loading_signs import LoadingSigns
-from hermes_desktop.ui.chat.questions import ask_to_open, may_continue
+from hermes_desktop.ui.chat.questions import ask_to_open
+from hermes_desktop.ui.chat.sending import Sending
 from hermes_desktop.ui.chat.session_place import SessionPlace
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh
 from hermes_desktop.ui.chat.session_words import facts_of, is_live, title_of
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.chat.title_writer import store_title
 from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
+from hermes_desktop.ui.chat.turn_news import TurnNews
 from hermes_desktop.ui.chat.turn_replay import replay
 from hermes_desktop.ui.transcript.markdown_blocks import safe_link
 from hermes_desktop.ui.transcript.transcript_view import TranscriptView
@@ -30,13 +31,7 @@ from hermes_desktop.ui.transcript.transcript_view import TranscriptView
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hermes_desktop.core.events import (
-        SessionsChanged,
-        TurnDelta,
-        TurnFinished,
-        TurnQueued,
-        TurnStarted,
-    )
+    from hermes_desktop.core.events import SessionsChanged
     from hermes_desktop.services.desktop_chat import ChatReadiness
     from hermes_desktop.services.desktop_services import DesktopServices
     from hermes_desktop.state.records import SessionSummary
@@ -89,7 +84,6 @@ class ChatPage(QWidget):
         self.destroyed.connect(lambda _=None: workers.close())
         self._shown = ShownSession(nothing=True)
         self._ledger = TurnLedger()
-        self._drafts: dict[str, str] = {}
         self._model = ""
         self.header = ChatHeader(theme, self)
         self.view = TranscriptView(theme, workers, self)
@@ -100,6 +94,15 @@ class ChatPage(QWidget):
         )
         self._signs = LoadingSigns(self.view)
         self._refresh = SessionRefresh(services.transcript, self.view, slots, lambda: self._shown)
+        self._sending = Sending(
+            services.chat,
+            self.composer,
+            self._ledger,
+            slots,
+            current=lambda: self._shown,
+            page=self,
+        )
+        self._turns = TurnNews(self._ledger, self.view, self._clock, bridge, lambda: self._shown)
         self._stack = QStackedWidget(self)
         self._arrange()
         self._connect(bridge)
@@ -184,11 +187,10 @@ class ChatPage(QWidget):
 
     # ---------------------------------------------------------------------------- switching
     def _switch(self, shown: ShownSession) -> ShownSession:
-        self._drafts[self._shown.draft_key] = self.composer.text
-        self._shown = shown
+        before, self._shown = self._shown, shown
         self.header.end_rename()
         self.view.find_bar.hide()
-        self.composer.set_text(self._drafts.pop(shown.draft_key, ""))
+        self._sending.switch(before, shown)
         self.place.show(shown)
         self._tell()
         return shown
@@ -236,92 +238,20 @@ class ChatPage(QWidget):
             self.empty.say_new(self._model)
             self._tell()
 
-    # ------------------------------------------------------------------------------ sending
-    def _send(self, text: str, *, again: bool = False) -> None:
-        self.composer.set_locked(True)
-        self._slots.start(
-            self._submit(text, self._shown, again=again), doing=self.tr("Sending the message")
-        )
+    # ------------------------------------------------------------------------------- news
+    def _begun(self, session_id: str) -> None:
+        """The shown chat got its id."""
+        self._shown.loaded = True
+        self._stack.setCurrentWidget(self.view)
+        replay(self.view, self._ledger.of(self._shown.ids))
+        self.session_opened.emit(session_id)
 
-    async def _submit(self, text: str, shown: ShownSession, *, again: bool = False) -> None:
-        """Hand a message over; it leaves the field only once somebody has taken it."""
-        try:
-            if not await may_continue(self._services.chat, self._slots, shown.summary, self):
-                return
-            submitted = await self._services.chat.send(text, session_id=shown.id, again=again)
-        finally:
-            self.composer.set_locked(False)
-        begun = shown.id is None
-        if begun:
-            shown.begin(submitted.session_id)
-        if shown is not self._shown:
-            key = "" if begun else shown.draft_key
-            self._drafts[key] = self._drafts.get(key, "").removeprefix(text)
-            return
-        self.composer.take_out(text)
-        if begun:
-            shown.loaded = True
-            self._stack.setCurrentWidget(self.view)
-            replay(self.view, self._ledger.of(shown.ids))
-            self.session_opened.emit(submitted.session_id)
+    def _message_taken(self) -> None:
         self.view.to_end()
         self._tell()
 
-    def _stop(self) -> None:
-        if self._shown.id is not None:
-            self._slots.start(
-                self._services.chat.stop(self._shown.id), doing=self.tr("Stopping the reply")
-            )
-
-    def _retry(self, turn_id: str, prompt: str) -> None:
-        self._ledger.forget(turn_id)
-        if self.composer.text.strip() == prompt.strip():
-            self.composer.clear()
-        self._send(prompt, again=True)
-
-    # ------------------------------------------------------------------------------- events
-    def _turn_queued(self, event: TurnQueued) -> None:
-        turn = self._ledger.queued(event, self._clock.time())
-        if self._is_shown(turn):
-            self.view.queue_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
-            self._tell()
-
-    def _turn_started(self, event: TurnStarted) -> None:
-        turn = self._ledger.started(event, self._clock.time())
-        if self._is_shown(turn):
-            turn.floor_id = self.view.window_of_entries.floor_id
-            self.view.begin_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
-            self._tell()
-
-    def _turn_delta(self, event: TurnDelta) -> None:
-        turn = self._ledger.delta(event)
-        if turn is not None and self._is_shown(turn):
-            self.view.add_delta(event.turn_id, event.text, event.kind)
-
-    def _turn_finished(self, event: TurnFinished) -> None:
-        turn = self._ledger.finished(event)
-        if turn is None:
-            return
-        here = self.view.live.find(event.turn_id) is not None
-        if here:
-            self._shown.ids.add(event.session_id)  # it differs after a rotation
-            self.view.finish_turn(event)
-            self._tell()
-            announce(self, event.error_title or self.tr("The reply is complete."))
-        if event.outcome == "failed" and not event.stored:
-            self._keep_typed(turn, here=here)
-        if here and event.last_message_id is not None:
-            self._refresh.soon()
-
-    def _keep_typed(self, turn: LedgerTurn, *, here: bool) -> None:
-        """A prompt that could not be stored goes back to where it was typed."""
-        if here:
-            self.composer.give_back(turn.prompt)
-        else:
-            self._drafts.setdefault(turn.session_id, turn.prompt)
-
-    def _is_shown(self, turn: LedgerTurn) -> bool:
-        return self._shown.loaded and turn.session_id in self._shown.ids
+    def _not_stored(self, turn: LedgerTurn, here: bool) -> None:  # noqa: FBT001 - a slot
+        self._sending.give_back(turn.session_id, turn.prompt, here=here)
 
     def _sessions_changed(self, event: SessionsChanged) -> None:
         ids = self._shown.ids
@@ -376,12 +306,11 @@ class ChatPage(QWidget):
         self.setMinimumWidth(360)
 
     def _connect(self, bridge: EventBridge) -> None:
-        bridge.turn_queued.connect(self._turn_queued)
-        bridge.turn_started.connect(self._turn_started)
-        bridge.turn_delta.connect(self._turn_delta)
-        bridge.turn_finished.connect(self._turn_finished)
-        bridge.tool_news.connect(self._ledger.tool)
-        bridge.tool_news.connect(self.view.live.tool)
+        self._turns.changed.connect(self._tell)
+        self._turns.rows_written.connect(self._refresh.soon)
+        self._turns.not_stored.connect(self._not_stored)
+        self._sending.begun.connect(self._begun)
+        self._sending.taken.connect(self._message_taken)
         bridge.sessions_changed.connect(self._sessions_changed)
         self.header.renamed.connect(self._rename)
         self.header.back_wanted.connect(self.back_requested)
@@ -391,10 +320,8 @@ class ChatPage(QWidget):
         self._refresh.gone.connect(self._session_gone)
         self.view.latest_wanted.connect(self._latest)
         self.view.link_wanted.connect(self._link)
-        self.view.retry_wanted.connect(self._retry)
+        self.view.retry_wanted.connect(self._sending.retry)
         self.view.first_painted.connect(self._signs.end)
-        self.composer.submitted.connect(self._send)
-        self.composer.stop_wanted.connect(self._stop)
         self.composer.check_wanted.connect(self._check_settings)
         QShortcut(QKeySequence.StandardKey.Find, self, self.view.open_find)
         QShortcut(QKeySequence("Ctrl+Shift+C"), self, self.view.copy_last_reply)

@@ -4,15 +4,10 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
     QLineEdit,
     QMenu,
-    QSizePolicy,
-    QStackedWidget,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -24,25 +19,19 @@ from hermes_desktop.services.live_catalog import ListQuery, SessionPage
 from hermes_desktop.state.records import SessionSummary
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.resource_files import icon, icon_size
 from hermes_desktop.ui.sessions.day_words import words_for
 from hermes_desktop.ui.sessions.empty_fold import EmptyFold
 from hermes_desktop.ui.sessions.list_feed import FILTER_PAUSE_MS, Catalog, ListFeed
 from hermes_desktop.ui.sessions.message_hits import MessageHits
 from hermes_desktop.ui.sessions.message_search import Finder, MessageSearch
-from hermes_desktop.ui.sessions.place_holder import PlaceHolder, words_for_nothing
-from hermes_desktop.ui.sessions.search_field import SearchField
-from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT
+from hermes_desktop.ui.sessions.pane_head import PaneHead
+from hermes_desktop.ui.sessions.pane_room import PaneRoom
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
-from hermes_desktop.ui.sessions.source_button import SourceButton
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
-from hermes_desktop.ui.transcript.look import tint
+from hermes_desktop.ui.theme import Theme
 
 PANE_WIDTH = 320
 _LEAST_WIDTH = 240
-_ALL = 16_777_215
-"""No limit, in Qt's words."""
 
 
 class SessionPane(QWidget):
@@ -103,14 +92,11 @@ class SessionPane(QWidget):
         self._fold = EmptyFold(
             ListFeed(catalog, slots, clock, ListQuery(empty=True), self), theme, clock
         )
-        self._filter = SearchField()
-        self._sources = SourceButton(theme)
-        self._new_button = QToolButton()
-        self._place_holder = PlaceHolder(theme)
-        self._stack = QStackedWidget()
+        self._head = PaneHead(theme)
+        self._filter, self._sources = self._head.field, self._head.sources
         self._search = MessageSearch(finder, slots, self)
         self._hits = MessageHits(self._search, theme, clock)
-        self._no_title = QLabel(self.tr("No title matches."))
+        self._room = PaneRoom(self._view, self._hits, theme)
         self._arrange()
         self._connect(bridge)
 
@@ -205,11 +191,12 @@ class SessionPane(QWidget):
         self._filter.textChanged.connect(lambda: self._ask_filtered(after_ms=FILTER_PAUSE_MS))
         self._filter.left_below.connect(self._into_results)
         self._sources.chosen.connect(self._take_source)
+        self._head.new_chat_wanted.connect(self.new_chat_wanted)
         self._feed.page_ready.connect(self._show_page)
         self._feed.became_slow.connect(partial(self._view.show_stale, stale=True))
         self._feed.answered.connect(partial(self._view.show_stale, stale=False))
         self._model.more_wanted.connect(self._feed.more)
-        self._place_holder.acted.connect(self._act_on_place_holder)
+        self._room.place_holder.acted.connect(self._act_on_place_holder)
         self._fold.rename_wanted.connect(self._rename)
         self._model.rename_wanted.connect(self._rename)
         for view in (self._view, self._fold.view):
@@ -228,45 +215,18 @@ class SessionPane(QWidget):
         bridge.sessions_changed.connect(self._refresh)
         bridge.turn_started.connect(self._turn_started)
         bridge.turn_finished.connect(self._turn_finished)
-        self._theme.changed.connect(self._colour)
+        self._theme.changed.connect(self._room.colour)
 
     def _arrange(self) -> None:
         self.setMinimumWidth(_LEAST_WIDTH)
-        self._filter.setAccessibleName(self.tr("Search titles, ids and messages"))
-        self._filter.setClearButtonEnabled(True)
-        self._search_action = QAction(self)
-        self._filter.addAction(self._search_action, QLineEdit.ActionPosition.LeadingPosition)
-        self._new_button.setToolTip(self.tr("New chat (Ctrl+N)"))
-        self._new_button.setAccessibleName(self.tr("New chat"))
-        self._new_button.clicked.connect(self.new_chat_wanted)
-        self._new_button.setAutoRaise(True)
-        self._new_button.setIconSize(icon_size())
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_12, SPACE_12, SPACE_8, SPACE_8)
-        head.setSpacing(SPACE_4)
-        head.addWidget(self._filter, 1)
-        head.addWidget(self._sources)
-        head.addWidget(self._new_button)
-        self._stack.addWidget(self._view)
-        self._stack.addWidget(self._place_holder)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(head)
-        self._no_title.setContentsMargins(SPACE_12, 0, SPACE_12, SPACE_12)
-        self._no_title.hide()
-        self._filter.setPlaceholderText(self.tr("Search sessions"))
-        column.addWidget(self._no_title)
-        column.addWidget(self._stack, 1)
+        column.addWidget(self._head)
+        column.addWidget(self._room.no_title)
+        column.addWidget(self._room.stack, 1)
         column.addWidget(self._hits, 1)
         column.addWidget(self._fold)
-        self._colour()
-
-    def _colour(self) -> None:
-        palette = self._theme.palette
-        self._search_action.setIcon(icon("search", palette))
-        self._new_button.setIcon(icon("new-chat", palette))
-        tint(self._no_title, palette.secondary_text)
 
     def _ask_filtered(self, *, after_ms: int) -> None:
         text, sources = self._filter.text().strip(), self._sources
@@ -276,8 +236,7 @@ class SessionPane(QWidget):
         self._look_for_messages()
 
     def _take_source(self) -> None:
-        shown = self.tr("Archived sessions") if self._sources.archived else ""
-        self._filter.setPlaceholderText(shown or self.tr("Search sessions"))
+        self._head.say_source()
         self._ask_filtered(after_ms=0)
 
     def _look_for_messages(self) -> None:
@@ -307,24 +266,8 @@ class SessionPane(QWidget):
         self._share_room()
 
     def _share_room(self) -> None:
-        """Titles get what they need, at most half; hits the rest; words stand where is nothing."""
-        page, state = self._page, self._hits.state
-        if page is None:
-            return
-        wants_hits = state != "idle"
-        nowhere = not page.rows and state in {"idle", "nothing", "failed"}
-        self._hits.setVisible(wants_hits and not nowhere)
-        self._no_title.setVisible(wants_hits and not page.rows and not nowhere)
-        self._stack.setVisible(bool(page.rows) or nowhere)
-        needed = self._view.verticalHeader().length()
-        half = self._stack.height() + self._hits.height() if self._hits.isVisible() else 0
-        crowded = wants_hits and not nowhere and state != "nothing"
-        self._stack.setMaximumHeight(min(needed, max(half // 2, ROW_HEIGHT)) if crowded else _ALL)
-        spread = QSizePolicy.Policy.Maximum if state == "nothing" else QSizePolicy.Policy.Preferred
-        self._hits.setSizePolicy(QSizePolicy.Policy.Preferred, spread)
-        if nowhere:
-            self._place_holder.say(*words_for_nothing(self._feed.query, state))
-        self._stack.setCurrentWidget(self._place_holder if nowhere else self._view)
+        if self._page is not None:
+            self._room.share(self._feed.query, has_rows=bool(self._page.rows))
 
     def _act_on_place_holder(self) -> None:
         if self._feed.query.narrows:

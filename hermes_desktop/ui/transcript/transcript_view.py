@@ -14,10 +14,10 @@ from hermes_desktop.services.transcript import TranscriptPage
 from hermes_desktop.state.records import Message
 from hermes_desktop.ui.theme import Theme
 from hermes_desktop.ui.transcript.builder import Builder
-from hermes_desktop.ui.transcript.column import Item
-from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
+from hermes_desktop.ui.transcript.column_filling import ColumnFilling
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
 from hermes_desktop.ui.transcript.find_bar import FindBar, TextWidget
+from hermes_desktop.ui.transcript.growing import Growing
 from hermes_desktop.ui.transcript.landing import Landing
 from hermes_desktop.ui.transcript.live_turns import LiveTurn, LiveTurns
 from hermes_desktop.ui.transcript.look import Look
@@ -27,11 +27,9 @@ from hermes_desktop.ui.transcript.overlays import JumpButton, Veil
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
 from hermes_desktop.ui.transcript.restyling import Restyling
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
-from hermes_desktop.ui.transcript.separators import SeparatorWidget, gap_between
 
 REPAINT_MS = 50
 """Between two repaints of a reply that streams."""
-_COMMIT_STEP = 10
 
 
 class TranscriptView(QWidget):
@@ -63,16 +61,15 @@ class TranscriptView(QWidget):
         super().__init__(parent)
         self._theme = theme
         look = Look.of(theme.palette)
-        self.window_of_entries = EntryWindow()
-        self._loading_older = False
-        self._loading_newer = False
-        self._fresh = False
         calls = BackgroundCalls(workers, self)
         self._actions = MessageActions(calls, self)
         self._builder = Builder(calls, look, self)
-        self.live = LiveTurns(look, self._actions.connect_message, self._retry, self._retarget)
+        self.live = LiveTurns(look, self._actions.connect_message, self._retry)
         self.area = TranscriptScroll(theme, self)
         self.landing = Landing(self.area, theme)
+        self._filling = ColumnFilling(self.area, self._builder, self.landing, self.live)
+        self._growing = Growing(self.area, self._filling)
+        self.live.changed = self._retarget
         self.find_bar = FindBar(self._text_widgets, theme, self)
         self.find_bar.hide()
         self.jump = JumpButton(self)
@@ -88,10 +85,10 @@ class TranscriptView(QWidget):
         self._connect()
 
     def _connect(self) -> None:
-        self._builder.progress.connect(self._settle)
         self._builder.made.connect(self._actions.connect_message)
-        self.area.near_top.connect(self._grow_up)
-        self.area.near_bottom.connect(self._grow_down)
+        self._filling.first_painted.connect(self.first_painted)
+        self._growing.older_wanted.connect(self.older_wanted)
+        self._growing.newer_wanted.connect(self.newer_wanted)
         self.area.place_changed.connect(self._place_jump)
         self.jump.clicked.connect(self.to_end)
         self.find_bar.hit.connect(self._show_hit)
@@ -99,6 +96,14 @@ class TranscriptView(QWidget):
         self._flush_timer.timeout.connect(self._flush)
         self._actions.link_wanted.connect(self.link_wanted)
         self._theme.changed.connect(self._restyle)
+
+    @property
+    def window_of_entries(self) -> EntryWindow:
+        """The loaded messages and which of them show; another one for another conversation."""
+        return self._filling.window
+
+    def _retarget(self) -> None:
+        self._filling.retarget()
 
     # --------------------------------------------------------------------------- contents
     def set_page(self, page: TranscriptPage, *, at: int | None = None) -> None:
@@ -108,11 +113,11 @@ class TranscriptView(QWidget):
             page: Its messages.
             at: Come to rest at this message and mark it; None for the end.
         """
-        self._loading_older = self._loading_newer = False
-        self._fresh = True
+        self._growing.reset()
+        self._filling.fresh = True
         self.live.clear()
         self._builder.clear()
-        window = self.window_of_entries = EntryWindow()
+        window = self._filling.window = EntryWindow()
         window.set(page.messages, has_older=page.has_older, has_newer=page.has_newer)
         entry = None if at is None else window.entry_of(at)
         self.landing.aim(entry.key if entry is not None else "")
@@ -121,24 +126,24 @@ class TranscriptView(QWidget):
 
     def prepend(self, page: TranscriptPage) -> None:
         """Put older messages in front; what is read stays where it is on screen."""
-        self._loading_older = False
+        self._growing.older_done()
         self.window_of_entries.prepend(page.messages, has_older=page.has_older)
         self._retarget()
 
     def append(self, page: TranscriptPage) -> None:
         """Put newer messages behind; what is read stays where it is on screen."""
-        self._loading_newer = False
+        self._growing.newer_done()
         self.area.stick = False
         self.window_of_entries.append(page.messages, has_newer=page.has_newer)
         self._retarget()
 
     def newer_failed(self) -> None:
         """Newer messages could not be read; scrolling down asks again."""
-        self._loading_newer = False
+        self._growing.newer_done()
 
     def older_failed(self) -> None:
         """Older messages could not be read; scrolling up asks again."""
-        self._loading_older = False
+        self._growing.older_done()
 
     def refresh_from(self) -> Message | None:
         """From which message on the conversation must be read for :meth:`apply_refresh`."""
@@ -170,8 +175,8 @@ class TranscriptView(QWidget):
         self.live.clear()
         self.landing.clear()
         self._builder.clear()
-        self.window_of_entries = EntryWindow()
-        self._fresh = False
+        self._filling.window = EntryWindow()
+        self._filling.fresh = False
         self.area.column.replace([])
         self._place_jump()
 
@@ -227,7 +232,7 @@ class TranscriptView(QWidget):
         if self.window_of_entries.has_newer:
             self.latest_wanted.emit()
         elif self.window_of_entries.to_end():
-            self._fresh = True
+            self._filling.fresh = True
             self.area.stick = True
             self._retarget()
         else:
@@ -266,99 +271,6 @@ class TranscriptView(QWidget):
         return (
             item.widget for item in self.area.column.items if isinstance(item.widget, MessageWidget)
         )
-
-    # ------------------------------------------------------------------------ entries → items
-    def _retarget(self) -> None:
-        """Find out which entries need a widget, and show what can be shown already."""
-        window = self.window_of_entries
-        self.live.adopt(window.entries, self._builder.supply)
-        self._builder.width = self.area.column.column_width
-        self._builder.want([entry for entry in window.shown if self._kept(entry) is None])
-        self._settle()
-
-    def _kept(self, entry: Entry) -> Item | None:
-        item = self.area.column.item(entry.key)
-        return item if item is not None and item.entry == entry else None
-
-    def _settle(self) -> None:
-        """Show the longest run of entries up to the newest that is ready."""
-        shown = self.window_of_entries.shown
-        missing = [
-            position
-            for position, entry in enumerate(shown)
-            if self._kept(entry) is None and not self._builder.ready(entry)
-        ]
-        start = missing[-1] + 1 if missing else 0
-        if missing and not self._worth_showing(shown, start):
-            return
-        was_fresh, self._fresh = self._fresh, False
-        items = [self._item(entry) for entry in shown[start:]]
-        if self.window_of_entries.at_end:
-            items += [self._live_item(item) for item in self.live.items()]
-        for before, item in zip([None, *items], items, strict=False):
-            item.gap = gap_between(before, item)
-        if was_fresh:
-            self.area.stick = not self.landing.aimed
-        self.area.column.replace(items)
-        if was_fresh:
-            self.landing.land()
-            # What stood in the column before and is not in the part shown now is to be built again.
-            self._builder.want([entry for entry in shown if self._kept(entry) is None])
-            self.first_painted.emit()
-
-    def _worth_showing(self, shown: tuple[Entry, ...], start: int) -> bool:
-        """Whether a part may be shown before all of it is ready."""
-        ready = shown[start:]
-        column = self.area.column.items
-        if self._fresh:
-            needed = self.area.viewport().height() + 200
-            enough = bool(ready) and self._builder.height_ready(ready) > needed
-            return enough and not self.landing.lacks(ready)
-        keys = {entry.key for entry in ready}
-        stored = [item for item in column if isinstance(item.entry, MessageEntry)]
-        if not stored or any(item.key not in keys for item in stored):
-            return False
-        return len(ready) - sum(item.key in keys for item in column) >= _COMMIT_STEP
-
-    def _item(self, entry: Entry) -> Item:
-        kept = self._kept(entry)
-        if kept is not None:
-            return kept
-        built = self._builder.take(entry)
-        widget = built.widget
-        if (
-            isinstance(widget, MessageWidget | SeparatorWidget)
-            and widget.look != self._builder.look
-        ):
-            widget.restyle(self._builder.look)
-        return Item(entry.key, entry, widget, height=built.height, fitted_width=built.width)
-
-    def _live_item(self, item: Item) -> Item:
-        known = self.area.column.item(item.key)
-        return known if known is not None and known.widget is item.widget else item
-
-    def _grow_up(self) -> None:
-        window = self.window_of_entries
-        if self._fresh or not self.area.column.items or self._loading_older:
-            return
-        if self.area.column.items[0].key != window.shown[0].key if window.shown else True:
-            return  # the upper part of the window is still being built
-        if window.grow_up():
-            self._retarget()
-        elif window.has_older and window.messages:
-            self._loading_older = True
-            self.older_wanted.emit(window.messages[0])
-
-    def _grow_down(self) -> None:
-        window = self.window_of_entries
-        if self._fresh or not self.area.column.items:
-            return
-        if window.grow_down():
-            self.area.stick = False
-            self._retarget()
-        elif window.has_newer and window.messages and not self._loading_newer:
-            self._loading_newer = True
-            self.newer_wanted.emit(window.messages[-1])
 
     # ---------------------------------------------------------------------------- streaming
     def _flush(self) -> None:

@@ -1,0 +1,117 @@
+"""Hands over what was typed, and keeps it for its session until somebody has taken it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from hermes_desktop.ui.chat.questions import may_continue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QWidget
+
+    from hermes_desktop.services.desktop_chat import DesktopChat
+    from hermes_desktop.ui.async_slots import AsyncSlots
+    from hermes_desktop.ui.chat.composer import Composer
+    from hermes_desktop.ui.chat.shown_session import ShownSession
+    from hermes_desktop.ui.chat.turn_ledger import TurnLedger
+
+
+class Sending(QObject):
+    """Stands between the message field and the chat.
+
+    Args:
+        chat: Takes messages and stops replies.
+        composer: The message field.
+        ledger: Forgets a failed turn that is tried again.
+        slots: Runs the handing over.
+        current: Says which session the page shows.
+        page: Parent of questions.
+
+    Signals:
+        begun: The first message of a new chat, still shown, was taken; holds its id.
+        taken: A message for the session that is shown was taken.
+    """
+
+    begun = Signal(str)
+    taken = Signal()
+
+    def __init__(
+        self,
+        chat: DesktopChat,
+        composer: Composer,
+        ledger: TurnLedger,
+        slots: AsyncSlots,
+        *,
+        current: Callable[[], ShownSession],
+        page: QWidget,
+    ) -> None:
+        super().__init__(page)
+        self._chat = chat
+        self._composer = composer
+        self._ledger = ledger
+        self._slots = slots
+        self._current = current
+        self._page = page
+        self._drafts: dict[str, str] = {}
+        composer.submitted.connect(self.send)
+        composer.stop_wanted.connect(self.stop)
+
+    def switch(self, before: ShownSession, after: ShownSession) -> None:
+        """Keep what is in the field for one session and bring back that of another."""
+        self._drafts[before.draft_key] = self._composer.text
+        self._composer.set_text(self._drafts.pop(after.draft_key, ""))
+
+    def send(self, text: str, *, again: bool = False) -> None:
+        """Hand a message to the shown session.
+
+        Args:
+            text: Not blank.
+            again: Its turn failed a moment ago.
+        """
+        self._composer.set_locked(True)
+        submitting = self._submit(text, self._current(), again=again)
+        self._slots.start(submitting, doing=self.tr("Sending the message"))
+
+    def stop(self) -> None:
+        """Stop the reply in the shown session."""
+        session_id = self._current().id
+        if session_id is not None:
+            self._slots.start(self._chat.stop(session_id), doing=self.tr("Stopping the reply"))
+
+    def retry(self, turn_id: str, prompt: str) -> None:
+        """Send the prompt of a failed turn again."""
+        self._ledger.forget(turn_id)
+        if self._composer.text.strip() == prompt.strip():
+            self._composer.clear()
+        self.send(prompt, again=True)
+
+    def give_back(self, session_id: str, prompt: str, *, here: bool) -> None:
+        """A prompt that could not be stored goes back to where it was typed."""
+        if here:
+            self._composer.give_back(prompt)
+        else:
+            self._drafts.setdefault(session_id, prompt)
+
+    async def _submit(self, text: str, shown: ShownSession, *, again: bool = False) -> None:
+        """Hand a message over; it leaves the field only once somebody has taken it."""
+        try:
+            if not await may_continue(self._chat, self._slots, shown.summary, self._page):
+                return
+            submitted = await self._chat.send(text, session_id=shown.id, again=again)
+        finally:
+            self._composer.set_locked(False)
+        begun = shown.id is None
+        if begun:
+            shown.begin(submitted.session_id)
+        if shown is not self._current():
+            key = "" if begun else shown.draft_key
+            self._drafts[key] = self._drafts.get(key, "").removeprefix(text)
+            return
+        self._composer.take_out(text)
+        if begun:
+            self.begun.emit(submitted.session_id)
+        self.taken.emit()

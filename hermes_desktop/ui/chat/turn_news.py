@@ -1,0 +1,97 @@
+"""News of turns on their way into the ledger and, for the shown session, the transcript."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from hermes_desktop.ui.chat.announcement import announce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hermes_desktop.core.clock import Clock
+    from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
+    from hermes_desktop.ui.chat.shown_session import ShownSession
+    from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
+    from hermes_desktop.ui.event_bridge import EventBridge
+    from hermes_desktop.ui.transcript.transcript_view import TranscriptView
+
+
+class TurnNews(QObject):
+    """Follows the turns of all sessions; shows those of the one on the page.
+
+    Args:
+        ledger: Keeps what is going on, shown or not.
+        view: The transcript.
+        clock: For times of running turns.
+        bridge: The news.
+        current: Says which session the page shows.
+
+    Signals:
+        changed: The shown session is busy otherwise than before.
+        rows_written: A turn of the shown session left rows that are to be read.
+        not_stored: A failed turn's prompt is stored nowhere; holds the turn, and whether it shows.
+    """
+
+    changed = Signal()
+    rows_written = Signal()
+    not_stored = Signal(object, bool)
+
+    def __init__(
+        self,
+        ledger: TurnLedger,
+        view: TranscriptView,
+        clock: Clock,
+        bridge: EventBridge,
+        current: Callable[[], ShownSession],
+    ) -> None:
+        super().__init__(view)
+        self._ledger = ledger
+        self._view = view
+        self._clock = clock
+        self._current = current
+        bridge.turn_queued.connect(self._queued)
+        bridge.turn_started.connect(self._started)
+        bridge.turn_delta.connect(self._delta)
+        bridge.turn_finished.connect(self._finished)
+        bridge.tool_news.connect(ledger.tool)
+        bridge.tool_news.connect(view.live.tool)
+
+    def _queued(self, event: TurnQueued) -> None:
+        turn = self._ledger.queued(event, self._clock.time())
+        if self._is_shown(turn):
+            self._view.queue_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
+            self.changed.emit()
+
+    def _started(self, event: TurnStarted) -> None:
+        turn = self._ledger.started(event, self._clock.time())
+        if self._is_shown(turn):
+            turn.floor_id = self._view.window_of_entries.floor_id
+            self._view.begin_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
+            self.changed.emit()
+
+    def _delta(self, event: TurnDelta) -> None:
+        turn = self._ledger.delta(event)
+        if turn is not None and self._is_shown(turn):
+            self._view.add_delta(event.turn_id, event.text, event.kind)
+
+    def _finished(self, event: TurnFinished) -> None:
+        turn = self._ledger.finished(event)
+        if turn is None:
+            return
+        here = self._view.live.find(event.turn_id) is not None
+        if here:
+            self._current().ids.add(event.session_id)  # it differs after a rotation
+            self._view.finish_turn(event)
+            self.changed.emit()
+            announce(self._view, event.error_title or self.tr("The reply is complete."))
+        if event.outcome == "failed" and not event.stored:
+            self.not_stored.emit(turn, here)
+        if here and event.last_message_id is not None:
+            self.rows_written.emit()
+
+    def _is_shown(self, turn: LedgerTurn) -> bool:
+        shown = self._current()
+        return shown.loaded and turn.session_id in shown.ids

@@ -1,0 +1,73 @@
+"""Shares the room of the list's side: titles, hits in messages, or words where is nothing."""
+
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStackedWidget
+
+from hermes_desktop.services.live_catalog import ListQuery
+from hermes_desktop.ui.sessions.message_hits import MessageHits
+from hermes_desktop.ui.sessions.place_holder import PlaceHolder, words_for_nothing
+from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT
+from hermes_desktop.ui.sessions.session_list_view import SessionListView
+from hermes_desktop.ui.theme import SPACE_12, Theme
+from hermes_desktop.ui.transcript.look import tint
+
+_ALL = 16_777_215
+"""No limit, in Qt's words."""
+
+
+class PaneRoom:
+    """Titles get what they need, at most half; hits the rest; words stand where is nothing.
+
+    Attributes:
+        stack: The list, or the words in its place.
+        no_title: Says that only messages match.
+        place_holder: The words, with what can be done.
+
+    Args:
+        view: The list.
+        hits: What was found in messages.
+        theme: Colours.
+    """
+
+    def __init__(self, view: SessionListView, hits: MessageHits, theme: Theme) -> None:
+        self._view = view
+        self._hits = hits
+        self._theme = theme
+        self.place_holder = PlaceHolder(theme)
+        self.no_title = QLabel(view.tr("No title matches."))
+        self.no_title.setContentsMargins(SPACE_12, 0, SPACE_12, SPACE_12)
+        self.no_title.hide()
+        self.stack = QStackedWidget()
+        self.stack.addWidget(view)
+        self.stack.addWidget(self.place_holder)
+        self.colour()
+
+    def share(self, query: ListQuery, *, has_rows: bool) -> None:
+        """Lay out anew.
+
+        Args:
+            query: What the list shows.
+            has_rows: Whether there are titles.
+        """
+        hits, state = self._hits, self._hits.state
+        wants_hits = state != "idle"
+        nowhere = not has_rows and state in {"idle", "nothing", "failed"}
+        hits.setVisible(wants_hits and not nowhere)
+        self.no_title.setVisible(wants_hits and not has_rows and not nowhere)
+        self.stack.setVisible(has_rows or nowhere)
+        crowded = wants_hits and not nowhere and state != "nothing"
+        self.stack.setMaximumHeight(self._most() if crowded else _ALL)
+        spread = QSizePolicy.Policy.Maximum if state == "nothing" else QSizePolicy.Policy.Preferred
+        hits.setSizePolicy(QSizePolicy.Policy.Preferred, spread)
+        if nowhere:
+            self.place_holder.say(*words_for_nothing(query, state))
+        self.stack.setCurrentWidget(self.place_holder if nowhere else self._view)
+
+    def colour(self) -> None:
+        """Follow the theme."""
+        tint(self.no_title, self._theme.palette.secondary_text)
+
+    def _most(self) -> int:
+        """How high the titles may be beside hits."""
+        needed = self._view.verticalHeader().length()
+        both = self.stack.height() + self._hits.height() if self._hits.isVisible() else 0
+        return min(needed, max(both // 2, ROW_HEIGHT))

@@ -1,0 +1,121 @@
+"""Brings loaded messages and open replies into the column, as their widgets become ready."""
+
+from PySide6.QtCore import QObject, Signal
+
+from hermes_desktop.ui.transcript.builder import Builder
+from hermes_desktop.ui.transcript.column import Item
+from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
+from hermes_desktop.ui.transcript.entry_window import EntryWindow
+from hermes_desktop.ui.transcript.landing import Landing
+from hermes_desktop.ui.transcript.live_turns import LiveTurns
+from hermes_desktop.ui.transcript.message_widget import MessageWidget
+from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
+from hermes_desktop.ui.transcript.separators import SeparatorWidget, gap_between
+
+_COMMIT_STEP = 10
+_BELOW_THE_FOLD = 200
+
+
+class ColumnFilling(QObject):
+    """Decides what stands in the column.
+
+    Args:
+        area: Whose column it is.
+        builder: Makes the widgets of stored messages.
+        landing: The message that is awaited, if one is.
+        live: The open replies, which stand below what is stored.
+
+    Attributes:
+        window: The loaded messages; another conversation has another window.
+        fresh: Nothing of what was loaded last is on screen yet.
+
+    Signals:
+        first_painted: The beginning of what was loaded is on screen.
+    """
+
+    first_painted = Signal()
+
+    def __init__(
+        self,
+        area: TranscriptScroll,
+        builder: Builder,
+        landing: Landing,
+        live: LiveTurns,
+    ) -> None:
+        super().__init__(area)
+        self._area = area
+        self._builder = builder
+        self._landing = landing
+        self._live = live
+        self.window = EntryWindow()
+        self.fresh = False
+        builder.progress.connect(self.settle)
+
+    def retarget(self) -> None:
+        """Find out which entries need a widget, and show what can be shown already."""
+        window = self.window
+        self._live.adopt(window.entries, self._builder.supply)
+        self._builder.width = self._area.column.column_width
+        self._builder.want([entry for entry in window.shown if self._kept(entry) is None])
+        self.settle()
+
+    def settle(self) -> None:
+        """Show the longest run of entries up to the newest that is ready."""
+        shown = self.window.shown
+        missing = [
+            position
+            for position, entry in enumerate(shown)
+            if self._kept(entry) is None and not self._builder.ready(entry)
+        ]
+        start = missing[-1] + 1 if missing else 0
+        if missing and not self._worth_showing(shown, start):
+            return
+        was_fresh, self.fresh = self.fresh, False
+        items = [self._item(entry) for entry in shown[start:]]
+        if self.window.at_end:
+            items += [self._live_item(item) for item in self._live.items()]
+        for before, item in zip([None, *items], items, strict=False):
+            item.gap = gap_between(before, item)
+        if was_fresh:
+            self._area.stick = not self._landing.aimed
+        self._area.column.replace(items)
+        if was_fresh:
+            self._landing.land()
+            # What stood in the column before and is not in the part shown now is to be built again.
+            self._builder.want([entry for entry in shown if self._kept(entry) is None])
+            self.first_painted.emit()
+
+    def _worth_showing(self, shown: tuple[Entry, ...], start: int) -> bool:
+        """Whether a part may be shown before all of it is ready."""
+        ready = shown[start:]
+        column = self._area.column.items
+        if self.fresh:
+            needed = self._area.viewport().height() + _BELOW_THE_FOLD
+            enough = bool(ready) and self._builder.height_ready(ready) > needed
+            return enough and not self._landing.lacks(ready)
+        keys = {entry.key for entry in ready}
+        stored = [item for item in column if isinstance(item.entry, MessageEntry)]
+        if not stored or any(item.key not in keys for item in stored):
+            return False
+        return len(ready) - sum(item.key in keys for item in column) >= _COMMIT_STEP
+
+    def _kept(self, entry: Entry) -> Item | None:
+        item = self._area.column.item(entry.key)
+        return item if item is not None and item.entry == entry else None
+
+    def _item(self, entry: Entry) -> Item:
+        kept = self._kept(entry)
+        if kept is not None:
+            return kept
+        built = self._builder.take(entry)
+        widget = built.widget
+        if (
+            isinstance(widget, MessageWidget | SeparatorWidget)
+            and widget.look != self._builder.look
+        ):
+            widget.restyle(self._builder.look)
+        return Item(entry.key, entry, widget, height=built.height, fitted_width=built.width)
+
+    def _live_item(self, item: Item) -> Item:
+        known = self._area.column.item(item.key)
+        return known if known is not None and known.widget is item.widget else item

@@ -1,0 +1,66 @@
+"""Shows, or asks for, more messages when an edge of the shown part comes into reach."""
+
+from PySide6.QtCore import QObject, Signal
+
+from hermes_desktop.ui.transcript.column_filling import ColumnFilling
+from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
+
+
+class Growing(QObject):
+    """Moves the window of entries with the scrolling.
+
+    Args:
+        area: Says when an edge is near.
+        filling: Whose window is moved.
+
+    Signals:
+        older_wanted: Messages before the given one are to be read.
+        newer_wanted: Those after the given one.
+    """
+
+    older_wanted = Signal(object)
+    newer_wanted = Signal(object)
+
+    def __init__(self, area: TranscriptScroll, filling: ColumnFilling) -> None:
+        super().__init__(area)
+        self._area = area
+        self._filling = filling
+        self._loading_older = False
+        self._loading_newer = False
+        area.near_top.connect(self._up)
+        area.near_bottom.connect(self._down)
+
+    def reset(self) -> None:
+        """Another conversation: whatever was asked for is not awaited any more."""
+        self._loading_older = self._loading_newer = False
+
+    def older_done(self) -> None:
+        """Older messages came, or could not be read; scrolling up asks again."""
+        self._loading_older = False
+
+    def newer_done(self) -> None:
+        """Newer messages came, or could not be read; scrolling down asks again."""
+        self._loading_newer = False
+
+    def _up(self) -> None:
+        window, column = self._filling.window, self._area.column
+        if self._filling.fresh or not column.items or self._loading_older:
+            return
+        if not window.shown or column.items[0].key != window.shown[0].key:
+            return  # the upper part of the window is still being built
+        if window.grow_up():
+            self._filling.retarget()
+        elif window.has_older and window.messages:
+            self._loading_older = True
+            self.older_wanted.emit(window.messages[0])
+
+    def _down(self) -> None:
+        window = self._filling.window
+        if self._filling.fresh or not self._area.column.items:
+            return
+        if window.grow_down():
+            self._area.stick = False
+            self._filling.retarget()
+        elif window.has_newer and window.messages and not self._loading_newer:
+            self._loading_newer = True
+            self.newer_wanted.emit(window.messages[-1])

@@ -1,0 +1,177 @@
+"""What stands in front: which page, which session, and which side of a narrow window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QWidget
+
+    from hermes_desktop.services.desktop_services import DesktopServices
+    from hermes_desktop.state.records import SessionSummary
+    from hermes_desktop.ui.async_slots import AsyncSlots
+    from hermes_desktop.ui.chat.chat_page import ChatPage
+    from hermes_desktop.ui.gateway.gateway_view import GatewayView
+    from hermes_desktop.ui.notice_presenter import NoticeStrip
+    from hermes_desktop.ui.sessions.session_pane import SessionPane
+    from hermes_desktop.ui.two_sides import TwoSides
+    from hermes_desktop.ui.window_pages import WindowPages
+
+LONGEST_TITLE = 80
+
+
+class WindowNavigation(QObject):
+    """Leads from one place of the window to another. Main thread only.
+
+    Args:
+        window: Its title names what is shown.
+        services: Finds sessions, stops replies.
+        slots: Runs what takes its time.
+        pages: The pages that the rail leads to.
+        sides: List and conversation.
+        pane: The list.
+        page: The conversation.
+        gateway: Fills the page of platforms.
+        notices: What Esc closes last.
+    """
+
+    def __init__(  # noqa: PLR0913 - the places it leads to
+        self,
+        window: QWidget,
+        *,
+        services: DesktopServices,
+        slots: AsyncSlots,
+        pages: WindowPages,
+        sides: TwoSides,
+        pane: SessionPane,
+        page: ChatPage,
+        gateway: GatewayView,
+        notices: NoticeStrip,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._services = services
+        self._slots = slots
+        self._pages = pages
+        self._sides = sides
+        self._pane = pane
+        self._page = page
+        self._gateway = gateway
+        self._notices = notices
+
+    # ----------------------------------------------------------------------------- sessions
+    def open_session(self, session_id: str) -> None:
+        """Show a session named by its id, from the tray or after a search."""
+        self._slots.start(self.show_session(session_id), doing=self.tr("Opening the session"))
+
+    def write_in(self, session_id: str) -> None:
+        """Show a session and put the cursor where a message is written."""
+        self._slots.start(self._show_to_write(session_id), doing=self.tr("Opening the session"))
+
+    def open(self, summary: SessionSummary) -> None:
+        """Show a session that was chosen in the list."""
+        self._window.setWindowTitle(summary.label[:LONGEST_TITLE])
+        self._slots.start(self._page.show_session(summary), doing=self.tr("Opening the session"))
+
+    async def show_session(self, session_id: str, message_id: int | None = None) -> None:
+        """Select a session, show it, and wait until it stands there.
+
+        Args:
+            session_id: The session.
+            message_id: Row id of a message to come to rest at; None for the end.
+
+        Raises:
+            NotFoundError: It is gone.
+        """
+        summary = await self._services.catalog.summary(session_id)
+        self._pane.show_as_open(summary.root_id)
+        self._pages.show_sessions()
+        self._sides.show_right()
+        self._window.setWindowTitle(summary.label[:LONGEST_TITLE])
+        await self._page.show_session(summary, at=message_id)
+
+    async def _show_to_write(self, session_id: str) -> None:
+        await self.show_session(session_id)
+        self._page.focus_composer()
+
+    def new_chat(self) -> None:
+        """Begin a session; nothing is stored before the first message."""
+        self._pane.show_as_open("")
+        self._pages.show_sessions()
+        self._sides.show_right()
+        self._page.new_chat()
+        self._page.focus_composer()
+
+    def rename(self) -> None:
+        """In the list where the session stands there, else in the head of the page."""
+        if self._pane.isVisible() and self._pane.selected_session is not None:
+            self._pane.rename_selected()
+        else:
+            self._page.header.begin_rename()
+
+    # ------------------------------------------------------------------------------- places
+    def show_list(self) -> None:
+        """Show the list of sessions, the cursor in it."""
+        self._pages.show_sessions()
+        self._sides.show_left()
+        self._pane.view.focus_first()
+
+    def show_platforms(self) -> None:
+        """Show the gateway and what it serves."""
+        self._pages.show_platforms()
+        self._gateway.page_shown()
+        self._gateway.page.focus_first()
+
+    def focus_filter(self) -> None:
+        """Put the cursor where one searches."""
+        self._pages.show_sessions()
+        self._sides.show_left()
+        self._pane.focus_filter()
+
+    def focus_composer(self) -> None:
+        """Put the cursor where a message is written."""
+        self._pages.show_sessions()
+        self._sides.show_right()
+        self._page.focus_composer()
+
+    def fit_width(self) -> None:
+        """Follow the width of the window."""
+        reading = self._page.current_session_id is not None
+        if self._sides.fit(self._window.width(), right_on_top=reading):
+            self._page.show_back_button(shown=self._sides.narrow)
+
+    # --------------------------------------------------------------------------------- back
+    def escape(self) -> None:
+        """The nearest thing that Esc can end: a filter, a reply, the page over the list."""
+        steps: tuple[Callable[[], bool], ...]
+        if self._pages.on_sessions:
+            steps = (self._pane.step_back, self._stop_reply, self._uncover_list, self._close_notice)
+        else:
+            steps = (self._gateway.page.step_back, self._leave_page)
+        any(step() for step in steps)
+
+    def _stop_reply(self) -> bool:
+        session_id = self._page.current_session_id
+        if session_id is None or not self._services.chat.is_running(session_id):
+            return False
+        stopping = self._services.chat.stop(session_id)
+        self._slots.start(stopping, doing=self.tr("Stopping the reply"))
+        return True
+
+    def _uncover_list(self) -> bool:
+        if covered := self._sides.right_covers:
+            self.show_list()
+        return covered
+
+    def _close_notice(self) -> bool:
+        if shown := self._notices.current is not None:
+            self._notices.close_current()
+        return shown
+
+    def _leave_page(self) -> bool:
+        self.show_list()
+        return True
