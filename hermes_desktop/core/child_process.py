@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from hermes_desktop.core import process_tree
+
 _LOOK_S = 0.1
 _CHUNK = 65536
 _MOST_FLOOD = 64
@@ -61,8 +63,8 @@ def run_bounded(  # noqa: PLR0913 - the bounds
 ) -> Ended:
     """Run a program and wait for its end. Blocks; any thread.
 
-    It gets a process group of its own, and whatever is still alive in that group is killed when
-    it has ended or its time is over.
+    It gets a session of its own, and whatever it has started is killed when it has ended or its
+    time is over, also what left that session (:mod:`~hermes_desktop.core.process_tree`).
 
     Args:
         command: Program and arguments; a string goes to the system's shell.
@@ -76,13 +78,14 @@ def run_bounded(  # noqa: PLR0913 - the bounds
     Raises:
         OSError: It cannot be started.
     """
+    mark = process_tree.new_mark()
     process = subprocess.Popen(  # noqa: S603 - the person said which; nobody else may
         command,
         shell=isinstance(command, str),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=dict(environ),
+        env=process_tree.marked(environ, mark),
         cwd=cwd,
         start_new_session=True,
     )
@@ -91,7 +94,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
             return _communicate(process, given, timeout_s, most_bytes)
         return _Watch(process, most_bytes).until(timeout_s, given, given_up)
     finally:
-        _kill_group(process)
+        _end(process, mark)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -99,12 +102,13 @@ def run_bounded(  # noqa: PLR0913 - the bounds
         process.wait()
 
 
-def _kill_group(process: "subprocess.Popen[bytes]") -> None:
-    with contextlib.suppress(OSError):
-        if sys.platform == "win32":
+def _end(process: "subprocess.Popen[bytes]", mark: str) -> None:
+    """Kill it, and all that it has started."""
+    if sys.platform == "win32":
+        with contextlib.suppress(OSError):
             process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+        return
+    process_tree.end_all(mark, process.pid, waited_for=process.returncode is not None)
 
 
 def _communicate(

@@ -1,0 +1,131 @@
+"""All that a program has started, found and ended: also what left its group and its session.
+
+A program is started with a mark of its own in its environment, which everything that it starts
+inherits. Besides, children are followed by their parents and by their session. What clears its
+environment *and* lets its parent die is not found. Only Linux tells all this (``/proc``); elsewhere
+the process group is ended and nothing more is known.
+"""
+
+import contextlib
+import os
+import secrets
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+MARK = "HERMES_DESKTOP_RUN"
+_PROC = Path("/proc")
+_ROUNDS = 40
+_PARENT, _SESSION = 1, 3
+_PAUSE_S = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the system says of one process."""
+
+    pid: int
+    parent: int
+    session: int
+
+
+def new_mark() -> str:
+    """A mark that no other program has."""
+    return secrets.token_hex(8)
+
+
+def marked(environ: Mapping[str, str], mark: str) -> dict[str, str]:
+    """An environment that carries a mark; marks of programs around it stay, too."""
+    around = environ.get(MARK, "")
+    return {**environ, MARK: f"{around}:{mark}" if around else mark}
+
+
+def members(mark: str, leader: int | None = None) -> tuple[int, ...]:
+    """The living processes of one run. Blocking, a few milliseconds.
+
+    Args:
+        mark: Stands in their environment.
+        leader: The first process, as long as it has not been waited for: its session and its
+            children count, too.
+    """
+    seen = _look()
+    found = {pid for pid in seen if _carries(pid, mark)}
+    if leader is not None:
+        found |= {each.pid for each in seen.values() if leader in (each.pid, each.session)}
+    children: dict[int, list[int]] = {}
+    for each in seen.values():
+        children.setdefault(each.parent, []).append(each.pid)
+    new = list(found)
+    while new:
+        new = [child for pid in new for child in children.get(pid, ()) if child not in found]
+        found.update(new)
+    return tuple(sorted(found - {os.getpid()}))
+
+
+def end_all(mark: str, leader: int, *, waited_for: bool = False) -> int:
+    """Kill every process of one run. Blocking; never raises.
+
+    What begins while this goes on is found in the next round, until there is nothing left.
+
+    Args:
+        mark: Stands in their environment.
+        leader: The first process, which is the leader of a group.
+        waited_for: It was: its number may be a stranger's by now, and only its group counts.
+
+    Returns:
+        How many were killed beside the leader.
+    """
+    killed: set[int] = set()
+    for number in range(_ROUNDS):
+        # Before anything is killed: children of the dead have other parents.
+        alive = members(mark, None if waited_for else leader)
+        if number == 0 and sys.platform != "win32":
+            with contextlib.suppress(OSError):
+                os.killpg(leader, signal.SIGKILL)
+        if not alive:
+            break
+        for pid in alive:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if killed.issuperset(alive):
+            threading.Event().wait(_PAUSE_S)  # they are told and on their way out
+        killed.update(alive)
+    return len(killed - {leader})
+
+
+def _look() -> dict[int, _Seen]:
+    """Every process of this user that is no zombie."""
+    found: dict[int, _Seen] = {}
+    try:
+        entries = list(os.scandir(_PROC))
+    except OSError:
+        return found
+    user = os.getuid()
+    for entry in entries:
+        if not entry.name.isdecimal():
+            continue
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            if entry.stat().st_uid != user:
+                continue
+            text = Path(entry.path, "stat").read_text("utf-8", "replace")
+            fields = text.rpartition(")")[2].split()
+            if fields[0] in {"Z", "X"}:
+                continue
+            numbers = (int(fields[each]) for each in (_PARENT, _SESSION))
+            found[int(entry.name)] = _Seen(int(entry.name), *numbers)
+    return found
+
+
+def _carries(pid: int, mark: str) -> bool:
+    try:
+        raw = (_PROC / str(pid) / "environ").read_bytes()
+    except OSError:
+        return False
+    name = MARK.encode() + b"="
+    for variable in raw.split(b"\0"):
+        if variable.startswith(name):
+            return mark.encode() in variable[len(name) :].split(b":")
+    return False
