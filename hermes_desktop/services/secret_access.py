@@ -16,6 +16,7 @@ _TROUBLE: Mapping[ReadState, str] = {
     "no keyring": "there is no keyring",
     "not answering": "the keyring is not answering",
     "missing": "it is no longer in the keyring",
+    "damaged": "it is no longer whole in the keyring",
 }
 
 

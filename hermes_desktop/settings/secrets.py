@@ -8,69 +8,34 @@ are kept there stands in a file, without their values, so that nothing is asked 
 
 import concurrent.futures
 import contextlib
+import sys
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import HermesError
 from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_parts import DamagedSecretError, Keyring, for_system
+from hermes_desktop.settings.secret_states import Reading, ReadState, SecretStoreError
+
+__all__ = [
+    "KeyringSecretStore",
+    "NoKeyring",
+    "ReadState",
+    "Reading",
+    "SecretStore",
+    "SecretStoreError",
+    "system_keyring",
+]
 
 T = TypeVar("T")
-
-ReadState = Literal["stored", "not stored", "missing", "locked", "no keyring", "not answering"]
-"""How it is with one secret: ``missing`` is one that was put there and is gone."""
 
 READ_S = 5.0
 """How long a program that starts, or a turn, waits for the keyring."""
 PERSON_S = 90.0
 """How long a person may take to unlock it."""
 _COOL_DOWN_S = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What asking for a secret brought.
-
-    Attributes:
-        detail: What the keyring said, where it was something.
-    """
-
-    state: ReadState
-    value: str | None = field(default=None, repr=False)
-    detail: str = ""
-
-
-class SecretStoreError(HermesError):
-    """The keyring cannot do it.
-
-    Attributes:
-        state: In a word.
-    """
-
-    def __init__(self, state: ReadState, detail: str = "") -> None:
-        title, hint = _WORDS[state]
-        super().__init__(title, detail, hint)
-        self.state = state
-
-
-_ELSEWHERE = "keep the secret in the environment or in .env, or add --plain to keep it in a file"
-_WORDS: Mapping[ReadState, tuple[str, str]] = {
-    "stored": ("The keyring holds another value than it was given.", "Try again."),
-    "not stored": ("That secret is not in the keyring.", "See `hermes-desktop secrets list`."),
-    "missing": ("That secret is no longer in the keyring.", "Set it again."),
-    "locked": ("The keyring is locked.", "Unlock it and try again."),
-    "no keyring": (
-        "There is no keyring on this desktop.",
-        f"Start one (gnome-keyring, KWallet, KeePassXC); else {_ELSEWHERE}.",
-    ),
-    "not answering": (
-        "The keyring is not answering.",
-        f"See whether it waits for its password, and try again; else {_ELSEWHERE}.",
-    ),
-}
 
 
 class SecretStore(Protocol):
@@ -116,22 +81,8 @@ class SecretStore(Protocol):
         """What keeps it, in the keyring's own words; "" when nothing does."""
         ...
 
-
-class Keyring(Protocol):
-    """What is needed of a backend of the library."""
-
-    name: str
-
-    def get_password(self, service: str, username: str) -> str | None:
-        """The value, None when there is none."""
-        ...
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep a value."""
-        ...
-
-    def delete_password(self, service: str, username: str) -> None:
-        """Keep it no longer."""
+    def give_up(self) -> None:
+        """Let whoever waits for the keyring on a person's behalf hear that it does not answer."""
         ...
 
 
@@ -155,6 +106,24 @@ def system_keyring() -> Keyring:
     return backend  # type: ignore[no-any-return]
 
 
+class _Person:
+    """Somebody who waits for the keyring, and may leave."""
+
+    def __init__(self) -> None:
+        self._left = threading.Event()
+
+    def waits(self) -> bool:
+        return not self._left.is_set()
+
+    def leave(self) -> None:
+        self._left.set()
+
+    def wait(self, seconds: float) -> None:
+        """Until the person leaves; after that long they do."""
+        self._left.wait(seconds)
+        self._left.set()
+
+
 class KeyringSecretStore:
     """Secrets of one home in the keyring.
 
@@ -163,6 +132,7 @@ class KeyringSecretStore:
         service: Names the home in the keyring.
         clock: For pauses after a keyring that was locked.
         open_keyring: Finds the keyring; called on the keyring's thread.
+        system: Value of ``sys.platform``: some keyrings take short values only.
     """
 
     def __init__(
@@ -172,15 +142,17 @@ class KeyringSecretStore:
         clock: Clock,
         *,
         open_keyring: Callable[[], Keyring] = system_keyring,
+        system: str = sys.platform,
     ) -> None:
         self._index = index
         self._service = service
         self._clock = clock
-        self._open = open_keyring
+        self._open: Callable[[], Keyring] = lambda: for_system(open_keyring(), system)
         self._lock = threading.Lock()
         self._worker: WorkerThreads | None = None
         # The rest under the lock.
-        self._values: dict[str, str] = {}
+        self._values: dict[str, Reading] = {}
+        self._person: _Person | None = None
         self._values_of: object = None
         self._waiting: concurrent.futures.Future[Reading | None] | None = None
         self._waiting_since = 0.0
@@ -206,7 +178,7 @@ class KeyringSecretStore:
         stamp = self._index.stamp()
         with self._lock:
             if self._values_of == stamp:
-                return _found(self._values.get(name))
+                return self._values.get(name, Reading("missing"))
             trouble, asked = self._present_trouble(), self._asked()
             wait_s -= self._clock.monotonic() - self._waiting_since if asked is not None else 0
         if trouble is not None:
@@ -217,7 +189,7 @@ class KeyringSecretStore:
         if reading is not None:
             return reading
         with self._lock:
-            return _found(self._values.get(name))
+            return self._values.get(name, Reading("missing"))
 
     def demand(self, name: str) -> str:
         """Ask for one on a person's behalf, who may have to unlock the keyring first.
@@ -227,10 +199,10 @@ class KeyringSecretStore:
         """
         if name not in self.names():
             raise SecretStoreError("not stored")
-        value = self._do(lambda keyring: keyring.get_password(self._service, name))
-        if not value:
-            raise SecretStoreError("missing")
-        return value
+        reading = self._do(name, lambda _, found: found)
+        if not reading.value:
+            raise SecretStoreError(reading.state, reading.detail)
+        return reading.value
 
     def store(self, name: str, value: str) -> None:
         """Keep one, and read it back.
@@ -239,13 +211,13 @@ class KeyringSecretStore:
             SecretStoreError: It could not be kept.
         """
 
-        def keep(keyring: Keyring) -> str:
+        def keep(keyring: Keyring, _: Reading) -> str:
             keyring.set_password(self._service, name, value)
             if keyring.get_password(self._service, name) != value:
                 raise SecretStoreError("stored", "It may be too long for this keyring.")
             return keyring.name
 
-        self._index.note("keyring", name, self._do(keep))
+        self._index.note("keyring", name, self._do(name, keep))
 
     def remove(self, name: str) -> None:
         """Keep one no longer; one that is gone already is no failure.
@@ -254,18 +226,18 @@ class KeyringSecretStore:
             SecretStoreError: It could not be taken out.
         """
 
-        def take(keyring: Keyring) -> None:
-            if keyring.get_password(self._service, name) is not None:
+        def take(keyring: Keyring, found: Reading) -> None:
+            if found.state != "missing":
                 keyring.delete_password(self._service, name)
 
-        self._do(take)
+        self._do(name, take)
         self._index.forget("keyring", name)
 
     def check(self) -> Reading:
         """Whether it works, by keeping something as long as a token and taking it out again."""
         name, value = "check", "x" * 100
 
-        def probe(keyring: Keyring) -> str:
+        def probe(keyring: Keyring, _: Reading) -> str:
             keyring.set_password(self._service, name, value)
             kept = keyring.get_password(self._service, name) == value
             keyring.delete_password(self._service, name)
@@ -274,9 +246,19 @@ class KeyringSecretStore:
             return keyring.name
 
         try:
-            return Reading("stored", detail=self._do(probe))
+            return Reading("stored", detail=self._do(name, probe))
         except SecretStoreError as error:
             return Reading(error.state, detail=error.detail)
+
+    def give_up(self) -> None:
+        """Let whoever waits for the keyring on a person's behalf hear that it does not answer.
+
+        What was asked goes on: a keyring that is unlocked later still does it.
+        """
+        with self._lock:
+            person = self._person
+        if person is not None:
+            person.leave()
 
     def close(self) -> None:
         """Take no more questions; never waits."""
@@ -288,14 +270,17 @@ class KeyringSecretStore:
 
     def _load(self, keyring: Keyring, names: frozenset[str], stamp: object) -> None:
         """On the keyring's thread: ask for all, so that it has to be unlocked once."""
-        found = {name: keyring.get_password(self._service, name) for name in sorted(names)}
+        found = {name: _reading(keyring, self._service, name) for name in sorted(names)}
         with self._lock:
-            self._values = {name: value for name, value in found.items() if value}
+            self._values = found
             self._values_of = stamp
             self._trouble = None
 
-    def _do(self, work: Callable[[Keyring], T]) -> T:
+    def _do(self, name: str, work: Callable[[Keyring, Reading], T]) -> T:
         """For a person, who is waited for; what was asked before and hangs is left behind.
+
+        The secret is asked for first: that is where a keyring waits for its password, and
+        nothing is changed any more for a person who does not wait for it.
 
         Raises:
             SecretStoreError: It was not done.
@@ -305,11 +290,22 @@ class KeyringSecretStore:
                 self._worker.close()
                 self._worker = None
             self._waiting = self._trouble = None
+            person = self._person = _Person()
         done: list[T] = []
-        asked = self._ask(lambda keyring: done.append(work(keyring)))
-        reading = self._answer(asked, PERSON_S)
+
+        def look_and_work(keyring: Keyring) -> None:
+            found = _reading(keyring, self._service, name)
+            if person.waits():
+                done.append(work(keyring, found))
+
+        asked = self._ask(look_and_work)
+        asked.add_done_callback(lambda _: person.leave())
+        person.wait(PERSON_S)
+        reading = self._answer(asked, 0)
         if reading is not None:
             raise SecretStoreError(reading.state, reading.detail)
+        if not done:  # it was answered when nobody waited any more
+            raise SecretStoreError("not answering")
         with self._lock:
             self._values_of = None
         return done[0]
@@ -346,6 +342,8 @@ class KeyringSecretStore:
             return Reading("no keyring")
         except SecretStoreError as error:
             return Reading(error.state, detail=error.detail)
+        except DamagedSecretError as error:
+            return Reading("damaged", detail=f"{error}.")
         except Exception as error:  # noqa: BLE001 - backends raise what their libraries raise
             return _reading_of(error)
         return None
@@ -358,7 +356,12 @@ class KeyringSecretStore:
         return None
 
 
-def _found(value: str | None) -> Reading:
+def _reading(keyring: Keyring, service: str, name: str) -> Reading:
+    """On the keyring's thread: one secret, where not even a damaged one keeps others away."""
+    try:
+        value = keyring.get_password(service, name)
+    except DamagedSecretError as error:
+        return Reading("damaged", detail=f"{error}.")
     return Reading("stored", value) if value else Reading("missing")
 
 

@@ -114,6 +114,56 @@ def test_a_person_is_not_held_up_by_an_earlier_question(desk: Desk) -> None:
     assert fresh.read(TOKEN, wait_s=20).value == "x"
 
 
+def test_who_gives_up_hears_so_at_once_and_nothing_is_changed_later(desk: Desk) -> None:
+    desk.store.store(TOKEN, "before")
+    for change in (lambda: desk.store.store(TOKEN, "after"), lambda: desk.store.remove(TOKEN)):
+        desk.keyring.answers.clear()
+        asked = len(desk.keyring.calls)
+        leaving = threading.Thread(target=_leave, args=(desk, asked))
+        leaving.start()
+        with pytest.raises(SecretStoreError, match="not answering"):
+            change()
+        leaving.join()
+        desk.keyring.answers.set()
+        assert desk.store.demand(TOKEN) == "before"
+
+
+def _leave(desk: Desk, asked: int) -> None:
+    while len(desk.keyring.calls) == asked:
+        threading.Event().wait(0.01)
+    desk.store.give_up()
+
+
+def test_nobody_waits_and_giving_up_is_harmless(desk: Desk) -> None:
+    desk.store.give_up()
+    desk.store.store(TOKEN, "x")
+    desk.store.give_up()
+    assert desk.store.demand(TOKEN) == "x"
+
+
+def test_one_that_lost_a_part_is_damaged_and_keeps_no_other_away(desk: Desk) -> None:
+    store = KeyringSecretStore(
+        desk.index, "x", desk.clock, open_keyring=lambda: desk.keyring, system="win32"
+    )
+    desk.stores.append(store)
+    store.store("LONG_TOKEN", "l" * 4000)
+    store.store(TOKEN, "short")
+    assert store.read("LONG_TOKEN").value == "l" * 4000
+    del desk.keyring.values[next(key for key in desk.keyring.values if key[1].endswith("/3"))]
+    store.store(TOKEN, "other")  # so that all are asked for again
+    reading = store.read("LONG_TOKEN")
+    assert (reading.state, reading.value) == ("damaged", None)
+    assert reading.detail == "3 of 4 parts are there."
+    assert store.read(TOKEN).value == "other"
+    with pytest.raises(SecretStoreError, match="no longer whole") as caught:
+        store.demand("LONG_TOKEN")
+    assert caught.value.state == "damaged"
+    store.store("LONG_TOKEN", "m" * 4000)
+    assert store.demand("LONG_TOKEN") == "m" * 4000
+    store.remove("LONG_TOKEN")
+    assert set(desk.keyring.values) == {("x", TOKEN)}
+
+
 def test_a_locked_keyring_is_not_asked_at_every_turn(desk: Desk) -> None:
     desk.store.store(TOKEN, "x")
     desk.keyring.locked = True

@@ -1,0 +1,57 @@
+"""How it is with a secret, in a word and in sentences."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hermes_desktop.core.errors import HermesError
+
+ReadState = Literal[
+    "stored", "not stored", "missing", "damaged", "locked", "no keyring", "not answering"
+]
+"""How it is with one secret: ``missing`` is one that was put there and is gone, ``damaged`` one of
+which parts are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What asking for a secret brought.
+
+    Attributes:
+        detail: What the keyring said, where it was something.
+    """
+
+    state: ReadState
+    value: str | None = field(default=None, repr=False)
+    detail: str = ""
+
+
+class SecretStoreError(HermesError):
+    """The keyring cannot do it.
+
+    Attributes:
+        state: In a word.
+    """
+
+    def __init__(self, state: ReadState, detail: str = "") -> None:
+        title, hint = _WORDS[state]
+        super().__init__(title, detail, hint)
+        self.state = state
+
+
+_ELSEWHERE = "keep the secret in the environment or in .env, or add --plain to keep it in a file"
+_WORDS: Mapping[ReadState, tuple[str, str]] = {
+    "stored": ("The keyring holds another value than it was given.", "Try again."),
+    "not stored": ("That secret is not in the keyring.", "See `hermes-desktop secrets list`."),
+    "missing": ("That secret is no longer in the keyring.", "Set it again."),
+    "damaged": ("That secret is no longer whole in the keyring.", "Set it again."),
+    "locked": ("The keyring is locked.", "Unlock it and try again."),
+    "no keyring": (
+        "There is no keyring on this desktop.",
+        f"Start one (gnome-keyring, KWallet, KeePassXC); else {_ELSEWHERE}.",
+    ),
+    "not answering": (
+        "The keyring is not answering.",
+        f"See whether it waits for its password, and try again; else {_ELSEWHERE}.",
+    ),
+}
