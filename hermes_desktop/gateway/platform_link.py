@@ -12,10 +12,10 @@ from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.link_record import LinkRecord, LinkState, LinkTools
 from hermes_desktop.gateway.platforms.base import (
     LastHeard,
-    MessageEvent,
     PlatformAdapter,
     TokenIdentity,
 )
+from hermes_desktop.gateway.platforms.not_taken import not_taken
 from hermes_desktop.gateway.sleep_watch import Gap
 from hermes_desktop.gateway.token_gate import TokenGate, in_use_words
 
@@ -259,7 +259,7 @@ class PlatformLink(LinkRecord):
         adapter, self._adapter, self._connected = self._adapter, None, None
         if adapter is None:
             return
-        adapter.set_message_handler(_refuse)
+        adapter.set_message_handler(not_taken)
         try:
             await self._bounded.within(
                 self._timing.disconnect_s,
@@ -306,16 +306,6 @@ class PlatformLink(LinkRecord):
             if not work.done():
                 work.cancel()
                 await asyncio.wait({work})
-
-
-def _refuse(event: MessageEvent) -> "asyncio.Task[str | None]":
-    """What comes from an adapter that was left; its server brings it again."""
-
-    async def cancelled() -> str | None:
-        raise asyncio.CancelledError
-
-    log.info("A message of a connection that was left is not taken: %s", event.message_id)
-    return asyncio.get_running_loop().create_task(cancelled())
 
 
 def _words(error: Exception) -> str:

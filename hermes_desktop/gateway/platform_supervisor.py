@@ -17,7 +17,7 @@ from hermes_desktop.gateway import status
 from hermes_desktop.gateway.config import GatewayConfig, Platform
 from hermes_desktop.gateway.network_watch import NetworkWatch
 from hermes_desktop.gateway.platform_link import LinkTools, PlatformLink
-from hermes_desktop.gateway.platforms.base import PlatformAdapter
+from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from hermes_desktop.gateway.reconnect import LinkTiming
 from hermes_desktop.gateway.sleep_watch import (
@@ -160,6 +160,13 @@ class PlatformSupervisor:
         """How each platform is doing, judged now, by name."""
         found = [link.health() for link in self._links.values()]
         return tuple(sorted([*found, *self._unserved], key=lambda each: each.name))
+
+    def health_with(self, platform: Platform, token: TokenIdentity | None) -> PlatformHealth | None:
+        """How a platform does whose adapter uses this very token; None: none does."""
+        link = self._links.get(platform)
+        if link is None or link.adapter is None or link.adapter.token != token:
+            return None
+        return link.health()
 
     def serves(self, platform: Platform) -> bool:
         """Whether it sees to a platform."""

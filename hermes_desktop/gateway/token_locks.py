@@ -94,6 +94,13 @@ class TokenLocks:
             prepared.unlink(missing_ok=True)
         return owner or TokenOwner(GatewayRecord(0))
 
+    def owner(self, scope: str, identity: str) -> TokenOwner | None:
+        """Who uses a token beside us; None: nobody that lives."""
+        if (scope, identity) in self._held:
+            return None
+        owner = _owner(read_json(self.path(scope, identity)))
+        return None if owner is None or _is_stale(owner.record) else owner
+
     def release(self, scope: str, identity: str) -> None:
         """Give one lock back, if it still is ours."""
         held = self._held.pop((scope, identity), None)

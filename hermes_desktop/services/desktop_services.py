@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
@@ -21,11 +22,14 @@ from hermes_desktop.services.hosted_gateway import HostedParts
 from hermes_desktop.services.hosting_services import hosted_parts
 from hermes_desktop.services.live_actions import LiveActions
 from hermes_desktop.services.live_catalog import LiveCatalog
+from hermes_desktop.services.model_servers import ModelServers
 from hermes_desktop.services.own_turns import OwnTurns
 from hermes_desktop.services.pairing_requests import PairingRequests
 from hermes_desktop.services.pairing_watch import PairingWatch
+from hermes_desktop.services.platform_checks import PlatformChecker
 from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers, build_private_gateway
+from hermes_desktop.services.questions_queue import Questions
 from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.services.session_search import SessionSearch
 from hermes_desktop.services.settings_service import SettingsService, build_settings
@@ -61,7 +65,9 @@ class DesktopServices:
     workers: Workers
     plugins: PluginCare
     settings: SettingsService
+    models: ModelServers
     approvals: Approvals
+    questions: Questions
     hosts: bool = True
 
     async def start(self, *, watch: bool = True) -> None:
@@ -85,16 +91,24 @@ class DesktopServices:
         """Close everything in reverse order; running turns get ``drain_s`` seconds to end.
 
         What is waited for stands in ``gateway.status.detail``; ``gateway.hurry()`` ends that.
+        Nothing waits for a person any more.
         """
+        self.end_asking()
         await self.gateway.close(drain_s=drain_s)
         await self.workers.readers.run(self.plugins.close)
         self.search.cancel()
         await self.tasks.cancel_all()
         await self.actions.close()
         self.settings.close()
+        self.models.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.db.close)
         self.workers.close()
+
+    def end_asking(self) -> None:
+        """The program ends: whatever waits for a person's word or answer is over."""
+        self.approvals.end()
+        self.questions.end()
 
 
 def join_parts(
@@ -111,9 +125,20 @@ def join_parts(
     db = SessionDB(paths.state_db, clock=clock)
     bus = EventBus()
     workers = Workers.named()
-    approvals = Approvals(ApprovalQueue(clock), bus)
+    approvals, questions = (
+        Approvals(ApprovalQueue(clock), bus),
+        Questions(QuestionQueue(clock), bus),
+    )
     environ = setup.environ
-    tools = AgentTools(paths, db, approvals.queue, environ=environ, redactor=redactor, clock=clock)
+    tools = AgentTools(
+        paths,
+        db,
+        approvals.queue,
+        environ=environ,
+        redactor=redactor,
+        clock=clock,
+        questions=questions.queue,
+    )
     builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock, tools=tools)
     parts = hosted_parts(
         setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
@@ -140,8 +165,12 @@ def join_parts(
         watcher=watcher,
         workers=workers,
         plugins=parts.plugins,
-        settings=build_settings(paths, environ, clock, gateway, bus),
+        settings=build_settings(
+            paths, environ, clock, gateway, bus, _checker(parts, gateway, workers)
+        ),
+        models=ModelServers(paths, environ, redactor),
         approvals=approvals,
+        questions=questions,
         hosts=hosts,
     )
 
@@ -160,6 +189,18 @@ def _actions(
         bulk=workers.bulk,
         catalog=catalog,
         watch=watch,
+    )
+
+
+def _checker(parts: HostedParts, gateway: GatewayHost, workers: Workers) -> PlatformChecker:
+    return PlatformChecker(
+        parts.paths,
+        parts.environ,
+        parts.registry,
+        in_use=gateway.in_use,
+        locks=parts.locks,
+        worker=workers.hosting,
+        clock=parts.clock,
     )
 
 

@@ -16,7 +16,6 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayState, GatewayStatusChanged
 from hermes_desktop.core.exit_deadline import ExitDeadline
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_events import (
@@ -28,7 +27,6 @@ from hermes_desktop.gateway.identity_events import (
     StopRequested,
 )
 from hermes_desktop.gateway.identity_files import GatewayRecord
-from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.hosted_gateway import HostCalls, HostedGateway, HostedParts
 from hermes_desktop.services.hosting_ending import EndCause, Ending, asked_by, forced_by
@@ -38,11 +36,11 @@ from hermes_desktop.services.hosting_outlook import HostingOutlook
 from hermes_desktop.services.hosting_return import Patience, Return
 from hermes_desktop.services.hosting_status import StatusBoard
 from hermes_desktop.services.hosting_words import (
-    not_served_here,
     other_gateway,
     settings_notice,
     waiting_words,
 )
+from hermes_desktop.services.platform_wishes import PlatformWishes
 
 DRAIN_S = 15.0
 
@@ -67,7 +65,7 @@ class HostSetup:
     end_program: Callable[[], None] = lambda: ExitDeadline().arm(0)
 
 
-class GatewayHost:
+class GatewayHost(PlatformWishes):
     """Hosts the gateway of one home, or follows the one that another program hosts.
 
     Everything is called on the loop. What became of a call stands in :attr:`status`, and each
@@ -220,35 +218,6 @@ class GatewayHost:
         if self._closing and self._private is not None:
             self._private.hurry()
 
-    async def reconnect(self, platform: str) -> None:
-        """Connect a platform anew, now. One that is paused is not paused any more.
-
-        Args:
-            platform: :attr:`PlatformHealth.name`.
-
-        Raises:
-            RefusedError: It is not among the platforms that are hosted here.
-        """
-        await self._platforms(platform).reconnect(Platform(platform))
-
-    async def pause(self, platform: str) -> None:
-        """Leave a platform until :meth:`resume`. Args and errors as in :meth:`reconnect`."""
-        await self._platforms(platform).pause(Platform(platform))
-
-    async def resume(self, platform: str) -> None:
-        """Serve a paused platform again. Args and errors as in :meth:`reconnect`."""
-        await self._platforms(platform).resume(Platform(platform))
-
-    async def continue_in(self, session_key: str, session_id: str) -> None:
-        """Let a chat of a messaging platform go on in an earlier conversation, and tell it so.
-
-        Raises:
-            HermesError: It goes on where it is; why.
-        """
-        if self._hosted is None:
-            raise not_served_here("The chat")
-        await self._hosted.runner.continue_in(session_key, session_id)
-
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
         """Stop both runners, give the home back, watch no more; nothing of it runs afterwards.
 
@@ -337,11 +306,6 @@ class GatewayHost:
             identity=identity.held,
             calls=HostCalls(self._board.note_hosted, self._board.explain, self.restart_soon),
         )
-
-    def _platforms(self, platform: str) -> PlatformSupervisor:
-        if self._hosted is None or self._hosted.serves(platform) is None:
-            raise not_served_here(platform)
-        return self._hosted.platforms
 
     @property
     def _hosted(self) -> HostedGateway | None:

@@ -1,7 +1,7 @@
 """The gateway's configuration of a home, from all the files and variables that may hold it."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -13,8 +13,13 @@ from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfi
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.config_options import GATEWAY_SECRETS, switch_places
 from hermes_desktop.services.secret_access import learn_secrets, secret_warnings
-from hermes_desktop.settings.config_file import Lookup, read_config
-from hermes_desktop.settings.config_patch import value_at
+from hermes_desktop.settings.config_file import (
+    Lookup,
+    parse_config,
+    read_config,
+    read_settings_text,
+)
+from hermes_desktop.settings.config_patch import Edit, patch_text, value_at
 from hermes_desktop.settings.env_file import first_set, read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
 
@@ -39,23 +44,76 @@ def load_gateway_config(
         redactor: Learns the tokens, and whatever the keyring holds.
     """
     troubles: list[str] = []
-    legacy = _or_empty(lambda: read_json_settings(paths.home / "gateway.json"), troubles)
-    data = _or_empty(lambda: read_config(paths.config_yaml).data, troubles)
-    variables = _or_empty(lambda: read_env_file(paths.env_file), troubles)
+    loaded = _joined(
+        environ,
+        legacy=_or_empty(lambda: read_json_settings(paths.home / "gateway.json"), troubles),
+        data=_or_empty(lambda: read_config(paths.config_yaml).data, troubles),
+        variables=_or_empty(lambda: read_env_file(paths.env_file), troubles),
+    )
+    return _finished(
+        paths, environ, redactor, replace(loaded, warnings=(*troubles, *loaded.warnings))
+    )
+
+
+def read_gateway_config(
+    paths: HermesPaths,
+    environ: Mapping[str, str],
+    redactor: SecretRedactor | None = None,
+    *,
+    edits: Sequence[Edit] = (),
+) -> LoadedGatewayConfig:
+    """The same for a gateway that runs: nothing takes the place of a file that is broken.
+
+    Args:
+        paths: The home.
+        environ: The process environment, with the keyring behind it where that is wanted.
+        redactor: Learns the tokens, and whatever the keyring holds.
+        edits: Changes to config.yaml that are not written yet.
+
+    Raises:
+        ConfigError: A file cannot be read or understood.
+    """
+    text = read_settings_text(paths.config_yaml) or ""
+    if edits:
+        text = patch_text(text, edits, paths.config_yaml).text
+    loaded = _joined(
+        environ,
+        legacy=read_json_settings(paths.home / "gateway.json"),
+        data=parse_config(text, paths.config_yaml),
+        variables=read_env_file(paths.env_file),
+    )
+    return _finished(paths, environ, redactor, loaded)
+
+
+def _joined(
+    environ: Mapping[str, str],
+    *,
+    legacy: Mapping[str, Any],
+    data: Mapping[str, Any],
+    variables: Mapping[str, str],
+) -> LoadedGatewayConfig:
     loaded = config_loading.load_gateway_config(
         data, legacy=legacy, lookup=first_set(environ, variables)
     )
     refused = secret_warnings(environ)
     config = _with_troubles(loaded.config, data, refused)
+    return LoadedGatewayConfig(config, (*refused.values(), *loaded.warnings))
+
+
+def _finished(
+    paths: HermesPaths,
+    environ: Mapping[str, str],
+    redactor: SecretRedactor | None,
+    loaded: LoadedGatewayConfig,
+) -> LoadedGatewayConfig:
+    config = loaded.config
     if redactor is not None:
         _teach(redactor, config)
         learn_secrets(environ, redactor)
-    warnings = (*troubles, *refused.values(), *loaded.warnings)
-    for warning in warnings:
+    for warning in loaded.warnings:
         log.warning("%s", warning)
-    return LoadedGatewayConfig(
-        replace(config, sessions_dir=config.sessions_dir or paths.sessions_dir), warnings
-    )
+    folder = config.sessions_dir or paths.sessions_dir
+    return replace(loaded, config=replace(config, sessions_dir=folder))
 
 
 def live_lookup(paths: HermesPaths, environ: Mapping[str, str]) -> Callable[[], Lookup]:

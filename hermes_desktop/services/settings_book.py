@@ -181,6 +181,19 @@ class SettingsBook:
             notes += self._overridden(changes)
         return Saved(diff, tuple(notes), _news(changes) if diff else ())
 
+    def edits(self, changes: Sequence[Change]) -> list[Edit]:
+        """What changes would do to config.yaml. Errors as in :meth:`save`."""
+        if not changes:
+            return []
+        layers = self.layers()
+        found: list[Edit] = []
+        for change in changes:
+            option = find_option(change.key)
+            value = None if change.unset else option.check(change.value)
+            if option.store == "config":
+                found += _edits(option, value, layers, unset=change.unset)
+        return found
+
     def restore(self, version: Version, *, dry_run: bool = False) -> Saved:
         """Bring a former config.yaml back as a whole. Errors as in :meth:`save`."""
         before = {} if dry_run else self._values()

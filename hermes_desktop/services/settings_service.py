@@ -11,9 +11,13 @@ from typing import Protocol, TypeVar
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayState, SettingChanged, SettingsChanged
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config import PlatformConfig
+from hermes_desktop.gateway.platforms.checks import CheckAnswer
+from hermes_desktop.services.platform_checks import PlatformChecker
 from hermes_desktop.services.secret_access import SecretAccess, with_secrets
 from hermes_desktop.services.secrets_book import (
     SecretsBook,
@@ -75,6 +79,7 @@ class SettingsService:
         secrets: Tokens and keys.
         gateway: Who hosts; None where nobody does.
         bus: Hears of changes.
+        checker: Asks platforms; None: none can be asked.
     """
 
     def __init__(
@@ -83,7 +88,9 @@ class SettingsService:
         secrets: SecretsBook,
         gateway: HostedGateway | None,
         bus: EventBus,
+        checker: PlatformChecker | None = None,
     ) -> None:
+        self._checker = checker
         self._book = book
         self._secrets = secrets
         self._gateway = gateway
@@ -124,16 +131,47 @@ class SettingsService:
             HermesError: As :meth:`SettingsBook.save` and :meth:`SecretsBook.keep`; settings were
                 not changed then.
         """
-        given = dict(secrets or {})
-        for name, value in given.items():
-            checked_name(name)
-            checked_value(value)
+        given = _checked(secrets)
         saved = await self.preview(changes) if changes else Saved("")
         for name, value in given.items():
             await self._keyring.run(self._secrets.keep, name, value)
         if changes:
             saved = await self._files.run(self._book.save, changes)
         return self._announce(saved, tuple(_secret_news(name) for name in given))
+
+    async def check_platform(
+        self,
+        platform: str,
+        secrets: Mapping[str, str] | None = None,
+        changes: Sequence[Change] = (),
+    ) -> CheckAnswer:
+        """Ask a platform whether it takes settings; stores nothing. Takes 25 s at most.
+
+        It may be cancelled. A connection that our gateway has with it is not disturbed.
+
+        Args:
+            platform: Its name, such as ``telegram``.
+            secrets: Values by variable that count over those that are stored.
+            changes: Settings that are not applied yet.
+
+        Raises:
+            InvalidValueError: A value makes no sense; ``key`` says which.
+            ConfigError: A file cannot be understood.
+            RefusedError: This version cannot serve the platform.
+        """
+        checker = self._checker
+        if checker is None or not checker.serves(platform):
+            raise RefusedError(
+                f"{platform} cannot be tried here.",
+                "This version of Hermes Desktop cannot serve it.",
+                "Its settings are kept for `hermes`.",
+            )
+        given = _checked(secrets)
+
+        def read() -> PlatformConfig:
+            return checker.read(platform, given, self._book.edits(changes))
+
+        return await checker.ask(platform, await self._keyring.run(read))
 
     async def versions(self) -> list[Version]:
         """The contents of config.yaml that were replaced here, the newest first."""
@@ -206,6 +244,7 @@ def build_settings(
     clock: Clock,
     gateway: HostedGateway | None,
     bus: EventBus,
+    checker: PlatformChecker | None = None,
 ) -> SettingsService:
     """The settings of a home, with the same keyring as gateway and agent have.
 
@@ -215,12 +254,18 @@ def build_settings(
         clock: Names versions.
         gateway: Who hosts.
         bus: Hears of changes.
+        checker: Asks platforms; None: none can be asked.
     """
     if not isinstance(environ, EnvironmentWithSecrets):
         environ = with_secrets(paths, environ, clock)
     access = SecretAccess(environ.store, environ.plain)
     book = SettingsBook(paths, environ.process, clock)
-    return SettingsService(book, SecretsBook(paths, environ.process, access, clock), gateway, bus)
+    secrets = SecretsBook(paths, environ.process, access, clock)
+    return SettingsService(book, secrets, gateway, bus, checker)
+
+
+def _checked(secrets: Mapping[str, str] | None) -> dict[str, str]:
+    return {checked_name(name): checked_value(value) for name, value in (secrets or {}).items()}
 
 
 def _when(effect: Effect, state: GatewayState) -> str:

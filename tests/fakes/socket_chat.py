@@ -34,6 +34,7 @@ class Faults:
         send_delay_s: How long it takes to put a text into a chat.
         lose_receipts: So many texts are put into the chat, but the bot never hears of it.
         hang_login: A connection is accepted, and nothing happens then.
+        bad_token: A token that is not known here.
     """
 
     silent: bool = False
@@ -42,6 +43,7 @@ class Faults:
     send_delay_s: float = 0.0
     lose_receipts: int = 0
     hang_login: bool = False
+    bad_token: str = ""
 
 
 @dataclass
@@ -75,6 +77,8 @@ class ChatServer:
         refusals: Answers to the next texts, one each: ``kind``, ``error``, and if wanted
             ``retryable`` and ``retry_after``; afterwards texts are taken again.
         logins: How often a bot logged in; ``most_bots`` how many were there at once.
+        tokens: The token of each of these logins.
+        asked: The tokens that were asked about, without a login.
         tick_s: A sign of life goes to every bot so often.
     """
 
@@ -86,6 +90,8 @@ class ChatServer:
         self.sent: list[SentText] = []
         self.refusals: list[dict[str, Any]] = []
         self.logins = 0
+        self.tokens: list[str] = []
+        self.asked: list[str] = []
         self.most_bots = 0
         self.port = 0
         self._bots: list[_Bot] = []
@@ -160,6 +166,7 @@ class ChatServer:
             "pending": list(self.pending),
             "acked": self.acked,
             "logins": self.logins,
+            "tokens": self.tokens,
             "most_bots": self.most_bots,
             "bots": len(self._bots),
             "sending": self._sending,
@@ -207,8 +214,10 @@ class ChatServer:
             first = json.loads(await reader.readline() or b"{}")
             if first.get("type") == "control":
                 await self._serve_control(reader, writer)
+            elif first.get("type") == "who_am_i":
+                await self._tell_who(reader, _Bot(writer), str(first.get("token")))
             elif first.get("type") == "hello":
-                await self._serve_bot(reader, _Bot(writer))
+                await self._serve_bot(reader, _Bot(writer), str(first.get("token")))
         writer.close()
 
     async def _serve_control(
@@ -220,14 +229,27 @@ class ChatServer:
             result = getattr(self, request["call"])(*request["args"], **request["kwargs"])
             writer.write(json.dumps(result).encode() + b"\n")
 
-    async def _serve_bot(self, reader: asyncio.StreamReader, bot: _Bot) -> None:
+    async def _refused(self, reader: asyncio.StreamReader, bot: _Bot, token: str) -> bool:
         if self.faults.hang_login:
             await reader.read()
-            return
-        if self.faults.refuse_login:
-            bot.say(type="no", code=self.faults.refuse_login)
+            return True
+        code = self.faults.refuse_login
+        if token and token == self.faults.bad_token:
+            code = "bad_token"
+        if code:
+            bot.say(type="no", code=code)
+        return bool(code)
+
+    async def _tell_who(self, reader: asyncio.StreamReader, bot: _Bot, token: str) -> None:
+        self.asked.append(token)
+        if not await self._refused(reader, bot, token):
+            bot.say(type="you", name=f"@bot-{token[-4:]}")
+
+    async def _serve_bot(self, reader: asyncio.StreamReader, bot: _Bot, token: str) -> None:
+        if await self._refused(reader, bot, token):
             return
         self.logins += 1
+        self.tokens.append(token)
         self._bots.append(bot)
         self.most_bots = max(self.most_bots, len(self._bots))
         try:

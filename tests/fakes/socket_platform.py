@@ -26,6 +26,7 @@ from hermes_desktop.gateway.platforms.base import (
     SendResult,
     TokenIdentity,
 )
+from hermes_desktop.gateway.platforms.checks import CheckAnswer
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from hermes_desktop.gateway.reconnect import LinkTiming
 from hermes_desktop.gateway.session import SessionSource
@@ -38,6 +39,7 @@ __all__ = [
     "SocketPlatform",
     "chat_process",
     "chat_server",
+    "check_socket_platform",
     "socket_config",
     "socket_registry",
 ]
@@ -71,10 +73,38 @@ def socket_config(
     )
 
 
-def socket_registry(*platforms: Platform, timing: LinkTiming = QUICK) -> AdapterRegistry:
-    """A registry that serves these platforms (Telegram when none is named) over the socket."""
+def socket_registry(
+    *platforms: Platform, timing: LinkTiming = QUICK, checked: bool = True
+) -> AdapterRegistry:
+    """A registry that serves these platforms (Telegram when none is named) over the socket.
+
+    Args:
+        checked: Settings are tried by asking the service; else only by connecting.
+    """
     served = platforms or (Platform.TELEGRAM,)
-    return AdapterRegistry(dict.fromkeys(served, make_socket_platform), timing=timing)
+    checks = dict.fromkeys(served, check_socket_platform) if checked else {}
+    return AdapterRegistry(
+        dict.fromkeys(served, make_socket_platform), checks=checks, timing=timing
+    )
+
+
+async def check_socket_platform(config: PlatformConfig, context: AdapterContext) -> CheckAnswer:
+    """Ask the service who a token is, without logging in."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(config.extra["port"]))
+    try:
+        request = {"type": "who_am_i", "token": config.token or ""}
+        writer.write(json.dumps(request).encode() + b"\n")
+        answer = json.loads(await reader.readline() or b"{}")
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+    if answer.get("type") == "you":
+        return CheckAnswer("ok", name=answer["name"])
+    code = answer.get("code", "closed")
+    return CheckAnswer(
+        "refused" if code == "bad_token" else "unreachable", words=f"The service said {code}."
+    )
 
 
 def make_socket_platform(config: PlatformConfig, context: AdapterContext) -> "SocketPlatform":

@@ -7,6 +7,7 @@ from pathlib import Path
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.gateway.config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
+from hermes_desktop.gateway.platforms.checks import PlatformCheck
 from hermes_desktop.gateway.reconnect import LinkTiming
 
 
@@ -39,6 +40,7 @@ class AdapterRegistry:
 
     Args:
         factories: How adapters are made.
+        checks: How their settings are tried; for those without, an adapter connects and leaves.
         timing: How patient whoever connects them is; None: as the settings say.
     """
 
@@ -46,14 +48,25 @@ class AdapterRegistry:
         self,
         factories: Mapping[Platform, AdapterFactory] | None = None,
         *,
+        checks: Mapping[Platform, PlatformCheck] | None = None,
         timing: LinkTiming | None = None,
     ) -> None:
         self._factories = dict(factories or {})
+        self._checks = dict(checks or {})
         self.timing = timing
 
-    def register(self, platform: Platform, factory: AdapterFactory) -> None:
-        """Say how adapters of a platform are made; the last word counts."""
+    def register(
+        self, platform: Platform, factory: AdapterFactory, check: PlatformCheck | None = None
+    ) -> None:
+        """Say how adapters of a platform are made and its settings tried; the last word counts."""
         self._factories[platform] = factory
+        self._checks.pop(platform, None)
+        if check is not None:
+            self._checks[platform] = check
+
+    def check_of(self, platform: Platform) -> PlatformCheck | None:
+        """How its settings are tried; None where only connecting an adapter tells."""
+        return self._checks.get(platform)
 
     def __contains__(self, platform: Platform) -> bool:
         return platform in self._factories
