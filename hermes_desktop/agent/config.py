@@ -229,7 +229,7 @@ def _with_known(named: _Named, known: KnownEndpoint, lookup: Lookup) -> _Named:
         base_url = moved or known.base_url
         # Whoever moved the provider by its variable means its key to go along.
         own_key = (lookup(known.key_variable) or "").strip() if moved and known.key_variable else ""
-    key = named.api_key or own_key or _key_for(base_url, lookup)
+    key = named.api_key or own_key or key_for(base_url, lookup)
     if known.key_variable and not key and not named.base_url:
         raise NotConfiguredError(
             f"There is no key for {known.name}.",
@@ -268,7 +268,7 @@ def _checked(named: _Named, lookup: Lookup) -> ModelChoice:
             f"{named.origin} names an address, but no model.",
             "Set model.default in config.yaml to the name of a model that this address offers.",
         )
-    base_url = _clean_address(named)
+    base_url = clean_address(named.base_url, f"{named.origin}.base_url")
     known = endpoint_at(base_url)
     provider = _plain_name(named.provider)
     if provider in {"", "auto", "main", "custom"}:
@@ -276,7 +276,7 @@ def _checked(named: _Named, lookup: Lookup) -> ModelChoice:
     return ModelChoice(
         model=named.model,
         base_url=base_url,
-        api_key=named.api_key or _key_for(base_url, lookup) or None,
+        api_key=named.api_key or key_for(base_url, lookup) or None,
         provider=provider,
         origin=named.origin,
         context_length=named.context_length,
@@ -284,8 +284,17 @@ def _checked(named: _Named, lookup: Lookup) -> ModelChoice:
     )
 
 
-def _clean_address(named: _Named) -> str:
-    base_url = named.base_url.rstrip("/").removesuffix("/chat/completions").rstrip("/")
+def clean_address(address: str, where: str) -> str:
+    """An address as the wire wants it: no slash and no name of a call at its end.
+
+    Args:
+        address: As a person wrote it.
+        where: What it is, for the message ("config.yaml, model.base_url").
+
+    Raises:
+        ConfigError: It makes no sense, or holds a password.
+    """
+    base_url = address.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
@@ -296,19 +305,19 @@ def _clean_address(named: _Named) -> str:
     if not usable or parts.query or parts.fragment:
         raise ConfigError(
             "The address of the model makes no sense.",
-            f"{named.origin}.base_url must be http:// or https://, a host, and a path.",
+            f"{where} must be http:// or https://, a host, and a path.",
             "Set it to something like http://127.0.0.1:8080/v1.",
         )
     if "@" in parts.netloc:
         raise ConfigError(
             "The address of the model holds a password.",
-            f"{named.origin}.base_url would show it wherever the address is shown.",
+            f"{where} would show it wherever the address is shown.",
             "Remove it there, and set model.api_key if the endpoint wants a key.",
         )
     return base_url
 
 
-def _key_for(base_url: str, lookup: Lookup) -> str:
+def key_for(base_url: str, lookup: Lookup) -> str:
     """The key of whoever answers at that host, and only that one."""
     shared = (lookup("OPENAI_BASE_URL") or "").strip().rstrip("/")
     if shared and shared == base_url.rstrip("/"):

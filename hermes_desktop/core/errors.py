@@ -104,15 +104,24 @@ class ProviderError(HermesError):
     Attributes:
         kind: A stable word for logs, results and tests.
         status: HTTP status when there was one, else None.
+        reason: Why it said no, where that is known: ``auth``, ``billing``, ``rate_limit``,
+            ``model_missing``, ``overload``, ``policy``, ``address``; else "".
     """
 
     kind: ClassVar[str] = "provider"
 
     def __init__(
-        self, title: str, detail: str = "", hint: str = "", *, status: int | None = None
+        self,
+        title: str,
+        detail: str = "",
+        hint: str = "",
+        *,
+        status: int | None = None,
+        reason: str = "",
     ) -> None:
         super().__init__(title, detail, hint)
         self.status = status
+        self.reason = reason
 
 
 class NotConfiguredError(ProviderError):

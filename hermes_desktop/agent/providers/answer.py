@@ -50,19 +50,32 @@ class Answer:
     def events(self) -> Iterator[StreamEvent]:
         """The events of the reply; ends early when cancelled."""
         deadline = time.monotonic() + self._timeouts.first_byte
+        head = self._accepted(deadline)
+        if head is not None:
+            yield from self._reply(deadline, head.headers.get("content-type", ""))
+
+    def body(self) -> bytes | None:
+        """All of an answer that is no reply of a model; None when cancelled."""
+        head = self._accepted(time.monotonic() + self._timeouts.first_byte)
+        if head is None:
+            return None
+        body = self._rest(b"", _WHOLE_BODY)
+        return None if self._cancel.is_set() else body
+
+    def _accepted(self, deadline: float) -> Head | None:
+        """The head of an answer that is no refusal; None when cancelled."""
         head = self._next(deadline)
         if not isinstance(head, Head):
-            return
-        content_type = head.headers.get("content-type", "")
-        if not 200 <= head.status < 300:  # noqa: PLR2004
-            body = self._rest(b"", _ERROR_BODY, strict=False)
-            if self._cancel.is_set():
-                return
-            location = head.headers.get("location", "")
-            raise self._failures.refused(
-                Refusal(head.status, body, content_type, head.wait_s, location)
-            )
-        yield from self._reply(deadline, content_type)
+            return None
+        if 200 <= head.status < 300:  # noqa: PLR2004
+            return head
+        body = self._rest(b"", _ERROR_BODY, strict=False)
+        if self._cancel.is_set():
+            return None
+        content_type, location = (head.headers.get(n, "") for n in ("content-type", "location"))
+        raise self._failures.refused(
+            Refusal(head.status, body, content_type, head.wait_s, location)
+        )
 
     def _reply(self, deadline: float, content_type: str) -> Iterator[StreamEvent]:
         start = b""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from hermes_desktop.agent.providers.refusal_reasons import is_too_long, reason_of
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.errors import (
     BrokenStreamError,
@@ -20,14 +21,8 @@ from hermes_desktop.core.log_setup import SecretRedactor
 SHOWN = 300
 """How many characters of a foreign text are shown."""
 
-_TOO_LONG_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
-_TOO_LONG_WORDS = re.compile(
-    r"context[ _](length|window|size)|maximum (context|prompt)|too many (input )?tokens"
-    r"|(prompt|input|request|conversation) is too (long|large)|reduce the length",
-    re.IGNORECASE,
-)
 _AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-_NO_MONEY = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_AGAIN_REASONS = frozenset({"rate_limit", "overload"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+")
 _KEY_LENGTH = 4
 
@@ -41,16 +36,20 @@ _OTHER_REFUSAL = (
     "Read what it answered; it may not know a setting of this model.",
 )
 _REFUSALS = {
-    401: _BAD_KEY,
-    403: _BAD_KEY,
-    402: (
+    "auth": _BAD_KEY,
+    "billing": (
         "The account at {name} has no credit left.",
         "Add credit there, or choose another model.",
     ),
-    404: (
+    "model_missing": (
         "“{model}” was not found.",
         "Check the model's name and model.base_url in config.yaml (it usually ends in /v1).",
     ),
+    "policy": (
+        "{name} does not want to answer this.",
+        "Its filter objects to something said here; say it otherwise, or ask another model.",
+    ),
+    "overload": ("{name} is overloaded.", "Try again in a while."),
 }
 
 
@@ -154,12 +153,13 @@ class Failures:
         """The endpoint answered, and it was no reply."""
         said, codes = _said(refusal.body)
         status = refusal.status
-        if _is_too_long(status, said, codes):
-            return CallFailedError(self._too_long(said, status))
+        if is_too_long(status, said, codes):
+            return CallFailedError(self._too_long(said, status), said=said)
         if refusal.is_web_page and (status is None or status < 500):  # noqa: PLR2004
             return CallFailedError(self._web_page(status))
         error = self._refusal(refusal, said, codes)
-        again = status in _AGAIN and not codes & _NO_MONEY
+        again = status in _AGAIN or (status is None and error.reason in _AGAIN_REASONS)
+        again = again and error.reason != "billing"
         return CallFailedError(error, again=again, wait_s=refusal.wait_s, said=said)
 
     def nonsense(self, reason: str, body: bytes, content_type: str) -> CallFailedError:
@@ -173,24 +173,21 @@ class Failures:
         status = refusal.status
         answer = "a web page" if refusal.is_web_page else self.clean(said)
         detail = _answered(self.host, status, answer)
-        title, hint = self._words(status, codes, refusal)
-        return ModelRefusedError(title, detail, hint, status=status)
+        reason = reason_of(status, said, codes)
+        title, hint = self._words(reason, refusal)
+        return ModelRefusedError(title, detail, hint, status=status, reason=reason)
 
-    def _words(
-        self, status: int | None, codes: frozenset[str], refusal: Refusal
-    ) -> tuple[str, str]:
-        name = self._choice.provider
-        if codes & _NO_MONEY:
-            status = 402
-        if status is not None and 300 <= status < 400:  # noqa: PLR2004
+    def _words(self, reason: str, refusal: Refusal) -> tuple[str, str]:
+        name, status = self._choice.provider, refusal.status
+        if reason == "address":
             return "The address of the model has moved.", self._moved(refusal.location)
-        if status is not None and status >= 500:  # noqa: PLR2004
-            return f"{name} has a problem of its own.", "Try again in a while."
-        if status == 429:  # noqa: PLR2004
+        if reason == "rate_limit":
             return f"{name} takes no more requests just now.", _later(refusal.wait_s)
-        if status in {401, 403} and self._choice.api_key is None:
+        if reason == "auth" and self._choice.api_key is None:
             return f"{name} wants a key.", _NO_KEY
-        title, hint = _REFUSALS.get(status or 0, _OTHER_REFUSAL)
+        if not reason and status is not None and status >= 500:  # noqa: PLR2004
+            return f"{name} has a problem of its own.", "Try again in a while."
+        title, hint = _REFUSALS.get(reason, _OTHER_REFUSAL)
         return title.format(name=name, model=self._choice.model), hint
 
     def _moved(self, location: str) -> str:
@@ -214,6 +211,7 @@ class Failures:
             _answered(self.host, status, "HTML, where a model's reply was expected"),
             "Correct model.base_url in config.yaml; the address usually ends in /v1.",
             status=status,
+            reason="address",
         )
 
 
@@ -226,14 +224,6 @@ def _later(wait_s: float | None) -> str:
     if wait_s is None or wait_s < 1:
         return "Wait a moment and send the message again."
     return f"Wait {round(wait_s)} seconds and send the message again."
-
-
-def _is_too_long(status: int | None, said: str, codes: frozenset[str]) -> bool:
-    if codes & _TOO_LONG_CODES:
-        return True
-    return status == 413 or (  # noqa: PLR2004
-        status in {None, 400, 422} and _TOO_LONG_WORDS.search(said) is not None
-    )
 
 
 def _said(body: bytes) -> tuple[str, frozenset[str]]:

@@ -124,10 +124,18 @@ class Wire:
 
 
 class HttpCall:
-    """A POST that runs on a daemon thread; what comes is taken with :meth:`take`."""
+    """A request that runs on a daemon thread; what comes is taken with :meth:`take`.
+
+    Without a body it is a GET, else a POST.
+    """
 
     def __init__(
-        self, wire: Wire, url: str, headers: Mapping[str, str], body: bytes, failures: Failures
+        self,
+        wire: Wire,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        failures: Failures,
     ) -> None:
         self._wire = wire
         self._failures = failures
@@ -162,7 +170,11 @@ class HttpCall:
         url, headers, body = self._request
         extensions = {"trace": self._wire.noticed}
         with self._wire.client.stream(
-            "POST", url, headers=headers, content=body, extensions=extensions
+            "GET" if body is None else "POST",
+            url,
+            headers=headers,
+            content=body,
+            extensions=extensions,
         ) as response:
             self._put(Head(response.status_code, response.headers))
             for piece in response.iter_bytes():

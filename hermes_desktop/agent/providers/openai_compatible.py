@@ -22,7 +22,9 @@ from hermes_desktop.core.log_setup import SecretRedactor
 if TYPE_CHECKING:
     import httpx
 
+    from hermes_desktop.agent.providers.answer import Answer
     from hermes_desktop.agent.providers.http_call import Wire
+    from hermes_desktop.agent.providers.model_list import ListedModel
 
 log = logging.getLogger(__name__)
 
@@ -125,24 +127,47 @@ class OpenAICompatibleProvider:
         if wire is not None:
             wire.client.close()
 
+    def models(self, *, cancel: CancelSignal) -> "tuple[ListedModel, ...] | None":
+        """The models that the endpoint lists; None: it has no list, or it was cancelled. Blocking.
+
+        Raises:
+            ProviderError: It cannot be reached, or refuses to tell.
+        """
+        try:
+            with self._asked("models", None, cancel) as answer:
+                body = answer.body()
+        except CallFailedError as failure:
+            if failure.error.status in {404, 405, 501}:
+                return None
+            raise failure.error from None
+        if body is None:
+            return None
+        from hermes_desktop.agent.providers.model_list import read_models  # noqa: PLC0415 - httpx
+
+        found = read_models(body)
+        if found is None and body.lstrip()[:1] == b"<":
+            raise self._failures.nonsense("HTML", body, "text/html").error
+        return found
+
     # ------------------------------------------------------------------------------ one attempt
 
     def _attempt(self, request: ChatRequest, cancel: CancelSignal) -> Generator[StreamEvent]:
+        with self._asked("chat/completions", self._body(request), cancel) as answer:
+            yield from answer.events()
+
+    @contextlib.contextmanager
+    def _asked(self, path: str, body: bytes | None, cancel: CancelSignal) -> "Iterator[Answer]":
+        """A request that is on its way; given up if it is left before its end."""
         # Both load httpx, which only a process that asks a model should pay for.
         from hermes_desktop.agent.providers.answer import Answer  # noqa: PLC0415
         from hermes_desktop.agent.providers.http_call import HttpCall  # noqa: PLC0415
 
         wire = self._take_wire()
-        call = HttpCall(
-            wire,
-            f"{self.choice.base_url}/chat/completions",
-            self._headers(),
-            self._body(request),
-            self._failures,
-        )
+        url = f"{self.choice.base_url}/{path}"
+        call = HttpCall(wire, url, self._headers(), body, self._failures)
         answer = Answer(call, self._timeouts, self._failures, cancel)
         try:
-            yield from answer.events()
+            yield answer
         finally:
             if answer.ended:
                 self._give_back(wire)

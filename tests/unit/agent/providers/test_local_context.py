@@ -1,8 +1,5 @@
 """What model servers on this machine say about the context of their model."""
 
-import http.server
-import json
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,63 +7,25 @@ import pytest
 
 from hermes_desktop.agent.providers.local_context import is_local, probe_context
 from hermes_desktop.agent.types import ModelChoice
+from tests.fakes.local_server import LocalServerDouble
 from tests.fakes.model_server import refused_address
 
-Answers = dict[str, Any]
 
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    answers: Answers
-    asked: list[str]
-
-    def do_GET(self) -> None:
-        self._say()
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self._say()
-
-    def _say(self) -> None:
-        self.asked.append(f"{self.command} {self.path}")
-        assert "Authorization" not in self.headers
-        answer = self.answers.get(self.path)
-        body = answer if isinstance(answer, bytes) else json.dumps(answer or {}).encode()
-        self.send_response(200 if answer is not None else 404)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        pass
-
-
-class Local:
-    """A server on loopback that answers paths."""
-
-    def __init__(self) -> None:
-        self.answers: Answers = {}
-        self.asked: list[str] = []
-        kind = type("H", (_Handler,), {"answers": self.answers, "asked": self.asked})
-        self.server = http.server.HTTPServer(("127.0.0.1", 0), kind)
-        self.thread = threading.Thread(
-            target=self.server.serve_forever, args=(0.02,), name="local-model"
-        )
-        self.thread.start()
+class Local(LocalServerDouble):
+    """A server whose model is asked about."""
 
     def says(self, answers: Mapping[str, Any]) -> int | None:
         self.answers.update(answers)
-        port = self.server.server_address[1]
-        url = f"http://127.0.0.1:{port}/v1"
-        return probe_context(ModelChoice("qwen", url, "secret-key", "custom", "a test"))
+        choice = ModelChoice("qwen", self.base_url, "secret-key", "custom", "a test")
+        found = probe_context(choice)
+        assert not any(self.keys)
+        return found
 
 
 @pytest.fixture
 def local() -> Iterator[Local]:
-    running = Local()
-    yield running
-    running.server.shutdown()
-    running.thread.join()
-    running.server.server_close()
+    with Local() as running:
+        yield running
 
 
 def test_vllm_and_others_say_it_in_the_list(local: Local) -> None:

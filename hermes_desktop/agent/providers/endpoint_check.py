@@ -1,0 +1,147 @@
+"""Whether a model at an address answers: its list is read, then one short question is asked."""
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from hermes_desktop.agent.providers.base import Retries, TimeOuts
+from hermes_desktop.agent.providers.local_context import probe_context
+from hermes_desktop.agent.providers.local_servers import ENOUGH_CONTEXT, too_small
+from hermes_desktop.agent.providers.model_list import ListedModel, nearest
+from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
+from hermes_desktop.agent.providers.shared_tls import SharedTls
+from hermes_desktop.agent.types import CancelSignal, ChatRequest, Finished, ModelChoice
+from hermes_desktop.core.errors import CannotReachError, ProviderError
+from hermes_desktop.core.log_setup import SecretRedactor
+
+EndpointKind = Literal[
+    "ok", "refused", "unreachable", "model_missing", "misconfigured", "failed", "cancelled"
+]
+_QUESTION = "Answer with the single word: ready"
+_SHORT = 16
+_PATIENT = TimeOuts(connect=5.0, first_byte=60.0, between=20.0)
+_KINDS: dict[str, EndpointKind] = {
+    "auth": "refused",
+    "billing": "refused",
+    "model_missing": "model_missing",
+    "address": "misconfigured",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointAnswer:
+    """What came of checking an endpoint. Holds no key.
+
+    Attributes:
+        kind: ``ok``; ``refused`` (the key, or an account without credit); ``unreachable``;
+            ``model_missing``; ``misconfigured`` (the address is no such endpoint); ``failed`` (it
+            answers, but not now); ``cancelled``.
+        words: What happened, as a sentence, with what the endpoint said itself.
+        hint: What to do about it; with ``ok`` what to know about the model, or "".
+        models: Names of the models it lists; empty where it does not tell.
+        context_length: How much the model can be told at once, where somebody says so.
+        seconds: How long the model took for its answer, or the endpoint to refuse.
+    """
+
+    kind: EndpointKind
+    words: str
+    hint: str = ""
+    models: tuple[str, ...] = ()
+    context_length: int | None = None
+    seconds: float = 0.0
+
+
+def check_endpoint(
+    choice: ModelChoice,
+    *,
+    cancel: CancelSignal,
+    redactor: SecretRedactor | None = None,
+    tls: SharedTls | None = None,
+) -> EndpointAnswer:
+    """Look whether a model answers. Blocking; ends within a fraction of a second when cancelled.
+
+    Args:
+        choice: Address, key and model; with no model only the list is read.
+        cancel: Ends it.
+        redactor: Keeps secrets out of the words.
+        tls: Shared with others.
+    """
+    provider = OpenAICompatibleProvider(
+        choice, timeouts=_PATIENT, retries=Retries(count=0), redactor=redactor, tls=tls
+    )
+    began = time.monotonic()
+    listed: tuple[ListedModel, ...] | None = None
+    try:
+        listed = provider.models(cancel=cancel)
+        if cancel.is_set():
+            return EndpointAnswer("cancelled", "The check was stopped.")
+        if not choice.model:
+            return _without_model(choice, listed, time.monotonic() - began)
+        began = time.monotonic()
+        if not _answers(provider, choice, cancel):
+            return EndpointAnswer("cancelled", "The check was stopped.")
+        return _good(choice, listed or (), time.monotonic() - began)
+    except ProviderError as error:
+        return _bad(choice, error, listed or (), time.monotonic() - began)
+    finally:
+        provider.close()
+
+
+def _answers(provider: OpenAICompatibleProvider, choice: ModelChoice, cancel: CancelSignal) -> bool:
+    request = ChatRequest(choice.model, ({"role": "user", "content": _QUESTION},), _SHORT)
+    # A model that thinks may use all of its few words for that: what counts is that it ends.
+    return any(isinstance(event, Finished) for event in provider.stream(request, cancel=cancel))
+
+
+def _good(choice: ModelChoice, listed: tuple[ListedModel, ...], seconds: float) -> EndpointAnswer:
+    length = choice.context_length or _listed_context(choice.model, listed)
+    if length is None:
+        length = probe_context(choice)
+    hint = ""
+    if too_small(length):
+        hint = (
+            f"It can be told {length:,} tokens at once; the assistant works well from "
+            f"{ENOUGH_CONTEXT:,} on. Load the model with a larger context."
+        )
+    words = f"“{choice.model}” answered in {seconds:.1f} s."
+    return EndpointAnswer("ok", words, hint, _ids(listed), length, seconds)
+
+
+def _without_model(
+    choice: ModelChoice, listed: tuple[ListedModel, ...] | None, seconds: float
+) -> EndpointAnswer:
+    if listed is None:
+        return EndpointAnswer(
+            "misconfigured",
+            "The address answers, but it lists no models.",
+            "Name a model, or correct the address; it usually ends in /v1.",
+            seconds=seconds,
+        )
+    words = f"{choice.provider} offers {len(listed)} model{'' if len(listed) == 1 else 's'}."
+    return EndpointAnswer("ok", words, "", _ids(listed), None, seconds)
+
+
+def _bad(
+    choice: ModelChoice, error: ProviderError, listed: tuple[ListedModel, ...], seconds: float
+) -> EndpointAnswer:
+    kind = _KINDS.get(error.reason, "failed")
+    if isinstance(error, CannotReachError):
+        kind = "unreachable"
+    hint = error.hint
+    ids = _ids(listed)
+    if kind == "model_missing" and choice.model and ids:
+        near = nearest(choice.model, ids)
+        if near:
+            hint = f"Did you mean {' or '.join(near)}?"
+    elif kind == "model_missing" and not ids:
+        kind = "misconfigured"
+    words = " ".join(part for part in (error.title, error.detail) if part)
+    return EndpointAnswer(kind, words, hint, ids, None, seconds)
+
+
+def _listed_context(model: str, listed: tuple[ListedModel, ...]) -> int | None:
+    return next((each.context_length for each in listed if each.id == model), None)
+
+
+def _ids(listed: tuple[ListedModel, ...]) -> tuple[str, ...]:
+    return tuple(each.id for each in listed)

@@ -1,0 +1,228 @@
+"""Looks for model servers on this machine, at the ports where they usually listen.
+
+All ports at once, a second at most, on loopback only, without a key. What answers there is taken
+for a model server only if it lists models the way those do.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hermes_desktop.agent.providers.local_context import set_context, started_context
+from hermes_desktop.agent.providers.server_facts import (
+    context_in_entry,
+    entries,
+    get_json,
+    mapping,
+    tokens,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+log = logging.getLogger(__name__)
+
+ENOUGH_CONTEXT = 64_000
+"""With less the instructions, the tools and a few of their results fill a model's context."""
+USUAL_PORTS: tuple[tuple[str, int], ...] = (
+    ("ollama", 11434),
+    ("lmstudio", 1234),
+    ("llama.cpp", 8080),
+    ("vllm", 8000),
+)
+PATIENCE_S = 1.0
+_MOST_SHOWN = 32
+_UNAUTHORIZED, _STARTING = (401, 403), 503
+_NO_MODELS = {
+    "ollama": "No model is there yet: fetch one with `ollama pull`.",
+    "lmstudio": "No model is there yet: download one in LM Studio.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model that a server on this machine offers.
+
+    Attributes:
+        id: Its name on the wire.
+        context_length: What it can be told at once as it is loaded or set up; None: not said.
+        too_small: That, or what it could be loaded with at most, is less than the assistant needs.
+        could_be: What it could be loaded with at most; None: not said.
+    """
+
+    id: str
+    context_length: int | None = None
+    too_small: bool = False
+    could_be: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A model server on this machine.
+
+    Attributes:
+        kind: ``ollama``, ``lmstudio``, ``llama.cpp``, ``vllm``, or ``openai`` for another one.
+        base_url: As ``model.base_url`` has it.
+        problem: Why it cannot answer yet, as a sentence; "" when it can.
+    """
+
+    kind: str
+    base_url: str
+    models: tuple[LocalModel, ...] = ()
+    problem: str = ""
+
+
+def find_servers(
+    ports: Sequence[tuple[str, int]] = USUAL_PORTS, patience_s: float = PATIENCE_S
+) -> tuple[LocalServer, ...]:
+    """The model servers of this machine. Blocking, ``patience_s`` at most.
+
+    Args:
+        ports: Where to look, with the kind that is usual there.
+        patience_s: What is not known by then is left out.
+    """
+    until = time.monotonic() + patience_s
+    found: dict[int, LocalServer] = {}
+
+    def look(port: int) -> None:
+        server = _look(port, until)
+        if server is not None:
+            found[port] = server
+
+    places = dict.fromkeys(port for _, port in ports)
+    threads = [
+        threading.Thread(target=look, args=(port,), name=f"model-look-{port}", daemon=True)
+        for port in places
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, until + 0.1 - time.monotonic()))
+    return tuple(found[port] for port in places if port in dict(found))
+
+
+def too_small(context_length: int | None, could_be: int | None = None) -> bool:
+    """Whether a context is known to be too small for the assistant."""
+    known = context_length if context_length is not None else could_be
+    return known is not None and known < ENOUGH_CONTEXT
+
+
+def _look(port: int, until: float) -> LocalServer | None:
+    import httpx  # noqa: PLC0415 - only who looks needs it
+
+    root = f"http://127.0.0.1:{port}"
+    # A few waits fit into the time; none of them may use it up.
+    timeout = max(0.05, (until - time.monotonic()) / 2)
+    try:
+        with httpx.Client(timeout=timeout, trust_env=False) as client:
+            return _Look(client, root, until).server()
+    except (httpx.HTTPError, TimeoutError):
+        return None
+    except Exception:  # what a foreign server sends is no fault of ours
+        log.debug("What answers at %s is not understood", root, exc_info=True)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    client: "httpx.Client"
+    root: str
+    until: float
+
+    def server(self) -> LocalServer | None:
+        base_url = f"{self.root}/v1"
+        status, answer = self._get("/v1/models")
+        if status in _UNAUTHORIZED and isinstance(answer, Mapping):
+            return LocalServer("openai", base_url, problem="It wants a key: set model.api_key.")
+        if status == _STARTING and _loads(answer):
+            return LocalServer("llama.cpp", base_url, problem="It is still loading its model.")
+        data = mapping(answer).get("data", "nothing")
+        if not _ok(status) or not isinstance(data, list | None):
+            return None
+        listed = entries(answer, "data")
+        kind, models = self._models(listed)
+        problem = "" if models else _NO_MODELS.get(kind, "It offers no model.")
+        return LocalServer(kind, base_url, models, problem)
+
+    def _models(self, listed: list[Mapping[str, Any]]) -> tuple[str, tuple[LocalModel, ...]]:
+        owners = {str(each.get("owned_by")) for each in listed}
+        if "vllm" in owners:
+            return "vllm", _plain(listed)
+        if "llamacpp" in owners:
+            return "llama.cpp", self._llama_cpp(listed)
+        status, answer = self._get("/api/tags")
+        if _ok(status) and isinstance(mapping(answer).get("models"), list):
+            return "ollama", self._ollama(entries(answer, "models"))
+        status, answer = self._get("/api/v0/models")
+        if _ok(status) and entries(answer, "data"):
+            chat = [e for e in entries(answer, "data") if e.get("type") != "embeddings"]
+            return "lmstudio", tuple(_studio_model(entry) for entry in chat if _id(entry))
+        return "openai", _plain(listed)
+
+    def _llama_cpp(self, listed: list[Mapping[str, Any]]) -> tuple[LocalModel, ...]:
+        _, props = self._get("/props")
+        length = started_context(mapping(props))
+        models = []
+        for entry in listed:
+            most = tokens(entry.get("meta"), "n_ctx_train")
+            # One server has one context; where it serves several models it does not say of whom.
+            known = length if len(listed) == 1 else None
+            models.append(LocalModel(_id(entry), known, too_small(known, most), most))
+        return tuple(models)
+
+    def _ollama(self, listed: list[Mapping[str, Any]]) -> tuple[LocalModel, ...]:
+        _, running = self._get("/api/ps")
+        loaded = {str(e.get("name")): context_in_entry(e) for e in entries(running, "models")}
+        models = []
+        for entry in listed[:_MOST_SHOWN]:
+            name = str(entry.get("name") or entry.get("model") or "")
+            if name and (model := self._ollama_model(name, loaded.get(name))) is not None:
+                models.append(model)
+        rest = [str(each.get("name") or "") for each in listed[_MOST_SHOWN:]]
+        return (*models, *(LocalModel(name) for name in rest if name))
+
+    def _ollama_model(self, name: str, loaded: int | None) -> LocalModel | None:
+        if time.monotonic() > self.until:
+            return LocalModel(name, loaded, too_small(loaded))
+        status, shown = self._get("/api/show", {"model": name})
+        facts = mapping(shown) if _ok(status) else {}
+        can = facts.get("capabilities")
+        if isinstance(can, list) and can and "completion" not in can:
+            return None
+        info = mapping(facts.get("model_info"))
+        most = next((tokens(info, key) for key in info if key.endswith(".context_length")), None)
+        length = loaded if loaded is not None else set_context(facts)
+        return LocalModel(name, length, too_small(length, most), most)
+
+    def _get(self, path: str, post: Any = None) -> tuple[int, Any]:
+        return get_json(self.client, f"{self.root}{path}", until=self.until, post=post)
+
+
+def _plain(listed: list[Mapping[str, Any]]) -> tuple[LocalModel, ...]:
+    models = []
+    for entry in listed:
+        length = context_in_entry(entry)
+        if _id(entry):
+            models.append(LocalModel(_id(entry), length, too_small(length), length))
+    return tuple(models)
+
+
+def _studio_model(entry: Mapping[str, Any]) -> LocalModel:
+    length, most = tokens(entry, "loaded_context_length"), tokens(entry, "max_context_length")
+    return LocalModel(_id(entry), length, too_small(length, most), most)
+
+
+def _id(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("id") or "")
+
+
+def _ok(status: int) -> bool:
+    return 200 <= status < 300  # noqa: PLR2004
+
+
+def _loads(answer: Any) -> bool:
+    said = str(mapping(mapping(answer).get("error")).get("message") or "")
+    return "loading" in said.lower()

@@ -1,0 +1,70 @@
+"""Takes facts out of what servers say, however strange that is."""
+
+import json
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx
+
+_MOST_BYTES = 8 * 1024 * 1024
+_MOST_TOKENS = 100_000_000
+
+
+def get_json(
+    client: "httpx.Client", url: str, *, until: float | None = None, post: Any = None
+) -> tuple[int, Any]:
+    """The status and the decoded answer; None where it is no JSON. Blocking.
+
+    Args:
+        client: Bounds each wait.
+        url: Who is asked.
+        until: When nothing more is read, in monotonic seconds.
+        post: Sent as JSON; None asks by GET.
+
+    Raises:
+        httpx.HTTPError: Nobody answered.
+        TimeoutError: The answer does not end.
+    """
+    method = "GET" if post is None else "POST"
+    body = bytearray()
+    with client.stream(method, url, json=post) as answer:
+        for piece in answer.iter_bytes():
+            body += piece
+            if len(body) > _MOST_BYTES or (until is not None and time.monotonic() > until):
+                raise TimeoutError("The answer does not end")
+    try:
+        return answer.status_code, json.loads(body)
+    except (ValueError, RecursionError):
+        return answer.status_code, None
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def entries(answer: Any, *names: str) -> list[Mapping[str, Any]]:
+    """The mappings in the first of these lists that is there."""
+    for name in names:
+        listed = mapping(answer).get(name)
+        if isinstance(listed, list):
+            return [each for each in listed if isinstance(each, Mapping)]
+    return []
+
+
+def tokens(values: Any, *names: str) -> int | None:
+    """The first of these that is a number of tokens."""
+    for name in names:
+        value = mapping(values).get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_TOKENS:
+            return value
+    return None
+
+
+def context_in_entry(entry: Mapping[str, Any]) -> int | None:
+    """How much a model can be told, as the entry of a list says it; each server has its word."""
+    names = ("loaded_context_length", "context_length", "max_model_len", "max_context_length")
+    found = tokens(entry, *names, "context_window", "inputTokenLimit")
+    return found if found is not None else tokens(entry.get("top_provider"), "context_length")
