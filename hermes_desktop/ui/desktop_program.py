@@ -213,12 +213,14 @@ class DesktopProgram:
         self._approvals = ApprovalDesk(
             services.approvals,
             bridge,
-            page=page,
+            place=page.sheets,
             window=window,
             theme=self._theme,
             clock=self._clock,
             shown=lambda: page.current_session_id,
         )
+        self._approvals.session_wanted.connect(window.open_session)
+        page.shown_changed.connect(self._approvals.session_shown)
         return window
 
     def _connect(self, window: MainWindow, tray: Tray, bridge: EventBridge) -> None:
@@ -233,6 +235,8 @@ class DesktopProgram:
         tray.gateway_wanted.connect(window.gateway.commands.run)
         tray.platforms_wanted.connect(window.come_forward)
         tray.platforms_wanted.connect(window.show_platforms)
+        tray.settings_wanted.connect(window.come_forward)
+        tray.settings_wanted.connect(window.show_settings)
         window.gateway.requests_changed.connect(tray.show_requests)
         window.gateway.told.connect(tray.tell)
         window.quit_wanted.connect(self.ask_to_quit)

@@ -24,6 +24,7 @@ KEYS = (
     Key("Ctrl+L", "Go to the message field", "focus_composer"),
     Key("Ctrl+1", "Go to the session list", "focus_list"),
     Key("Ctrl+4", "Go to the platforms", "show_platforms"),
+    Key("Ctrl+,", "Go to the settings", "show_settings"),
     Key("Up", "Previous session in the list"),
     Key("Down", "Next session in the list"),
     Key("Shift+Down", "Select several sessions"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
@@ -17,6 +18,7 @@ from hermes_desktop.ui.rail import Rail
 from hermes_desktop.ui.session_routes import SessionRoutes
 from hermes_desktop.ui.sessions.session_commands import SessionCommands
 from hermes_desktop.ui.sessions.session_pane import PANE_WIDTH, SessionPane
+from hermes_desktop.ui.settings.settings_entry import SettingsEntry
 from hermes_desktop.ui.status_strip import StatusStrip
 from hermes_desktop.ui.two_sides import TwoSides
 from hermes_desktop.ui.window_actions import make_actions
@@ -102,6 +104,7 @@ class MainWindow(QMainWindow):
             window=self,
         )
         self._pages = WindowPages(self._rail, self._sides, self._gateway.page)
+        self._settings = self._make_settings(bridge, theme, clock)
         self._banner = DemoBanner(theme) if demo else None
         self._commands = SessionCommands(services.actions, slots, services.bus, theme, self)
         self._navigation = self._make_navigation()
@@ -127,6 +130,11 @@ class MainWindow(QMainWindow):
     def gateway(self) -> GatewayView:
         """The gateway: its page, its strips, what can be done about it."""
         return self._gateway
+
+    @property
+    def settings(self) -> SettingsEntry:
+        """The way to the page of settings."""
+        return self._settings
 
     @property
     def notices(self) -> NoticeStrip:
@@ -189,10 +197,15 @@ class MainWindow(QMainWindow):
         """Show the gateway and what it serves."""
         self._navigation.show_platforms()
 
+    def show_settings(self) -> None:
+        """Show the settings."""
+        self._navigation.show_settings()
+
     def prepare_to_end(self) -> None:
         """Remember the window's place and hide it; the next close is final."""
         self._ending = True
         self._memory.save(self, None if self._sides.narrow else self._sides)
+        self._settings.close()
         self._gateway.close()
         self._pane.close_feeds()
         self._page.close_workers()
@@ -225,6 +238,18 @@ class MainWindow(QMainWindow):
         if event.type() == QEvent.Type.WindowStateChange:
             self._tell_visibility()
 
+    def _make_settings(self, bridge: EventBridge, theme: Theme, clock: Clock) -> SettingsEntry:
+        return SettingsEntry(
+            self._pages,
+            services=self._services,
+            slots=self._slots,
+            bridge=bridge,
+            theme=theme,
+            clock=clock,
+            memory=self._memory,
+            restart_gateway=partial(self._gateway.commands.run, "restart"),
+        )
+
     def _make_navigation(self) -> WindowNavigation:
         return WindowNavigation(
             self,
@@ -235,6 +260,7 @@ class MainWindow(QMainWindow):
             pane=self._pane,
             page=self._page,
             gateway=self._gateway,
+            settings=self._settings,
             notices=self._notices,
         )
 
@@ -247,10 +273,11 @@ class MainWindow(QMainWindow):
             "focus_composer": way.focus_composer,
             "focus_list": way.show_list,
             "show_platforms": way.show_platforms,
+            "show_settings": way.show_settings,
             "rename": way.rename,
             "archive": self._routes.archive,
             "delete": self._routes.delete,
-            "undo": self._commands.undo_last,
+            "undo": partial(way.undo, self._commands.undo_last),
             "refresh": self._refresh,
             "escape": way.escape,
             "hide_window": self.close,
@@ -292,6 +319,7 @@ class MainWindow(QMainWindow):
         page.session_wanted.connect(way.write_in)
         self._rail.sessions_wanted.connect(way.show_list)
         self._rail.platforms_wanted.connect(way.show_platforms)
+        self._rail.settings_wanted.connect(way.show_settings)
         self._gateway.page_wanted.connect(way.show_platforms)
         self._gateway.need_changed.connect(self._rail.platforms_button.show_need)
         self._gateway.window_wanted.connect(self.come_forward)

@@ -90,11 +90,13 @@ class Rail(QWidget):
     Signals:
         sessions_wanted: The page of sessions.
         platforms_wanted: The page of platforms.
+        settings_wanted: The page of settings.
         help_wanted: The list of keys.
     """
 
     sessions_wanted = Signal()
     platforms_wanted = Signal()
+    settings_wanted = Signal()
     help_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -110,10 +112,13 @@ class Rail(QWidget):
         self.sessions_button.setChecked(True)
         self.platforms_button = RailButton("platforms", self.tr("Platforms (Ctrl+4)"), theme)
         self.platforms_button.setCheckable(True)
+        self.settings_button = RailButton("settings", self.tr("Settings (Ctrl+,)"), theme)
+        self.settings_button.setCheckable(True)
         self.help_button = RailButton("help", self.tr("Keys and help (F1)"), theme)
         pages = QButtonGroup(self)
         pages.addButton(self.sessions_button)
         pages.addButton(self.platforms_button)
+        pages.addButton(self.settings_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_12)
         column.setSpacing(SPACE_4)
@@ -121,9 +126,11 @@ class Rail(QWidget):
         column.addWidget(self.sessions_button)
         column.addWidget(self.platforms_button)
         column.addStretch(1)
+        column.addWidget(self.settings_button)
         column.addWidget(self.help_button)
         self.sessions_button.clicked.connect(self.sessions_wanted)
         self.platforms_button.clicked.connect(self.platforms_wanted)
+        self.settings_button.clicked.connect(self.settings_wanted)
         self.help_button.clicked.connect(self.help_wanted)
         theme.changed.connect(self._colour)
         self._colour()

@@ -39,6 +39,7 @@ class Tray(QObject):
         gateway_wanted: What is to be done with the gateway: ``start``, ``stop``, ``restart`` or
             ``take_over``.
         platforms_wanted: The page of platforms, where requests are answered.
+        settings_wanted: The page of settings.
     """
 
     show_requested = Signal()
@@ -49,6 +50,7 @@ class Tray(QObject):
     available_changed = Signal(bool)
     gateway_wanted = Signal(str)
     platforms_wanted = Signal()
+    settings_wanted = Signal()
 
     def __init__(
         self,
@@ -93,6 +95,7 @@ class Tray(QObject):
         }
         self._show_allowed()
         self._menu.addSeparator()
+        self._menu.addAction(self.tr("Settings…"), self.settings_wanted.emit)
         self._menu.addAction(self.tr("Quit"), self.quit_requested.emit)
 
     @property

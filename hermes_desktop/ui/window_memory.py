@@ -36,18 +36,37 @@ class WindowMemory:
             window: Its size and place are kept.
             splitter: None keeps what was remembered of it.
         """
-        try:
-            self._path.parent.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            log.info("The window's place is not remembered: %s", error)
+        settings = self._settings_to_write()
+        if settings is None:
             return
-        settings = self._settings()
         settings.setValue("window/geometry", window.saveGeometry())
         if splitter is not None:
             settings.setValue("window/splitter", splitter.saveState())
         settings.sync()
         if settings.status() != QSettings.Status.NoError:
             log.info("The window's place is not remembered in %s", self._path)
+
+    def recall(self, name: str) -> str:
+        """What was remembered under a name, "" for nothing."""
+        if not self._path.is_file():
+            return ""
+        found = self._settings().value(name)
+        return found if isinstance(found, str) else ""
+
+    def remember(self, name: str, words: str) -> None:
+        """Remember a few words. A home that cannot be written is only logged."""
+        settings = self._settings_to_write()
+        if settings is not None:
+            settings.setValue(name, words)
+            settings.sync()
+
+    def _settings_to_write(self) -> QSettings | None:
+        try:
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            log.info("The window's place is not remembered: %s", error)
+            return None
+        return self._settings()
 
     def _settings(self) -> QSettings:
         return QSettings(str(self._path), QSettings.Format.IniFormat)

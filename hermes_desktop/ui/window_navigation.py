@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.gateway.gateway_view import GatewayView
     from hermes_desktop.ui.notice_presenter import NoticeStrip
     from hermes_desktop.ui.sessions.session_pane import SessionPane
+    from hermes_desktop.ui.settings.settings_entry import SettingsEntry
     from hermes_desktop.ui.two_sides import TwoSides
     from hermes_desktop.ui.window_pages import WindowPages
 
@@ -36,6 +37,7 @@ class WindowNavigation(QObject):
         pane: The list.
         page: The conversation.
         gateway: Fills the page of platforms.
+        settings: Makes the page of settings when it is first wanted.
         notices: What Esc closes last.
     """
 
@@ -50,6 +52,7 @@ class WindowNavigation(QObject):
         pane: SessionPane,
         page: ChatPage,
         gateway: GatewayView,
+        settings: SettingsEntry,
         notices: NoticeStrip,
     ) -> None:
         super().__init__(window)
@@ -61,6 +64,7 @@ class WindowNavigation(QObject):
         self._pane = pane
         self._page = page
         self._gateway = gateway
+        self._settings = settings
         self._notices = notices
 
     # ----------------------------------------------------------------------------- sessions
@@ -126,6 +130,18 @@ class WindowNavigation(QObject):
         self._gateway.page_shown()
         self._gateway.page.focus_first()
 
+    def show_settings(self) -> None:
+        """Show the settings, on the page that was open last."""
+        self._settings.show()
+
+    def undo(self, undo_session: Callable[[], object]) -> None:
+        """Undo what was done last on the page that shows.
+
+        Args:
+            undo_session: Undoes it for sessions.
+        """
+        (self._settings.undo if self._settings.shows else undo_session)()
+
     def focus_filter(self) -> None:
         """Put the cursor where one searches."""
         self._pages.show_sessions()
@@ -150,6 +166,8 @@ class WindowNavigation(QObject):
         steps: tuple[Callable[[], bool], ...]
         if self._pages.on_sessions:
             steps = (self._pane.step_back, self._stop_reply, self._uncover_list, self._close_notice)
+        elif self._settings.shows:
+            steps = (self._settings.step_back, self._leave_page)
         else:
             steps = (self._gateway.page.step_back, self._leave_page)
         any(step() for step in steps)

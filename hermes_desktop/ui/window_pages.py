@@ -23,6 +23,11 @@ class WindowPages(QStackedWidget):
         self.addWidget(platforms)
 
     @property
+    def rail(self) -> Rail:
+        """Its buttons."""
+        return self._rail
+
+    @property
     def on_sessions(self) -> bool:
         """Whether the page of sessions shows: keys that mean a session do nothing elsewhere."""
         return self.currentWidget() is self._sessions
@@ -36,3 +41,10 @@ class WindowPages(QStackedWidget):
         """Show the gateway and what it serves."""
         self.setCurrentWidget(self._platforms)
         self._rail.platforms_button.setChecked(True)
+
+    def show_settings(self, settings: QWidget) -> None:
+        """Show the settings; their page is made, and handed in, when it is first wanted."""
+        if self.indexOf(settings) < 0:
+            self.addWidget(settings)
+        self.setCurrentWidget(settings)
+        self._rail.settings_button.setChecked(True)

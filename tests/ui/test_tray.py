@@ -39,7 +39,7 @@ def texts(tray: Tray) -> list[str]:
 def test_menu_stands_in_a_fixed_order(tray) -> None:
     assert texts(tray) == [
         "Gateway stopped", "Show Hermes", "New chat", "Recent", "Start gateway", "Stop gateway…",
-        "Restart gateway…", "Take over the gateway…", "Quit",
+        "Restart gateway…", "Take over the gateway…", "Settings…", "Quit",
     ]  # fmt: skip
     assert not tray.menu.actions()[0].isEnabled()
 

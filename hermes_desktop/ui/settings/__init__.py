@@ -1,0 +1,1 @@
+"""The page of settings: what can be set, found, changed, looked at before it is saved, undone."""

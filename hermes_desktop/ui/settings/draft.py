@@ -1,0 +1,270 @@
+"""What a person wants to change and has not saved yet, over what the files say now.
+
+The one model behind every page: fields show it and write into it. Nothing here touches a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from hermes_desktop.services.settings_book import Change
+from hermes_desktop.settings.options import InvalidValueError
+from hermes_desktop.settings.yaml_values import same
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hermes_desktop.services.settings_reading import SettingView
+    from hermes_desktop.settings.config_store import Seen
+    from hermes_desktop.settings.options import Option
+
+_MOST_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What is wanted of one setting.
+
+    Attributes:
+        given: What stands in the field, in the field's own kind.
+        value: What it means; None while there is a problem, or to go back to the default.
+        unset: Whether it goes back to the default.
+        problem: Why it cannot be, as a sentence or two; "" when it can.
+        seen: What stood in the file when the edit began.
+        before: What counted then, for words about a conflict.
+    """
+
+    given: Any
+    value: Any = None
+    unset: bool = False
+    problem: str = ""
+    seen: tuple[Seen, ...] = ()
+    before: Any = None
+
+    def change(self, key: str) -> Change:
+        """The same for the service."""
+        return Change(key, self.value, unset=self.unset, seen=self.seen)
+
+
+class Draft(QObject):
+    """All edits, with the way back and forth over them. Main thread only.
+
+    Signals:
+        key_changed: What is to be shown for a setting is not what it was.
+        edits_changed: There are more edits, fewer, or others.
+        loaded: Everything was read anew.
+    """
+
+    key_changed = Signal(str)
+    edits_changed = Signal()
+    loaded = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._views: dict[str, SettingView] = {}
+        self._edits: dict[str, Edit] = {}
+        self._past: list[dict[str, Edit]] = []
+        self._future: list[dict[str, Edit]] = []
+        self._typing_in = ""
+
+    # ------------------------------------------------------------------------------- looking
+
+    @property
+    def views(self) -> Mapping[str, SettingView]:
+        """Every setting as the files have it."""
+        return self._views
+
+    @property
+    def edits(self) -> Mapping[str, Edit]:
+        """What is wanted, by setting."""
+        return self._edits
+
+    @property
+    def faulty(self) -> list[str]:
+        """Settings that keep the rest from being saved: no value, or changed elsewhere too."""
+        return [key for key, edit in self._edits.items() if edit.problem or self.in_conflict(key)]
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a step back."""
+        return bool(self._past)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is a step forward."""
+        return bool(self._future)
+
+    def value_of(self, key: str) -> Any:
+        """What would count with the edits saved; what counts now where one is faulty."""
+        view, edit = self._views[key], self._edits.get(key)
+        if edit is None or edit.problem:
+            return view.value
+        return view.option.default if edit.unset else edit.value
+
+    def in_conflict(self, key: str) -> bool:
+        """Whether somebody else changed a setting since its edit began."""
+        edit = self._edits.get(key)
+        return edit is not None and edit.seen != self._views[key].seen
+
+    def changes(self) -> list[Change]:
+        """The edits for the service."""
+        return [edit.change(key) for key, edit in self._edits.items()]
+
+    # ------------------------------------------------------------------------------- editing
+
+    def give(self, key: str, given: Any, *, typing: bool = False) -> None:
+        """Take what stands in a field.
+
+        Args:
+            key: The setting.
+            given: Text, a truth, a word of the choices, or a list of texts.
+            typing: One letter of many: it is undone together with those before it.
+        """
+        view = self._views[key]
+        wanted = _understood(view.option, given)
+        old = self._edits.get(key)
+        seen, before = (old.seen, old.before) if old is not None else (view.seen, view.value)
+        edit: Edit | None = replace(wanted, seen=seen, before=before)
+        if not wanted.problem and seen == view.seen and _says_the_same(view, wanted):
+            edit = None
+        self._step(key, edit, typing=typing)
+
+    def reset(self, key: str) -> None:
+        """Go back to the default."""
+        view = self._views[key]
+        edit = Edit(view.option.default, unset=True, seen=view.seen, before=view.value)
+        self._step(key, edit if view.is_set else None, typing=False)
+
+    def drop(self, key: str) -> None:
+        """Leave a setting as the files have it."""
+        self._step(key, None, typing=False)
+
+    def keep_mine(self, key: str) -> None:
+        """In a conflict: the edit stands against what the file holds now."""
+        edit, view = self._edits[key], self._views[key]
+        kept = replace(edit, seen=view.seen, before=view.value)
+        self._step(key, None if _says_the_same(view, kept) else kept, typing=False)
+
+    def discard(self) -> None:
+        """Drop everything; this, too, can be undone."""
+        if self._edits:
+            self._remember()
+            self._put({})
+
+    def end_typing(self) -> None:
+        """What is typed from here on is a step of its own."""
+        self._typing_in = ""
+
+    def undo(self) -> str:
+        """One step back; returns a setting that it changed, "" without one."""
+        return self._go(self._past, self._future)
+
+    def redo(self) -> str:
+        """One step forward; returns a setting that it changed, "" without one."""
+        return self._go(self._future, self._past)
+
+    # ------------------------------------------------------------------------------- loading
+
+    def load(self, views: Iterable[SettingView]) -> list[str]:
+        """Take what the files say now; edits stay.
+
+        Returns:
+            Settings whose value is not what it was.
+        """
+        before = self._views
+        self._views = {view.key: view for view in views}
+        changed = [
+            key
+            for key, view in self._views.items()
+            if key in before and not same(before[key].value, view.value)
+        ]
+        kept = {
+            key: edit
+            for key, edit in self._edits.items()
+            if key in self._views and not self._came_true(key, edit)
+        }
+        fewer = len(kept) != len(self._edits)
+        self._edits = kept
+        self._typing_in = ""
+        self.loaded.emit()
+        for key, view in self._views.items():
+            if before.get(key) != view:
+                self.key_changed.emit(key)
+        if fewer or changed:
+            self.edits_changed.emit()
+        return changed
+
+    def saved(self) -> None:
+        """Everything was saved: there is nothing to go back over."""
+        self._past.clear()
+        self._future.clear()
+        self._put({})
+
+    def _came_true(self, key: str, edit: Edit) -> bool:
+        """Whether the file says by now what the edit wants."""
+        view = self._views[key]
+        return edit.seen != view.seen and not edit.problem and _says_the_same(view, edit)
+
+    def _step(self, key: str, edit: Edit | None, *, typing: bool) -> None:
+        if self._edits.get(key) == edit:
+            return
+        if not (typing and self._typing_in == key):
+            self._remember()
+        self._typing_in = key if typing else ""
+        edits = dict(self._edits)
+        edits.pop(key, None)
+        if edit is not None:
+            edits[key] = edit
+        self._put(edits)
+
+    def _remember(self) -> None:
+        self._past.append(self._edits)
+        del self._past[:-_MOST_STEPS]
+        self._future.clear()
+
+    def _go(self, source: list[dict[str, Edit]], other: list[dict[str, Edit]]) -> str:
+        if not source:
+            return ""
+        self._typing_in = ""
+        other.append(self._edits)
+        found = source.pop()
+        keys = self._put({key: edit for key, edit in found.items() if key in self._views})
+        return keys[-1] if keys else ""
+
+    def _put(self, edits: dict[str, Edit]) -> list[str]:
+        before, self._edits = self._edits, edits
+        keys = [key for key in {**before, **edits} if before.get(key) != edits.get(key)]
+        for key in keys:
+            if key in self._views:
+                self.key_changed.emit(key)
+        if keys:
+            self.edits_changed.emit()
+        return keys
+
+
+def _understood(option: Option, given: Any) -> Edit:
+    """What a field's content means."""
+    blank = isinstance(given, str) and not given.strip()
+    if blank and option.kind in {"text", "address"} and not option.may_be_none:
+        return Edit(given, unset=True)
+    try:
+        value = option.parse(given) if isinstance(given, str) else option.check(given)
+    except InvalidValueError as error:
+        return Edit(given, problem=" ".join(filter(None, (error.detail, error.hint))))
+    if value is None and option.default is None:
+        return Edit(given, unset=True)
+    return Edit(given, value)
+
+
+def _says_the_same(view: SettingView, edit: Edit) -> bool:
+    if edit.unset:
+        return not view.is_set
+    if view.problem:
+        return False
+    now = view.stored if view.overridden else view.value
+    if view.option.kind == "number":
+        return bool(now == edit.value)  # 15 typed over 15.0 is no change
+    return same(now, edit.value)

@@ -1,0 +1,132 @@
+"""One page: a scrolling column of parts, at most 760 px wide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from hermes_desktop.ui.gateway.section_parts import QuietLabel, words_label
+from hermes_desktop.ui.scroll_bars import make_slim
+from hermes_desktop.ui.settings.parts import Hit, Pending, SettingsContext, SettingsPart
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_desktop.core.errors import HermesError
+    from hermes_desktop.services.settings_service import Applied
+    from hermes_desktop.ui.settings.page_table import PageEntry
+
+MOST_WIDTH = 760
+_ROOM = 24
+
+
+class PageColumn(QScrollArea):
+    """Joins the parts of a page; whoever asks the page asks all of them.
+
+    Args:
+        entry: Which page.
+        parts: From top to bottom.
+        context: Colours.
+
+    Signals:
+        pending_changed: Of one of the parts.
+    """
+
+    pending_changed = Signal()
+
+    def __init__(
+        self, entry: PageEntry, parts: Sequence[SettingsPart], context: SettingsContext
+    ) -> None:
+        super().__init__()
+        self.entry = entry
+        self.parts = tuple(parts)
+        self._begun = False
+        self.setAccessibleName(entry.title)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._arrange(context)
+        make_slim(self, context.theme)
+        for part in self.parts:
+            part.pending_changed.connect(self.pending_changed)
+
+    def begin(self) -> None:
+        """The page shows; its parts read what they need the first time."""
+        if not self._begun:
+            self._begun = True
+            for part in self.parts:
+                part.begin()
+
+    def search(self, words: Sequence[str]) -> list[Hit]:
+        """What the parts have, besides options."""
+        return [hit for part in self.parts for hit in part.search(words)]
+
+    def pending(self) -> Pending:
+        """What the parts want saved, besides options."""
+        found = [part.pending() for part in self.parts]
+        secrets = {name: value for each in found for name, value in each.secrets.items()}
+        changes = tuple(change for each in found for change in each.changes)
+        return Pending(changes, secrets, sum(each.faulty for each in found))
+
+    def revert(self) -> None:
+        """Let all parts forget it."""
+        for part in self.parts:
+            part.revert()
+
+    def saved(self, applied: Applied) -> None:
+        """Everything was saved."""
+        for part in self.parts:
+            part.saved(applied)
+
+    def show_error(self, key: str, error: HermesError) -> bool:
+        """Say it at the field, if one of the parts has it."""
+        return any(part.show_error(key, error) for part in self.parts)
+
+    def focus_key(self, key: str) -> bool:
+        """Go to a setting or variable, if one of the parts has it."""
+        return any(part.focus_key(key) for part in self.parts)
+
+    def set_locked(self, reason: str) -> None:
+        """Let nothing be changed, or again."""
+        for part in self.parts:
+            part.set_locked(reason)
+
+    def bring_into_sight(self, widget: QWidget) -> None:
+        """Scroll so that a widget can be seen with some room around it."""
+        top = widget.mapTo(self._holder, QPoint(0, 0)).y()
+        bar = self.verticalScrollBar()
+        view = self.viewport().height()
+        if top - _ROOM < bar.value():
+            bar.setValue(top - _ROOM)
+        elif top + widget.height() + _ROOM > bar.value() + view:
+            bar.setValue(min(top - _ROOM, top + widget.height() + _ROOM - view))
+
+    def _arrange(self, context: SettingsContext) -> None:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_24)
+        column.setSpacing(SPACE_16)
+        head = QVBoxLayout()
+        head.setSpacing(SPACE_4)
+        head.addWidget(words_label(self.entry.title, share=1.25))
+        head.addWidget(QuietLabel(context.theme, self.entry.about))
+        column.addLayout(head)
+        for part in self.parts:
+            column.addWidget(part)
+        column.addStretch(1)
+        content.setMaximumWidth(MOST_WIDTH + 2 * SPACE_8)
+        holder = self._holder = QWidget()
+        middle = QHBoxLayout(holder)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.addStretch(1)
+        middle.addWidget(content, 1000)
+        middle.addStretch(1)
+        self.setWidget(holder)
+        for widget in (self, self.viewport(), holder, content):
+            widget.setBackgroundRole(QPalette.ColorRole.Base)
+        holder.setAutoFillBackground(True)

@@ -1,0 +1,116 @@
+"""Which pages there are, and on which of them each setting stands.
+
+To hang something into a page: write a :class:`~hermes_desktop.ui.settings.parts.SettingsPart` and
+name its class in ``above`` or ``below`` of the page's entry. Where it shows options itself, name
+their sections in ``shown_by_parts``, so that they are not generated a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hermes_desktop.ui.settings.parts import SettingsContext, SettingsPart
+
+if TYPE_CHECKING:
+    from hermes_desktop.settings.options import Option
+
+PartMaker = Callable[[SettingsContext], SettingsPart]
+
+
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """One page.
+
+    Attributes:
+        name: Names it in the home's memory and in hits.
+        title: What it is called.
+        icon: Of the window's own set.
+        about: What is set there, one sentence.
+        above: Parts before the generated ones.
+        below: Parts behind them.
+        shown_by_parts: Sections whose options those parts show.
+    """
+
+    name: str
+    title: str
+    icon: str
+    about: str
+    above: tuple[PartMaker, ...] = ()
+    below: tuple[PartMaker, ...] = ()
+    shown_by_parts: frozenset[str] = frozenset()
+
+
+GENERAL, ASSISTANT, SESSIONS, PLATFORMS, PRIVACY, OTHER = (
+    "general",
+    "assistant",
+    "sessions",
+    "platforms",
+    "privacy",
+    "other",
+)
+
+PAGES: tuple[PageEntry, ...] = (
+    PageEntry(
+        GENERAL,
+        "General",
+        "settings",
+        "How the program starts, looks and tells you things.",
+    ),
+    PageEntry(
+        ASSISTANT,
+        "Assistant",
+        "mark",
+        "Which model answers, and how far it may go.",
+        above=(),  # the model's endpoint is checked and chosen here
+    ),
+    PageEntry(
+        SESSIONS,
+        "Sessions",
+        "sessions",
+        "When a chat begins a new session, and what is forgotten when.",
+    ),
+    PageEntry(
+        PLATFORMS,
+        "Platforms",
+        "platforms",
+        "Where Hermes can be reached, with which token, and by whom.",
+    ),
+    PageEntry(
+        PRIVACY,
+        "Privacy",
+        "lock",
+        "Where secrets are kept, and what is written down.",
+    ),
+    PageEntry(
+        OTHER,
+        "Other keys",
+        "code",
+        "What else stands in config.yaml, and its former versions.",
+    ),
+)
+
+SECTION_PAGES: Mapping[str, str] = {
+    "Desktop program": GENERAL,
+    "Model": ASSISTANT,
+    "Long conversations": ASSISTANT,
+    "Replies": ASSISTANT,
+    "New conversations of chats": SESSIONS,
+    "Platforms": PLATFORMS,
+    "Who may write": PLATFORMS,
+}
+"""The page of each section, in the order in which sections stand on it."""
+
+
+def page_of(option: Option) -> str:
+    """The page of a setting; those of a section that is not named above have one, too."""
+    found = SECTION_PAGES.get(option.section)
+    if found is not None:
+        return found
+    return GENERAL if option.store == "desktop" else ASSISTANT
+
+
+def entry_of(name: str) -> PageEntry:
+    """The page of that name, the first one where there is none."""
+    return next((entry for entry in PAGES if entry.name == name), PAGES[0])

@@ -1,0 +1,76 @@
+"""The bar at the foot: how much is not saved, and what can be done about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.theme import SPACE_8, SPACE_16
+
+if TYPE_CHECKING:
+    from hermes_desktop.ui.theme import Theme
+
+
+class PendingBar(QWidget):
+    """Shows while something is pending.
+
+    Signals:
+        difference_wanted: To see what would be written.
+        discard_wanted: To drop everything.
+        save_wanted: To save everything.
+    """
+
+    difference_wanted = Signal()
+    discard_wanted = Signal()
+    save_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._busy = False
+        self.words = QLabel()
+        self.words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.difference = QPushButton(self.tr("See the difference…"))
+        self.discard = QPushButton(self.tr("Discard"))
+        self.save = QPushButton(self.tr("Save"))
+        self.save.setToolTip(self.tr("Save (Ctrl+S)"))
+        self.discard.setToolTip(self.tr("Forget these changes; Ctrl+Z brings them back"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_16, SPACE_8, SPACE_16, SPACE_8)
+        row.setSpacing(SPACE_8)
+        row.addWidget(self.words, 1)
+        for button in (self.difference, self.discard, self.save):
+            button.setAutoDefault(False)
+            row.addWidget(button)
+        self.save.setDefault(True)
+        self.difference.clicked.connect(self.difference_wanted)
+        self.discard.clicked.connect(self.discard_wanted)
+        self.save.clicked.connect(self.save_wanted)
+        theme.changed.connect(self.update)
+        self.hide()
+
+    def show_count(self, count: int, faulty: int) -> None:
+        """Say how many changes there are, and how many of them cannot be saved yet."""
+        words = self.tr("1 change") if count == 1 else self.tr("{n} changes").format(n=count)
+        if faulty:
+            words += self.tr(" · {n} to be looked at first").format(n=faulty)
+        self.words.setText(words)
+        self.words.setToolTip(words)
+        self.setVisible(count > 0)
+
+    def set_busy(self, busy: bool) -> None:  # noqa: FBT001 - a state of one meaning
+        """While it is being saved nothing else can be asked."""
+        for button in (self.difference, self.discard, self.save):
+            button.setEnabled(not busy)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette = self._theme.palette
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(palette.user_block))
+        painter.setPen(QColor(palette.separator))
+        painter.drawLine(self.rect().topLeft(), self.rect().topRight())

@@ -1,0 +1,68 @@
+"""The frame: how one comes to the settings and leaves them, and what is loaded for that."""
+
+import subprocess
+import sys
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from hermes_desktop.services.settings_book import OPTIONS
+from hermes_desktop.ui.settings.page_table import PAGES, page_of
+from hermes_desktop.ui.tray import Tray
+from tests.fakes.window_stage import WindowStage
+
+
+def test_every_option_has_a_page() -> None:
+    names = {entry.name for entry in PAGES}
+    assert {page_of(option) for option in OPTIONS.values()} <= names
+
+
+def test_nothing_of_the_settings_is_loaded_with_the_window() -> None:
+    code = (
+        "import sys, hermes_desktop.ui.main_window\n"
+        "names = [n for n in sys.modules if n.startswith('hermes_desktop.ui.settings.')]\n"
+        "print(sorted(names))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['hermes_desktop.ui.settings.settings_entry']"
+
+
+@pytest.mark.asyncio
+async def test_key_rail_and_escape(home, theme) -> None:
+    async with WindowStage(home, theme) as stage:
+        window = stage.window
+        assert window.settings.view is None
+        window.run_action("show_settings")
+        await stage.until(lambda: window.settings.shows and window.settings.view.stack.count())
+        rail = window.findChild(type(window._rail))
+        assert rail.settings_button.isChecked()
+        window.run_action("escape")
+        assert not window.settings.shows
+        assert rail.sessions_button.isChecked()
+        QTest.mouseClick(rail.settings_button, Qt.MouseButton.LeftButton)
+        assert window.settings.shows
+
+
+@pytest.mark.asyncio
+async def test_the_page_that_was_open_is_remembered(home, theme) -> None:
+    async with WindowStage(home, theme) as stage:
+        stage.window.show_settings()
+        view = stage.window.settings.view
+        await stage.until(view.stack.count)
+        view.show_page("sessions")
+    async with WindowStage(home, theme) as stage:
+        stage.window.show_settings()
+        assert stage.window.settings.view.page_name == "sessions"
+        await stage.until(stage.window.settings.view.stack.count)
+
+
+def test_the_tray_leads_to_the_settings(qapp) -> None:
+    tray = Tray(tray_available=lambda: False)
+    heard: list[str] = []
+    tray.settings_wanted.connect(lambda: heard.append("settings"))
+    action = next(each for each in tray.menu.actions() if each.text() == "Settings…")
+    action.trigger()
+    tray.close()
+    tray.deleteLater()
+    assert heard == ["settings"]
