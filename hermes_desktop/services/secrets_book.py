@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import ConfigError, NotFoundError, RefusedError, UsageError
+from hermes_desktop.core.errors import (
+    ConfigError,
+    HermesError,
+    NotFoundError,
+    RefusedError,
+    UsageError,
+)
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.secret_access import SecretAccess
 from hermes_desktop.services.settings_book import SECRETS
@@ -19,7 +25,7 @@ from hermes_desktop.settings.config_store import ConfigStore, is_managed
 from hermes_desktop.settings.env_file import put_secret_back, read_env_file, take_out_secret
 from hermes_desktop.settings.json_file import read_json_settings
 from hermes_desktop.settings.secret_marks import is_reference, is_secret_key
-from hermes_desktop.settings.secrets import Reading, ReadState
+from hermes_desktop.settings.secrets import Reading, ReadState, SecretStoreError
 
 Where = Literal["environment", "keyring", "plain file", ".env", "config.yaml", "gateway.json"]
 _ORDER: tuple[Where, ...] = (
@@ -79,6 +85,19 @@ class SecretView:
         return next((place for place in self.places if place.state == "stored"), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A secret as it was kept by us, for putting it back.
+
+    Attributes:
+        plain: Whether it was in the file for desktops without a keyring.
+    """
+
+    name: str
+    value: str = field(repr=False)
+    plain: bool = False
+
+
 class SecretsBook:
     """Looks at secrets and moves them.
 
@@ -132,8 +151,64 @@ class SecretsBook:
         if name in self._access.plain.read():
             self._access.plain.remove(name)
 
-    def remove(self, name: str) -> None:
+    def keep_all(self, values: Mapping[str, str]) -> None:
+        """Put several secrets into the keyring, all of them or none.
+
+        Raises:
+            UsageError: One of them cannot be a secret; nothing was kept.
+            SecretStoreError: The keyring cannot do it. What was kept before it was taken back;
+                where the keyring did not allow that either, the detail names what stayed.
+            ConfigError: Our files cannot be written; likewise.
+        """
+        for name, value in values.items():
+            checked_name(name)
+            checked_value(value)
+        before = {name: self.kept(name) for name in values} if len(values) > 1 else {}
+        done: list[str] = []
+        try:
+            for name, value in values.items():
+                self.keep(name, value)
+                done.append(name)
+        except HermesError as error:
+            stayed = [name for name in done if not self._back_as_it_was(name, before[name], error)]
+            if stayed:
+                kept = f"{' and '.join(stayed)} was kept before that happened."
+                error.detail = f"{error.detail} {kept}".strip()
+            raise
+
+    def kept(self, name: str) -> Kept | None:
+        """What we keep of that name; None where it is nothing, or cannot be had."""
+        value = self._access.plain.read().get(name)
+        if value:
+            return Kept(name, value, plain=True)
+        value = self._access.store.read(name).value
+        return Kept(name, value) if value else None
+
+    def put_back(self, kept: Kept) -> None:
+        """Keep a secret again as it was. Errors as in :meth:`keep`."""
+        self.keep(kept.name, kept.value, plain=kept.plain)
+
+    def give_up(self) -> None:
+        """Let whoever waits for the keyring hear that it does not answer. Any thread."""
+        self._access.store.give_up()
+
+    def _back_as_it_was(self, name: str, before: Kept | None, error: HermesError) -> bool:
+        if isinstance(error, SecretStoreError) and error.state == "not answering":
+            return False  # it would be waited for once more
+        try:
+            if before is None or before.plain:
+                self._access.store.remove(name)
+            if before is not None:
+                self.put_back(before)
+        except HermesError:
+            return False
+        return True
+
+    def remove(self, name: str) -> Kept | None:
         """Take a secret out of keyring and plain file.
+
+        Returns:
+            What is needed to put it back; None where its value was not to be had.
 
         Raises:
             NotFoundError: It is in neither.
@@ -148,10 +223,12 @@ class SecretsBook:
                 "",
                 "See where it is with `hermes-desktop secrets list`.",
             )
+        kept = self.kept(name)
         if in_file:
             self._access.plain.remove(name)
         if in_keyring:
             self._access.store.remove(name)
+        return kept
 
     def move(self, name: str) -> tuple[str, ...]:
         """Move a secret from ``.env`` and config.yaml into the keyring, verified before it goes.

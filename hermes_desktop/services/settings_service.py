@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayState, SettingChanged, SettingsChanged
 from hermes_desktop.core.paths import HermesPaths
@@ -20,6 +20,7 @@ from hermes_desktop.gateway.platforms.checks import CheckAnswer
 from hermes_desktop.services.platform_checks import PlatformChecker
 from hermes_desktop.services.secret_access import SecretAccess, with_secrets
 from hermes_desktop.services.secrets_book import (
+    Kept,
     SecretsBook,
     SecretView,
     checked_name,
@@ -95,6 +96,7 @@ class SettingsService:
         self._secrets = secrets
         self._gateway = gateway
         self._bus = bus
+        self._removed: dict[str, Kept] = {}
         # Two kinds: a keyring that waits for its password must not hold settings up.
         self._files = WorkerThreads("settings")
         self._keyring = WorkerThreads("secrets")
@@ -128,16 +130,20 @@ class SettingsService:
 
         Raises:
             InvalidValueError: A value makes no sense; ``key`` says which. Nothing was changed.
-            HermesError: As :meth:`SettingsBook.save` and :meth:`SecretsBook.keep`; settings were
-                not changed then.
+            HermesError: As :meth:`SettingsBook.save` and :meth:`SecretsBook.keep_all`; settings
+                were not changed then.
         """
         given = _checked(secrets)
         saved = await self.preview(changes) if changes else Saved("")
-        for name, value in given.items():
-            await self._keyring.run(self._secrets.keep, name, value)
+        if given:
+            await self._keyring.run(self._secrets.keep_all, given)
         if changes:
             saved = await self._files.run(self._book.save, changes)
         return self._announce(saved, tuple(_secret_news(name) for name in given))
+
+    def serves(self, platform: str) -> bool:
+        """Whether this version can serve a platform, and so be asked about it."""
+        return self._checker is not None and self._checker.serves(platform)
 
     async def check_platform(
         self,
@@ -160,7 +166,7 @@ class SettingsService:
             RefusedError: This version cannot serve the platform.
         """
         checker = self._checker
-        if checker is None or not checker.serves(platform):
+        if checker is None or not self.serves(platform):
             raise RefusedError(
                 f"{platform} cannot be tried here.",
                 "This version of Hermes Desktop cannot serve it.",
@@ -210,7 +216,44 @@ class SettingsService:
 
     async def remove_secret(self, name: str) -> Applied:
         """Out of the keyring. Errors as in :meth:`SecretsBook.remove`."""
-        return await self._with_secret(name, self._secrets.remove)
+
+        def remove(name: str) -> None:
+            kept = self._secrets.remove(name)
+            if kept is not None:
+                self._removed[name] = kept
+
+        return await self._with_secret(name, remove)
+
+    async def bring_secret_back(self, name: str) -> Applied:
+        """Undo :meth:`remove_secret`, as long as this program runs.
+
+        Raises:
+            NotFoundError: It was not removed here, or could not be read then.
+            HermesError: As in :meth:`SecretsBook.keep`.
+        """
+        kept = self._removed.get(name)
+        if kept is None:
+            raise NotFoundError(f"{name} is not known here any more.", "", "Set it again.")
+        applied = await self._with_secret(name, lambda _: self._secrets.put_back(kept))
+        self._removed.pop(name, None)
+        return applied
+
+    def can_bring_back(self, name: str) -> bool:
+        """Whether :meth:`bring_secret_back` has something to bring back."""
+        return name in self._removed
+
+    async def keep_plain(self, name: str, value: str) -> Applied:
+        """Into a file that only its owner may read, because a person wants it without a keyring.
+
+        Raises:
+            HermesError: As in :meth:`SecretsBook.keep`.
+        """
+        keep = partial(self._secrets.keep, value=value, plain=True)
+        return await self._with_secret(name, keep)
+
+    def stop_waiting(self) -> None:
+        """Whoever waits for the keyring here hears that it does not answer; nothing is changed."""
+        self._secrets.give_up()
 
     def close(self) -> None:
         """Do nothing more; never waits."""

@@ -8,7 +8,7 @@ class KeyringLocked(Exception):  # noqa: N818 - the library's name
 
 
 class FakeKeyring:
-    """Keeps values in memory; can be locked, slow for ever, forgetful."""
+    """Keeps values in memory; can be locked, also for single calls, slow for ever, forgetful."""
 
     name = "Fake Keyring"
 
@@ -17,6 +17,7 @@ class FakeKeyring:
         self.calls: list[str] = []
         self.locked = False
         self.forgets = False
+        self.fails_at = ""
         self.answers = threading.Event()
         self.answers.set()
 
@@ -24,7 +25,7 @@ class FakeKeyring:
         self.calls.append(what)
         if not self.answers.wait(30):
             raise AssertionError("nobody let this keyring answer")
-        if self.locked:
+        if self.locked or (self.fails_at and what.startswith(self.fails_at)):
             raise KeyringLocked("Prompt dismissed")
 
     def get_password(self, service: str, username: str) -> str | None:

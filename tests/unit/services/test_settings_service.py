@@ -1,5 +1,6 @@
 """Settings for the window: checked, written, announced, and honest about when they count."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -121,6 +122,65 @@ async def test_secrets_come_first_and_a_locked_keyring_stops_it(stage: Stage) ->
     assert view.counts is not None
     assert view.counts.where == "keyring"
     assert "1234567" not in repr(view)
+
+
+@pytest.mark.asyncio
+async def test_all_secrets_are_kept_or_none(stage: Stage) -> None:
+    bot, app = "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"
+    stage.store.store(bot, "xoxb-before")
+    stage.keyring.fails_at = f"set {app}"
+    with pytest.raises(HermesError) as caught:
+        await stage.settings.apply(
+            [Change("model.default", "m")], {bot: "xoxb-after", app: "xapp-after"}
+        )
+    assert "was kept" not in caught.value.detail
+    assert stage.store.demand(bot) == "xoxb-before"
+    assert stage.store.names() == {bot}
+    assert not stage.paths.config_yaml.exists()
+
+
+@pytest.mark.asyncio
+async def test_what_was_removed_comes_back_once(stage: Stage) -> None:
+    await stage.settings.apply([], {TOKEN: "1234567:secret"})
+    await stage.settings.remove_secret(TOKEN)
+    assert stage.store.names() == frozenset()
+    assert stage.settings.can_bring_back(TOKEN)
+    await stage.settings.bring_secret_back(TOKEN)
+    assert stage.store.demand(TOKEN) == "1234567:secret"
+    assert not stage.settings.can_bring_back(TOKEN)
+    with pytest.raises(HermesError):
+        await stage.settings.bring_secret_back(TOKEN)
+
+
+@pytest.mark.asyncio
+async def test_kept_in_the_clear_only_when_asked_for(stage: Stage) -> None:
+    applied = await stage.settings.keep_plain(TOKEN, "1234567:secret")
+    assert applied.after_restart == (TOKEN,)
+    assert stage.keyring.calls == []
+    (view,) = [each for each in await stage.settings.look_at_secrets() if each.places]
+    assert [place.where for place in view.places] == ["plain file"]
+    await stage.settings.remove_secret(TOKEN)
+    await stage.settings.bring_secret_back(TOKEN)
+    (view,) = [each for each in await stage.settings.look_at_secrets() if each.places]
+    assert [place.where for place in view.places] == ["plain file"]
+    await stage.settings.apply([], {TOKEN: "1234567:better"})
+    (view,) = [each for each in await stage.settings.look_at_secrets() if each.places]
+    assert [place.where for place in view.places] == ["keyring"]
+
+
+@pytest.mark.asyncio
+async def test_waiting_for_the_keyring_is_ended_by_a_person(stage: Stage) -> None:
+    stage.keyring.answers.clear()
+    saving = asyncio.ensure_future(stage.settings.apply([], {TOKEN: "1234567:secret"}))
+    while not stage.keyring.calls:
+        await asyncio.sleep(0.01)
+    stage.settings.stop_waiting()
+    with pytest.raises(HermesError, match="not answering"):
+        await saving
+    stage.keyring.answers.set()
+    assert (await stage.settings.check_keyring()).state == "stored"
+    assert stage.keyring.values == {}
+    assert stage.store.names() == frozenset()
 
 
 @pytest.mark.asyncio

@@ -1,0 +1,125 @@
+"""What people paste as a token: taken, cleaned of what came along, or refused with the reason."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_desktop.gateway.config_environment import HOME_VARIABLES, TOKEN_VARIABLES
+from hermes_desktop.gateway.config_platforms import Platform
+from hermes_desktop.services.pasted_secret import LONGEST, look_at_pasted, recognised
+from hermes_desktop.services.platform_facts import PLATFORMS, SecretFacts
+from hermes_desktop.services.settings_book import SECRETS
+
+GOOD = "123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"
+SLACK = "xoxb-1234567890-abcdefghij"
+TELEGRAM = PLATFORMS["telegram"].secrets[0]
+PASSWORD = PLATFORMS["email"].secrets[0]
+
+
+@pytest.mark.parametrize("text", [GOOD, "1234567:" + "a" * 35])
+def test_a_good_one_is_taken_without_a_word(text: str) -> None:
+    found = look_at_pasted(text, TELEGRAM)
+    assert (found.value, found.problem, found.note) == (text, "", "")
+    assert text not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (f"{GOOD}\n", "A line break around it was left out."),
+        (f"\r\n{GOOD}\r\n", "A line break around it was left out."),
+        (f" {GOOD}\t", "A blank around it was left out."),
+        (f"TELEGRAM_BOT_TOKEN={GOOD}", "Only what stands behind “TELEGRAM_BOT_TOKEN=” was taken."),
+        (f'export TELEGRAM_BOT_TOKEN="{GOOD}"\n', "The quotes around it were left out."),
+        (f"`{GOOD}`", "The quotes around it were left out."),
+    ],
+)
+def test_what_came_along_is_left_out_and_said(text: str, note: str) -> None:
+    found = look_at_pasted(text, TELEGRAM)
+    assert found.value == GOOD
+    assert found.problem == ""
+    assert note in found.note
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("   ", "There is nothing but blanks."),
+        (f"{GOOD}\n{GOOD}", "These are 2 lines; a bot token is one. Copy only the bot token."),
+        (f"{GOOD[:20]}\n{GOOD[20:]}", "These are 2 lines"),
+        (f"Use this token: {GOOD}", "There are blanks in it; a bot token has none."),
+        ("x1" * 2500, "These are 5,000 characters; a bot token is much shorter."),
+        ("123456789:\x00abc", "characters that cannot be seen"),
+        ("123456789:AAE…", "letters that no token has"),
+        ("••••••••", "That stands where the bot token should"),
+        ("your_token_here", "That stands where the bot token should"),
+        (SLACK, "This looks like a Slack bot token; a Telegram bot token goes here."),
+        ("syt_abcdefghijklmnop", "This looks like a Matrix access token"),
+        ("sk-or-v1-0123456789abcdef0123", "This looks like a key for OpenRouter"),
+        ("https://t.me/mybot", "This looks like a web address"),
+    ],
+)
+def test_what_cannot_be_one_is_refused_and_never_repeated(text: str, problem: str) -> None:
+    found = look_at_pasted(text, TELEGRAM)
+    assert found.value == ""
+    assert problem in found.problem
+    assert GOOD not in found.problem
+
+
+def test_an_unusual_one_is_taken_with_a_remark() -> None:
+    found = look_at_pasted("123:abc", TELEGRAM)
+    assert found.value == "123:abc"
+    assert found.note.startswith("It does not look as these usually do: 123456789:AAE…")
+
+
+def test_it_is_said_where_another_ones_token_belongs() -> None:
+    assert look_at_pasted(SLACK, TELEGRAM).belongs_to == "SLACK_BOT_TOKEN"
+    slack_app = PLATFORMS["slack"].secrets[1]
+    found = look_at_pasted(SLACK, slack_app)
+    assert found.problem == "This looks like a Slack bot token; a Slack app token goes here."
+
+
+def test_passwords_may_hold_blanks_and_any_letters() -> None:
+    for text in ("abcd efgh ijkl mnop", "pässwörd", GOOD):
+        assert look_at_pasted(text, PASSWORD).value == text
+    assert look_at_pasted("two\nlines", PASSWORD).problem
+
+
+def test_nothing_is_no_mistake() -> None:
+    assert look_at_pasted("", TELEGRAM).problem == ""
+
+
+@given(st.text(max_size=80))
+def test_whatever_is_pasted_what_is_taken_can_be_kept(text: str) -> None:
+    for facts in (TELEGRAM, PASSWORD, SecretFacts("X_TOKEN", "Token")):
+        found = look_at_pasted(text, facts)
+        assert not (found.value and found.problem)
+        assert found.value == found.value.strip()
+        assert found.value.isprintable()
+        assert len(found.value) <= LONGEST
+        if found.value:
+            assert found.value in text
+
+
+def test_every_platform_with_a_token_is_described() -> None:
+    for platform, variable in {**TOKEN_VARIABLES, **HOME_VARIABLES}.items():
+        facts = PLATFORMS[platform.value]
+        assert variable in {facts.home_variable, *(each.variable for each in facts.secrets)}
+    declared = {each.variable for each in SECRETS.values() if each.platform}
+    assert declared <= {each.variable for facts in PLATFORMS.values() for each in facts.secrets}
+    assert all(Platform(name) for name in PLATFORMS)
+
+
+def test_shapes_of_different_platforms_are_told_apart() -> None:
+    samples = {
+        GOOD: "a Telegram bot token",
+        SLACK: "a Slack bot token",
+        "xapp-1-A01-123-abcdef": "a Slack app token",
+        "M" + "T" * 23 + ".GabcDE." + "x" * 38: "a Discord bot token",
+        "sk-ant-api03-abcdefghijklmnop": "a key for Anthropic",
+        "ghp_0123456789abcdef0123": "a GitHub token",
+    }
+    for text, what in samples.items():
+        found = recognised(text)
+        assert found is not None
+        assert found.what == what
