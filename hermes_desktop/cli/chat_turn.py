@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.approval_prompt import ApprovalPrompt
+from hermes_desktop.cli.question_prompt import TerminalPrompts
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import BusyError, CancelledError, HermesError, NotFoundError
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued
@@ -124,7 +124,7 @@ async def _ask(
         if not finished.done():
             finished.set_result(event)
 
-    prompt = ApprovalPrompt(services)
+    prompt = TerminalPrompts(services)
     prompt.open()
     services.bus.subscribe(TurnDelta, reply.add)
     services.bus.subscribe(TurnFinished, end)

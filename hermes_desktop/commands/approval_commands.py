@@ -47,7 +47,8 @@ def resolve(queue: ApprovalQueue, sender: Sender, choice: Choice, *, everything:
     for request in waiting if everything else waiting[:1]:
         if choice not in request.choices:
             raise RefusedError("This cannot be allowed for always.", hint="Say once or session.")
-        if queue.answer(request.id, choice):
+        by = "window" if sender.in_window else sender.platform
+        if queue.answer(request.id, choice, by):
             lines.append(f"{_DONE[choice]}: {' '.join(request.what.split())[:_SHOWN]}")
     return "\n".join(lines) or "It does not wait any more."
 

@@ -1,21 +1,17 @@
 """Questions before something that may do harm, asked and answered in the chat they came from."""
 
-import asyncio
-import contextlib
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.tools.approval_queue import (
     Answered,
     ApprovalQueue,
     ApprovalRequest,
-    Attendant,
     Choice,
 )
 from hermes_desktop.commands.approval_commands import resolve
 from hermes_desktop.commands.context import Sender
 from hermes_desktop.core.errors import HermesError
+from hermes_desktop.gateway.chat_attendant import ChatAttendant, where_words
 from hermes_desktop.gateway.command_access import command_access
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.session import SessionSource
@@ -52,7 +48,7 @@ def question(request: ApprovalRequest, seconds: float, prefix: str) -> str:
     )
 
 
-class ChatApprovals:
+class ChatApprovals(ChatAttendant[ApprovalRequest, Answered]):
     """Asks in the chats of one runner.
 
     Args:
@@ -61,45 +57,12 @@ class ChatApprovals:
     """
 
     def __init__(self, runner: "GatewayRunner", queue: ApprovalQueue) -> None:
-        self._runner = runner
+        super().__init__(runner, queue, self._words, _end)
         self._queue = queue
-        self._leave: Callable[[], None] = lambda: None
 
-    def open(self) -> None:
-        """Begin to ask, on the running loop, until :meth:`close`."""
-        loop = asyncio.get_running_loop()
-
-        def asked(request: ApprovalRequest) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is gone; the time will be over
-                loop.call_soon_threadsafe(self._ask, request)
-
-        def settled(request: ApprovalRequest, answer: Answered) -> None:
-            if answer.reason == "timeout":
-                with contextlib.suppress(RuntimeError):
-                    loop.call_soon_threadsafe(self._tell_late, request)
-
-        self._leave = self._queue.attend(Attendant(self._serves, asked, settled))
-
-    def close(self) -> None:
-        """Ask no more."""
-        self._leave()
-
-    def _serves(self, request: ApprovalRequest) -> bool:
-        source = self._runner.turn_source(request.session_key)
-        return source is not None and source.platform is not Platform.DESKTOP
-
-    def _ask(self, request: ApprovalRequest) -> None:
+    def _words(self, request: ApprovalRequest, prefix: str) -> str:
         seconds = request.expires_at - self._runner.clock.time()
-        self._say(request, partial(question, request, max(1.0, seconds)))
-
-    def _tell_late(self, request: ApprovalRequest) -> None:
-        self._say(request, lambda _prefix: "Nobody answered in time, so it was not done.")
-
-    def _say(self, request: ApprovalRequest, words: Callable[[str], str]) -> None:
-        source = self._runner.turn_source(request.session_key)
-        adapter = self._runner.adapters.get(source.platform) if source is not None else None
-        if source is not None and adapter is not None:
-            self._runner.say_soon(adapter, source, words(adapter.typed_command_prefix))
+        return question(request, max(1.0, seconds), prefix)
 
     def answer(self, text: str, source: SessionSource, session_key: str) -> str | None:
         """Take a plain word for an answer while a question waits; None for other messages."""
@@ -121,3 +84,13 @@ class ChatApprovals:
             return resolve(self._queue, sender, choice, everything=False)
         except HermesError as error:
             return str(error)
+
+
+def _end(_request: ApprovalRequest, answer: Answered, platform: str) -> str:
+    if answer.reason == "timeout":
+        return "Nobody answered in time, so it was not done."
+    if answer.reason != "answered" or answer.by in {"", platform}:
+        return ""
+    done = {"once": "allowed once", "session": "allowed in this conversation"}
+    words = done.get(answer.choice, "denied" if answer.choice == "deny" else "allowed for always")
+    return f"Answered {where_words(answer.by)}: {words}."

@@ -41,12 +41,15 @@ class RunnerAdmission(RunnerMail):
     ) -> MessageEvent | TurnOutcome:
         """Let commands be dealt with; the message to go on with, or how it ended already.
 
-        A plain word is an answer, too, while its chat waits for one.
+        A plain word is an answer, too, while its chat waits for one, and any message is while
+        the assistant asks.
         """
         if self.approvals is not None and event.source is not None:
             said = self.approvals.answer(event.text, event.source, session_key)
             if said is not None:
                 return turn_outcome.answered(said)
+        if self.questions is not None and self.questions.answer(event, session_key):
+            return turn_outcome.answered("")
         if self.command_dispatch is None:
             return event
         try:

@@ -25,6 +25,7 @@ from hermes_desktop.state import AsyncSessionDB
 if TYPE_CHECKING:
     from hermes_desktop.gateway.access import Access
     from hermes_desktop.gateway.chat_approvals import ChatApprovals
+    from hermes_desktop.gateway.chat_questions import ChatQuestions
     from hermes_desktop.gateway.runner_report import RunnerReport
 
 MAX_TURNS = 10
@@ -57,6 +58,7 @@ class RunnerState:
         access: Decides who may write; None: the lists in ``config``.
         announce: Told how the runner is doing after each change, on the loop.
         approvals: Asks in chats before something that may do harm; None: nobody does.
+        questions: Asks in chats what the assistant wants to know; None: nobody does.
         command_dispatch: Takes commands out of the messages; None: all are for the agent.
         event_hooks_s: How long the gateway's event hooks may take together, per event.
         home: The home whose gateway this is; None for a private runner, which writes no file.
@@ -87,6 +89,7 @@ class RunnerState:
     announce: "Callable[[RunnerReport], None] | None" = None
     clock: Clock = SystemClock()
     approvals: "ChatApprovals | None" = None
+    questions: "ChatQuestions | None" = None
     command_dispatch: CommandDispatch | None = None
     event_hooks_s = 10.0
     platforms_failed: Callable[[], bool] = staticmethod(lambda: False)

@@ -15,6 +15,7 @@ from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvid
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -73,6 +74,11 @@ class AgentBuilder:
     def approvals(self) -> ApprovalQueue | None:
         """Where questions to a person wait; None: agents have no tools."""
         return self._tools.queue if self._tools is not None else None
+
+    @property
+    def questions(self) -> QuestionQueue | None:
+        """Where the assistant's questions wait; None: it asks none."""
+        return self._tools.questions if self._tools is not None else None
 
     def choose_model(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ModelChoice:
         """Name the model that a new turn would use.

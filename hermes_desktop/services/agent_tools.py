@@ -8,6 +8,7 @@ from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.building import ToolParts, build_tools
 from hermes_desktop.agent.tools.executor import ToolBox
+from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.core.clean_environment import names_secret
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError
@@ -28,16 +29,20 @@ class AgentTools:
     """Makes the tools of agents. Methods block and run on worker threads.
 
     Attributes:
-        queue: Where questions to a person wait.
+        queue: What waits for a person's word.
+        questions: What the assistant asks.
 
     Args:
         paths: The home.
-        queue: Where questions to a person wait.
+        queue: What waits for a person's word.
         environ: The process environment.
         redactor: Learns every secret that is found in it and in ``.env``.
+        questions: What the assistant asks.
+        surface: What every conversation counts as, wherever it began: the person at this machine
+            goes on with it. "": each is what its source says.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what tools work with
         self,
         paths: HermesPaths,
         db: SessionDB,
@@ -46,8 +51,12 @@ class AgentTools:
         environ: Mapping[str, str],
         redactor: SecretRedactor,
         clock: Clock,
+        questions: QuestionQueue,
+        surface: str = "",
     ) -> None:
         self.queue = queue
+        self.questions = questions
+        self._surface = surface
         self._paths = paths
         self._db = db
         self._environ = environ
@@ -62,6 +71,7 @@ class AgentTools:
             clean=redactor.clean,
             queue=queue,
             memory=ApprovalMemory(paths.desktop_dir / "approvals"),
+            questions=questions,
         )
 
     def build(self, request: AgentRequest) -> ToolBox | None:
@@ -75,10 +85,15 @@ class AgentTools:
         return build_tools(
             self._parts,
             config,
-            platform=request.source,
+            platform=self._surface or request.source,
             session_key=request.session_key,
             cwd=self._cwd(request),
         )
+
+    def end_asking(self) -> None:
+        """The program ends: whatever waits for a person is over. Any thread."""
+        self.queue.close()
+        self.questions.close()
 
     def facts(self) -> str:
         """Changes when tools have to be made anew; without secrets."""

@@ -1,20 +1,11 @@
 """What waits for a person's word, as window and command line see it: news on the bus, answers."""
 
-import asyncio
-import contextlib
-import logging
 from collections.abc import Callable
 
-from hermes_desktop.agent.tools.approval_queue import (
-    Answered,
-    ApprovalQueue,
-    ApprovalRequest,
-    Attendant,
-)
+from hermes_desktop.agent.tools.approval_queue import Answered, ApprovalQueue, ApprovalRequest
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested, ApprovalResolved, Event
-
-log = logging.getLogger(__name__)
+from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested, ApprovalResolved
+from hermes_desktop.services.queue_news import QueueNews
 
 
 class Approvals:
@@ -29,8 +20,7 @@ class Approvals:
 
     def __init__(self, queue: ApprovalQueue, bus: EventBus) -> None:
         self.queue = queue
-        self._bus = bus
-        self._leave: Callable[[], None] | None = None
+        self._news = QueueNews(queue, bus, as_event, _as_resolved)
 
     def open(self, serves: Callable[[ApprovalRequest], bool] = lambda _request: True) -> None:
         """From now on somebody listens to the bus who can ask a person. On the loop.
@@ -38,35 +28,29 @@ class Approvals:
         Args:
             serves: Whether a question can be asked here; called on any thread.
         """
-        loop = asyncio.get_running_loop()
-
-        def publish(event: Event) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is gone: the time will be over
-                loop.call_soon_threadsafe(self._bus.publish, event)
-
-        def asked(request: ApprovalRequest) -> None:
-            publish(as_event(request))
-
-        def settled(request: ApprovalRequest, answer: Answered) -> None:
-            ids = (request.id, request.session_key, request.session_id)
-            publish(ApprovalResolved(*ids, answer.choice, answer.reason))
-
-        self.close()
-        self._leave = self.queue.attend(Attendant(serves, asked, settled))
+        self._news.open(serves)
 
     def close(self) -> None:
-        """Nobody can be asked any more; what waits is denied when its time is over."""
-        if self._leave is not None:
-            self._leave()
-            self._leave = None
+        """Nobody can be asked here any more; what nobody else shows is denied now."""
+        self._news.close()
+
+    def end(self) -> None:
+        """The program ends: everything that waits is denied, and whatever comes, too."""
+        self.queue.close()
 
     def pending(self) -> tuple[ApprovalRequested, ...]:
         """What waits, the oldest first."""
         return tuple(as_event(each) for each in self.queue.pending())
 
-    def answer(self, request_id: str, choice: ApprovalChoice) -> bool:
-        """Answer a question; False when it does not wait any more."""
-        return self.queue.answer(request_id, choice)
+    def answer(self, request_id: str, choice: ApprovalChoice, by: str = "window") -> bool:
+        """Answer a question; False when it does not wait any more.
+
+        Args:
+            request_id: Which.
+            choice: One of its choices.
+            by: Where the person answered.
+        """
+        return self.queue.answer(request_id, choice, by)
 
 
 def as_event(request: ApprovalRequest) -> ApprovalRequested:
@@ -83,3 +67,8 @@ def as_event(request: ApprovalRequest) -> ApprovalRequested:
         choices=request.choices,
         expires_at=request.expires_at,
     )
+
+
+def _as_resolved(request: ApprovalRequest, answer: Answered) -> ApprovalResolved:
+    ids = (request.id, request.session_key, request.session_id)
+    return ApprovalResolved(*ids, answer.choice, answer.reason, answer.by)

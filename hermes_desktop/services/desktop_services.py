@@ -125,20 +125,8 @@ def join_parts(
     db = SessionDB(paths.state_db, clock=clock)
     bus = EventBus()
     workers = Workers.named()
-    approvals, questions = (
-        Approvals(ApprovalQueue(clock), bus),
-        Questions(QuestionQueue(clock), bus),
-    )
     environ = setup.environ
-    tools = AgentTools(
-        paths,
-        db,
-        approvals.queue,
-        environ=environ,
-        redactor=redactor,
-        clock=clock,
-        questions=questions.queue,
-    )
+    tools = _tools(setup, db, redactor, clock)
     builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock, tools=tools)
     parts = hosted_parts(
         setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
@@ -169,9 +157,21 @@ def join_parts(
             paths, environ, clock, gateway, bus, _checker(parts, gateway, workers)
         ),
         models=ModelServers(paths, environ, redactor),
-        approvals=approvals,
-        questions=questions,
+        approvals=Approvals(tools.queue, bus),
+        questions=Questions(tools.questions, bus),
         hosts=hosts,
+    )
+
+
+def _tools(setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clock) -> AgentTools:
+    return AgentTools(
+        setup.paths,
+        db,
+        ApprovalQueue(clock),
+        environ=setup.environ,
+        redactor=redactor,
+        clock=clock,
+        questions=QuestionQueue(clock),
     )
 
 

@@ -13,7 +13,9 @@ from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.chat_approvals import ChatApprovals
+from hermes_desktop.gateway.chat_questions import ChatQuestions
 from hermes_desktop.gateway.config import GatewayConfig, Platform, platform_or_none
+from hermes_desktop.gateway.config_changes import ConfigReplaced, usable_now
 from hermes_desktop.gateway.drain_watch import DrainWatch
 from hermes_desktop.gateway.identity_files import GatewayRecord
 from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
@@ -155,9 +157,11 @@ class HostedGateway:
         self._runner.platforms_failed = lambda: self._platforms.has_only_failed
         know_people(self._runner, parts)
         take_commands(self._runner, parts, self._platforms)
-        queue = parts.builder.approvals
+        queue, questions = parts.builder.approvals, parts.builder.questions
         if queue is not None:
             self._runner.approvals = ChatApprovals(self._runner, queue)
+        if questions is not None:
+            self._runner.questions = ChatQuestions(self._runner, questions)
 
     def _supervisor(self, config: GatewayConfig, hold: _Hold) -> PlatformSupervisor:
         parts = self._parts
@@ -192,6 +196,12 @@ class HostedGateway:
         """Its platforms."""
         return self._platforms
 
+    async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
+        """Go on with other settings; see :meth:`PlatformSupervisor.replace_config`."""
+        usable, waiting = usable_now(self._runner.config, config)
+        self._runner.use_config(usable)
+        return ConfigReplaced(await self._platforms.replace_config(usable), waiting)
+
     # Life
 
     async def start(self) -> None:
@@ -203,8 +213,9 @@ class HostedGateway:
         await self._parts.plugins.ready()
         self._runner.hooks = self._hooks = self._parts.plugins.event_hooks()
         await self._runner.start()
-        if self._runner.approvals is not None:
-            self._runner.approvals.open()
+        for asking in (self._runner.approvals, self._runner.questions):
+            if asking is not None:
+                asking.open()
         self._quiet_watch.start()
         await self._platforms.start()
         await self._runner.tell_startup()
@@ -217,6 +228,9 @@ class HostedGateway:
                 outside, else after the turns.
         """
         self._quiet_watch.stop()
+        for asking in (self._runner.approvals, self._runner.questions):
+            if asking is not None:
+                asking.close()  # turns that wait for a person's word end by themselves then
         stopping = [asyncio.ensure_future(self._stop_runner(wish.now()))]
         try:
             platforms_stop = False
@@ -233,8 +247,6 @@ class HostedGateway:
         finally:
             for each in stopping:
                 each.cancel()
-            if self._runner.approvals is not None:
-                self._runner.approvals.close()
             await self._platforms.stop()
             self._mail_worker.submit(self._own.close)
             self._mail_worker.close()

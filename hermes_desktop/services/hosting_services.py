@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -35,6 +36,7 @@ class GatewayServices:
     db: SessionDB
     workers: Workers
     plugins: PluginCare
+    tools: AgentTools
 
     async def start(self) -> None:
         """Begin to watch who is the gateway of the home; awaited on the loop that serves it."""
@@ -48,6 +50,7 @@ class GatewayServices:
             drain_s: How long running turns may take to end by themselves;
                 ``gateway.hurry()`` cuts it short.
         """
+        self.tools.end_asking()
         await self.gateway.close(drain_s=drain_s)
         await self.workers.readers.run(self.plugins.close)
         await self.workers.readers.run(self.db.close)
@@ -72,6 +75,7 @@ def join_gateway(
         environ=setup.environ,
         redactor=redactor,
         clock=clock,
+        questions=QuestionQueue(clock),
     )
     builder = AgentBuilder(
         setup.paths, db, redactor, setup.environ, offline=False, clock=clock, tools=tools
@@ -86,6 +90,7 @@ def join_gateway(
         db=db,
         workers=workers,
         plugins=parts.plugins,
+        tools=tools,
     )
 
 

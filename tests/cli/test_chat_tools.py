@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.fakes.model_server import ModelServer, text, tool_call
 from tests.fakes.program import Program, rows
-from tests.fakes.terminal import at_terminal
+from tests.fakes.terminal import END_OF_INPUT, at_terminal
 
 
 def told(server: ModelServer) -> dict[str, object]:
@@ -75,3 +75,74 @@ def test_planted_secrets_reach_nobody(
     for value in (*planted.values(), "planted-token-00003"):
         assert value not in told_all
         assert value not in stored
+
+
+def ask(server: ModelServer) -> None:
+    server.script(tool_call("clarify", question="Which port?\x1b[2J", choices=["80", "443"]))
+    server.script(text("That is all."))
+
+
+def test_a_person_at_the_terminal_is_asked(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    ask(server)
+    done = at_terminal(program, "chat", "-q", "Open a port", typed=b"2\n")
+    assert done.code == 0
+    assert "The assistant asks:\n    Which port?\N{REPLACEMENT CHARACTER}[2J\n" in done.out
+    assert "  1. 80\n  2. 443\n" in done.out
+    assert "That is all." in done.out
+    assert told(server) == {"answer": "443"}
+
+
+def test_an_answer_of_ones_own_and_none(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    for typed, answer in ((b"8080, or what is free\n", "8080, or what is free"), (b"\n", None)):
+        ask(server)
+        done = at_terminal(program, "chat", "-q", "Open a port", typed=typed)
+        assert done.code == 0
+        assert told(server)["answer"] == answer
+    assert "Skipped." in done.out
+
+
+def test_the_end_of_input_is_no_answer(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    ask(server)
+    done = at_terminal(program, "chat", "-q", "Open a port", typed=END_OF_INPUT)
+    assert done.code == 0
+    assert "has left" in str(told(server)["note"])
+
+
+def test_silence_at_the_terminal_is_told(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    settings = configured / "config.yaml"
+    quick = {"agent": {"clarify_timeout": 1}, "approvals": {"timeout": 1}}
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **quick}))
+    ask(server)
+    done = at_terminal(program, "chat", "-q", "Open a port")
+    assert "Nobody answered in time; the assistant goes on" in done.out
+    assert "Nobody answered in time" in str(told(server)["note"])
+    script(server, tmp_path)
+    done = at_terminal(program, "chat", "-q", "Remove build")
+    assert "Nobody answered in time; it is not done." in done.out
+    assert "in time" in str(told(server)["error"])
+
+
+def test_ctrl_c_at_a_question_ends_the_turn(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    ask(server)
+    done = at_terminal(program, "chat", "-q", "Open a port", interrupt_at="skip]")
+    assert done.code == 5
+    assert "Stopped." in done.out
+
+
+def test_without_a_terminal_the_assistant_hears_at_once(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    ask(server)
+    done = program.run("chat", "-q", "Open a port")
+    assert (done.code, done.out) == (0, "That is all.\n")
+    assert "Nobody can be asked here" in str(told(server)["note"])

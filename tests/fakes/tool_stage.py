@@ -16,6 +16,11 @@ from hermes_desktop.agent.tools.approval_queue import (
 )
 from hermes_desktop.agent.tools.building import ToolParts, build_tools
 from hermes_desktop.agent.tools.executor import ToolBox
+from hermes_desktop.agent.tools.question_queue import (
+    Question,
+    QuestionAttendant,
+    QuestionQueue,
+)
 from hermes_desktop.agent.types import ToolCall
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -46,6 +51,7 @@ class ToolStage:
         self.model = ScriptedModel()
         self.redactor = SecretRedactor()
         self.queue = ApprovalQueue(self.clock)
+        self.questions = QuestionQueue(self.clock)
         self.memory = ApprovalMemory(self.home / "desktop" / "approvals")
         self.environ = {"PATH": "/usr/bin:/bin", "HOME": str(self.user_home), "LANG": "C.UTF-8"}
         self.asked: list[ApprovalRequest] = []
@@ -63,6 +69,7 @@ class ToolStage:
             clean=self.redactor.clean,
             queue=self.queue,
             memory=self.memory,
+            questions=self.questions,
         )
         box = build_tools(parts, self.config, platform=platform, session_key=KEY, cwd=self.cwd)
         assert box is not None
@@ -89,6 +96,16 @@ class ToolStage:
                 threading.Thread(target=self.queue.answer, args=(request.id, choice)).start()
 
         return self.queue.attend(Attendant(lambda _request: True, asked))
+
+    def answers(self, say: Callable[[Question], str | None]) -> Callable[[], None]:
+        """Have somebody answer the assistant's questions; None: that one is not answered."""
+
+        def asked(question: Question) -> None:
+            words = say(question)
+            if words is not None:
+                threading.Thread(target=self.questions.answer, args=(question.id, words)).start()
+
+        return self.questions.attend(QuestionAttendant(lambda _question: True, asked))
 
     def result(self, *calls: ToolCall, **options: Any) -> list[dict[str, Any]]:
         """What a model is told after making these calls in one answer."""

@@ -81,4 +81,4 @@ async def test_a_chat_has_no_tools_that_touch_this_machine(tmp_path: Path) -> No
         stage.chat.say("Do it", chat="c1", user="u1")
         assert "There is no tool 'terminal'" in (await told(stage))["error"]
         names = [each["function"]["name"] for each in stage.model.requests[0].json["tools"]]
-        assert names == ["web_fetch", "todo"]
+        assert names == ["web_fetch", "todo", "clarify"]

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 60.0
 _MOST_TIMEOUT_S = 3600.0
-HERE = frozenset({"desktop", "cli"})
+HERE = frozenset({"desktop", "cli", "tui"})
 """Where the person at this machine writes; elsewhere it may be anybody who was let in."""
 _EVERYWHERE: tuple[Choice, ...] = ("once", "session", "always", "deny")
 _NOT_ALWAYS: tuple[Choice, ...] = ("once", "session", "deny")
@@ -250,5 +250,7 @@ def _denied(answer: Answered) -> str:
         "timeout": "Nobody answered in time, so it was not done.",
         "stopped": "The person stopped the turn, so it was not done.",
         "nobody": "It needs a person's word, and nobody can be asked here, so it was not done.",
+        "gone": "Whoever could be asked has left, so it was not done.",
+        "ended": "The program is being closed, so it was not done.",
     }
     return f"Denied. {words[answer.reason]}"

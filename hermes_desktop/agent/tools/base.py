@@ -11,6 +11,7 @@ from hermes_desktop.state import SessionDB
 
 if TYPE_CHECKING:
     from hermes_desktop.agent.tools.approvals import ApprovalGate
+    from hermes_desktop.agent.tools.clarify import PersonAsker
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
@@ -35,6 +36,7 @@ class ToolSetup:
         environ: What programs get; without secrets.
         clean: Takes secrets out of text.
         terminal_timeout_s: How long a command may take unless it says otherwise.
+        asker: Asks a person; None: nobody can be asked.
     """
 
     cwd: Path
@@ -46,6 +48,7 @@ class ToolSetup:
     environ: Mapping[str, str]
     clean: Callable[[str], str]
     terminal_timeout_s: float = 180.0
+    asker: "PersonAsker | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.approvals import ApprovalGate, ApprovalRules
 from hermes_desktop.agent.tools.base import ToolSetup
+from hermes_desktop.agent.tools.clarify import PersonAsker, question_timeout
 from hermes_desktop.agent.tools.danger_paths import Places
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.memory import memory_prompt
+from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.tools.registry import enabled_tools
 from hermes_desktop.core.clean_environment import without_secrets
 from hermes_desktop.core.clock import Clock
@@ -32,6 +34,7 @@ class ToolParts:
         user_home: The person's home folder.
         environ: The process environment, secrets included.
         clean: Takes secrets out of text.
+        questions: Where the assistant's questions wait; None: it asks none.
     """
 
     home: Path
@@ -42,6 +45,7 @@ class ToolParts:
     clean: Callable[[str], str]
     queue: ApprovalQueue
     memory: ApprovalMemory
+    questions: QuestionQueue | None = None
 
 
 def build_tools(
@@ -75,6 +79,7 @@ def build_tools(
         environ=_environment(parts),
         clean=parts.clean,
         terminal_timeout_s=_timeout(config),
+        asker=_asker(parts, config, platform, session_key),
     )
     gate = ApprovalGate(
         ApprovalRules.from_mapping(config),
@@ -91,6 +96,21 @@ def build_tools(
     if "memory" in names:
         prompt = "\n\n".join(part for part in (prompt, memory_prompt(parts.home)) if part)
     return ToolBox(tools, setup, gate, prompt)
+
+
+def _asker(
+    parts: ToolParts, config: Mapping[str, Any], platform: str, session_key: str
+) -> PersonAsker | None:
+    if parts.questions is None:
+        return None
+    return PersonAsker(
+        queue=parts.questions,
+        clock=parts.clock,
+        clean=parts.clean,
+        platform=platform,
+        session_key=session_key,
+        timeout_s=question_timeout(config),
+    )
 
 
 def _environment(parts: ToolParts) -> dict[str, str]:
@@ -113,7 +133,7 @@ def _folder(config: Mapping[str, Any], parts: ToolParts, platform: str, cwd: Pat
     named = section.get("cwd") if isinstance(section, Mapping) else None
     is_named = isinstance(named, str) and named.strip() not in {"", ".", "auto", "cwd"}
     set_one = Path(str(named).strip()).expanduser() if is_named else None
-    usual = Path.cwd() if platform == "cli" else parts.user_home
+    usual = Path.cwd() if platform in {"cli", "tui"} else parts.user_home
     for each in (cwd, set_one, usual):
         if each is not None and each.is_absolute() and each.is_dir():
             return each

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from hermes_desktop.agent.tools.approvals import HERE
 from hermes_desktop.agent.tools.base import Tool
+from hermes_desktop.agent.tools.clarify import CLARIFY
 from hermes_desktop.agent.tools.file_tools import PATCH, READ_FILE, WRITE_FILE
 from hermes_desktop.agent.tools.memory import MEMORY
 from hermes_desktop.agent.tools.search_files import SEARCH_FILES
@@ -23,8 +24,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
     WEB_FETCH,
     TODO,
     MEMORY,
+    CLARIFY,
 )
-_ELSEWHERE = frozenset({"web", "todo"})
+_ELSEWHERE = frozenset({"web", "todo", "clarify"})
 
 
 def enabled_tools(config: Mapping[str, Any], platform: str) -> tuple[Tool, ...]:

@@ -189,9 +189,9 @@ def test_a_session_that_is_deleted_meanwhile_ends_the_turn(stage: ToolStage) -> 
 def test_without_tools_nothing_is_offered(stage: ToolStage) -> None:
     stage.config["agent"] = {"disabled_toolsets": ["file", "terminal"]}
     names = {each["function"]["name"] for each in stage.tools().definitions()}
-    assert names == {"session_search", "web_fetch", "todo", "memory"}
+    assert names == {"session_search", "web_fetch", "todo", "memory", "clarify"}
     elsewhere = {each["function"]["name"] for each in stage.tools("telegram").definitions()}
-    assert elsewhere == {"web_fetch", "todo"}
+    assert elsewhere == {"web_fetch", "todo", "clarify"}
     stage.config["platform_toolsets"] = {"telegram": ["memory", "hermes-telegram"]}
     named = {each["function"]["name"] for each in stage.tools("telegram").definitions()}
     assert named == {"memory"}

@@ -1,0 +1,99 @@
+"""What a person is asked at a terminal while a reply is written: one thing after the other."""
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections import deque
+from typing import Protocol
+
+from hermes_desktop.cli import output
+
+_MOST_LINE = 16_384
+
+
+class Matter(Protocol):
+    """One thing that is asked."""
+
+    @property
+    def request_id(self) -> str:
+        """Names it."""
+        ...
+
+    def show(self) -> None:
+        """Write it to the terminal."""
+        ...
+
+    def take(self, line: str) -> None:
+        """A line was typed as its answer."""
+        ...
+
+    def end_of_input(self) -> None:
+        """Nobody is there any more."""
+        ...
+
+
+def somebody_is_there() -> bool:
+    """Whether a person sees questions and can type answers."""
+    return os.name == "posix" and output.is_input_terminal() and output.is_error_terminal()
+
+
+class TerminalDesk:
+    """Shows what is asked and reads the answers, on the loop."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Matter] = deque()
+        self._shown: Matter | None = None
+        self._reading = False
+
+    def add(self, matter: Matter) -> None:
+        """Ask this when what came before is settled."""
+        self._waiting.append(matter)
+        self._show_next()
+
+    def is_shown(self, request_id: str) -> bool:
+        """Whether this is what the person sees last."""
+        return self._shown is not None and self._shown.request_id == request_id
+
+    def settled(self, request_id: str) -> None:
+        """This needs no answer any more, however it ended."""
+        self._waiting = deque(each for each in self._waiting if each.request_id != request_id)
+        if self.is_shown(request_id):
+            self._shown = None
+            self._stop_reading()
+            self._show_next()
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._waiting.clear()
+        self._shown = None
+        self._stop_reading()
+
+    def _show_next(self) -> None:
+        if self._shown is not None or not self._waiting:
+            return
+        self._shown = self._waiting.popleft()
+        self._shown.show()
+        if not self._reading:
+            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)
+            self._reading = True
+
+    def _read(self) -> None:
+        try:
+            line = os.read(sys.stdin.fileno(), _MOST_LINE)
+        except OSError:
+            line = b""
+        matter = self._shown
+        self._stop_reading()
+        if matter is None:
+            return
+        if line:
+            matter.take(line.decode("utf-8", "replace").strip())
+        else:
+            matter.end_of_input()
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            with contextlib.suppress(OSError, ValueError):
+                asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
