@@ -11,6 +11,7 @@ from hermes_desktop.agent.compression_turn import TurnRoom
 from hermes_desktop.agent.conversation_loop import Reply
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.session_titles import TitleWriter
+from hermes_desktop.agent.steering import Heard, Steering
 from hermes_desktop.agent.system_prompt import build_system_prompt
 from hermes_desktop.agent.tool_rounds import MAX_TURNS, Listeners, ToolRounds, Tools, ToolTurn
 from hermes_desktop.agent.turn_hooks import TurnHooks
@@ -57,11 +58,13 @@ class AIAgent:
         session_id: The session of the next turn.
         on_moved: Told where a conversation goes on, on the turn's thread; None: nobody.
         tells_tools: Whoever runs it may listen to its tools.
+        says_what_it_heard: :meth:`steer` takes what is told once a hint is stored.
         tells_plugins: Plugins hear of its turns from itself; who runs it need not tell them.
     """
 
     tells_plugins = True
     tells_tools = True
+    says_what_it_heard = True
 
     def __init__(  # noqa: PLR0913 - each part is given, none is looked up
         self,
@@ -96,6 +99,7 @@ class AIAgent:
         self._history: list[ConversationMessage] | None = None
         self._row_seen = False
         self._cancel = threading.Event()
+        self._steering = Steering()
 
     @property
     def model(self) -> str:
@@ -137,6 +141,20 @@ class AIAgent:
         if message:
             log.info("Interrupted: %s", message)
         self._cancel.set()
+
+    def steer(self, text: str, heard: Heard | None = None) -> bool:
+        """Tell the running turn something, behind the result of its next tool. Any thread.
+
+        What no tool comes for stands in the result of the turn as ``pending_steer``.
+
+        Args:
+            text: What the person says.
+            heard: Told once it is stored with what the model is told.
+
+        Returns:
+            False when no turn runs that could be told.
+        """
+        return self._tools is not None and self._steering.add(clean_text(text), heard)
 
     def release_clients(self) -> None:
         """Close idle connections; the next turn opens new ones."""
@@ -193,8 +211,8 @@ class AIAgent:
             StateError: The store failed before the text was stored.
             BusyError: Likewise, because others hold the store.
         """
-        cancel = self._cancel = threading.Event()
-        text = _said(user_message)
+        cancel, text = threading.Event(), _said(user_message)
+        self._cancel = cancel
         set_current_session_id(self.session_id)
         log.debug("Turn %s of %s begins", task_id or "", self.session_id)
         if conversation_history is not None:
@@ -207,10 +225,7 @@ class AIAgent:
             sent = _sent(text, clean_text(turn_note))
             writer.write("user", text, platform_message_id=platform_message_id, **sent)
         except NotFoundError:
-            gone, known = gone_error(self.session_id), self._history or []
-            result = failed_result(self.session_id, gone, "session_gone", known)
-            hooks.over(result, text, known)
-            return result
+            return self._gone(hooks, text)
         history.append({"role": "user", "content": without_memory(text), **sent})
         self._let_plugins_add(hooks, text, history)
         rounds = ToolRounds(
@@ -225,9 +240,29 @@ class AIAgent:
             listeners=Listeners(stream_callback, reasoning_callback, tool_callback),
             count=self._count_tokens,
             room=self.room,
+            steering=self._steering,
         )
-        result = self._conclude(rounds.run(), rounds)
-        hooks.over(result, text, history)
+        result = self._run(rounds)
+        hooks.over(result, text, rounds.history)
+        return result
+
+    def _gone(self, hooks: TurnHooks, text: str) -> AgentResult:
+        known = self._history or []
+        gone = gone_error(self.session_id)
+        result = failed_result(self.session_id, gone, "session_gone", known)
+        hooks.over(result, text, known)
+        return result
+
+    def _run(self, rounds: ToolRounds) -> AgentResult:
+        """Ask until the turn is over; meanwhile it can be told things."""
+        self._steering.begin()
+        try:
+            reply = rounds.run()
+        finally:
+            unheard = self._steering.end()
+        result = self._conclude(reply, rounds)
+        if unheard:
+            result["pending_steer"] = unheard
         return result
 
     def _make_room(self, text: str, cancel: CancelSignal) -> None:

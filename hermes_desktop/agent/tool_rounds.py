@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from hermes_desktop.agent.compression_turn import TurnRoom
 from hermes_desktop.agent.conversation_loop import Reply, ask
 from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.steering import Hint, Steering, told, tool_text, with_hints
 from hermes_desktop.agent.turn_hooks import TurnHooks
 from hermes_desktop.agent.turn_rows import RowWriter
 from hermes_desktop.agent.types import (
@@ -101,6 +102,7 @@ class ToolRounds:
         writer: Stores calls and results as they come.
         count: Told of each reply, for the token counts.
         room: Makes room for the next request; None: nothing is ever shortened.
+        steering: What the person says meanwhile; told behind the next result.
         asked: How often the model was asked.
         lost: Why something could not be stored; the turn ends with it.
     """
@@ -116,6 +118,7 @@ class ToolRounds:
     listeners: Listeners
     count: Callable[[Reply], None]
     room: TurnRoom | None = None
+    steering: Steering | None = None
     asked: int = 0
     lost: HermesError | None = None
 
@@ -179,7 +182,8 @@ class ToolRounds:
             return False
         text = without_memory(reply.text)
         self.history.append({"role": "assistant", "content": text, **fields})
-        return all(self._keep(result) for result in self.tools.run(calls, self._turn(reason)))
+        *first, last = self.tools.run(calls, self._turn(reason))
+        return all(self._keep(result) for result in first) and self._keep_last(last)
 
     def _turn(self, reason: str) -> ToolTurn:
         turn = self.turn
@@ -187,12 +191,23 @@ class ToolRounds:
             turn.session_id, turn.task_id, turn.cancel, self.listeners.tools, reason == "length"
         )
 
-    def _keep(self, result: ToolResult) -> bool:
+    def _keep_last(self, result: ToolResult) -> bool:
+        """Store the last result of a round, with what the person said meanwhile."""
+        hints = self.steering.take() if self.steering is not None else ()
+        if not self._keep(result, hints):
+            if self.steering is not None:
+                self.steering.put_back(hints)
+            return False
+        told(hints)
+        return True
+
+    def _keep(self, result: ToolResult, hints: tuple[Hint, ...] = ()) -> bool:
         ids = {"tool_call_id": result.call_id, "tool_name": result.name}
+        content = with_hints(tool_text(result.content), hints)
         try:
-            self.writer.write("tool", result.content, **ids)
+            self.writer.write("tool", content, **ids)
         except HermesError as error:
             self.lost = error
             return False
-        self.history.append({"role": "tool", "content": result.content, **ids})
+        self.history.append({"role": "tool", "content": content, **ids})
         return True

@@ -39,6 +39,7 @@ class AgentResult(TypedDict, total=False):
     output_tokens: int
     turn_exit_reason: str
     compression_exhausted: bool
+    pending_steer: str
 
 
 @dataclass(frozen=True, slots=True)
