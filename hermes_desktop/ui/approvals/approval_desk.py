@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QMargins, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QMargins, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QBoxLayout, QDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.clock import Clock
@@ -12,10 +12,11 @@ from hermes_desktop.core.events import ApprovalRequested, ApprovalResolved
 from hermes_desktop.services.approvals_queue import Approvals
 from hermes_desktop.ui.approvals.approval_sheet import ApprovalSheet
 from hermes_desktop.ui.chat.announcement import announce
+from hermes_desktop.ui.chat.sheet_place import SheetPlace
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.theme import Theme
 
-_WIDTH = 560
+_WIDTH = 620
 
 
 class ApprovalDialog(QDialog):
@@ -37,22 +38,27 @@ class ApprovalDialog(QDialog):
 
 
 class ApprovalDesk(QObject):
-    """Shows the oldest question; the next one when that is settled.
+    """Shows the oldest question first; those behind it can be looked at before.
 
     Args:
         approvals: The queue.
         bridge: News of it.
-        page: Where the sheet stands, above its last widget.
+        place: Where the sheet stands.
         window: While this is hidden, a dialog asks.
         shown: Id of the session on the page.
+
+    Signals:
+        session_wanted: The session that a question belongs to, by its id.
     """
+
+    session_wanted = Signal(str)
 
     def __init__(  # noqa: PLR0913 - what it stands between
         self,
         approvals: Approvals,
         bridge: EventBridge,
         *,
-        page: QWidget,
+        place: SheetPlace,
         window: QWidget,
         theme: Theme,
         clock: Clock,
@@ -62,13 +68,17 @@ class ApprovalDesk(QObject):
         self._approvals = approvals
         self._window = window
         self._shown = shown
-        self.sheet = ApprovalSheet(theme, clock.time, page)
-        layout = page.layout()
-        assert isinstance(layout, QBoxLayout)  # noqa: S101 - the page is a column
-        layout.insertWidget(layout.count() - 1, self.sheet)
+        self._looked_at = ""
+        self._asked_last: dict[str, ApprovalRequested] = {}
+        self._over: tuple[ApprovalRequested, str] | None = None
+        self.sheet = ApprovalSheet(theme, clock.time)
+        place.add(self.sheet)
         self.dialog = ApprovalDialog(theme, clock.time, window)
         for sheet in (self.sheet, self.dialog.sheet):
             sheet.answered.connect(self._answer)
+            sheet.step_wanted.connect(self._step)
+            sheet.closed.connect(self._close_over)
+            sheet.session_wanted.connect(self.session_wanted)
         escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.sheet, self.sheet.deny)
         escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         bridge.approval_requested.connect(self._asked)
@@ -84,11 +94,23 @@ class ApprovalDesk(QObject):
         self._approvals.close()
         self.dialog.hide()
 
+    def session_shown(self) -> None:
+        """Another session is on the page."""
+        if self.sheet.request is not None:
+            self._show()
+
     def _asked(self, request: ApprovalRequested) -> None:
+        self._asked_last[request.request_id] = request
+        self._over = None
         self._show()
         announce(self.sheet, self.tr("The assistant asks: {}").format(" ".join(request.why)))
 
-    def _resolved(self, _event: ApprovalResolved) -> None:
+    def _resolved(self, event: ApprovalResolved) -> None:
+        request = self._asked_last.pop(event.request_id, None)
+        if request is not None and event.reason == "timeout":
+            words = self.tr("Denied, because nobody answered in time.")
+            self._over = request, words
+            announce(self.sheet, words)
         self._show()
 
     def _answer(self, request_id: str, choice: str) -> None:
@@ -96,25 +118,48 @@ class ApprovalDesk(QObject):
             self._approvals.answer(request_id, choice)  # type: ignore[arg-type]
         self._show()
 
+    def _step(self, by: int) -> None:
+        waiting = self._approvals.pending()
+        at = self._at(waiting) + by
+        if 0 <= at < len(waiting):
+            self._looked_at = waiting[at].request_id
+            self._show()
+
+    def _at(self, waiting: tuple[ApprovalRequested, ...]) -> int:
+        """Which one is looked at: the oldest unless the person went on from it."""
+        ids = [each.request_id for each in waiting]
+        return ids.index(self._looked_at) if self._looked_at in ids else 0
+
+    def _close_over(self) -> None:
+        self._over = None
+        self._show()
+
     def _show(self) -> None:
-        """Show the oldest question that still waits, in the one place where it is seen."""
+        """Show a question that still waits, in the one place where it is seen."""
         waiting = self._approvals.pending()
         if not waiting:
-            self.sheet.clear()
-            self.dialog.sheet.clear()
-            self.dialog.hide()
+            self._show_none()
             return
-        first, more = waiting[0], len(waiting) - 1
-        elsewhere = first.session_id != self._shown()
-        hidden = not self._window.isVisible() or self._window.isMinimized()
-        self.sheet.show_request(first, elsewhere=elsewhere, more=more)
-        if hidden:
-            self.dialog.sheet.show_request(first, elsewhere=False, more=more)
+        at = self._at(waiting)
+        request, place = waiting[at], (at + 1, len(waiting))
+        elsewhere = request.session_id != self._shown()
+        self.sheet.show_request(request, elsewhere=elsewhere, place=place)
+        if not self._window.isVisible() or self._window.isMinimized():
+            self.dialog.sheet.show_request(request, elsewhere=False, place=place)
             self.dialog.show()
             self.dialog.raise_()
             self.dialog.activateWindow()
         else:
             self.dialog.hide()
+
+    def _show_none(self) -> None:
+        self._looked_at = ""
+        self.dialog.sheet.clear()
+        self.dialog.hide()
+        if self._over is None:
+            self.sheet.clear()
+        else:
+            self.sheet.show_over(*self._over)
 
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -2,33 +2,32 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QMargins, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QApplication,
-    QFrame,
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
     QTextEdit,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 from typing_extensions import override
 
 from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested
+from hermes_desktop.ui.approvals.countdown import CountdownBar
+from hermes_desktop.ui.approvals.what_box import WhatBox
+from hermes_desktop.ui.chat.middle_column import put_in_middle
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
-from hermes_desktop.ui.scroll_bars import make_slim
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_24, Theme, fixed_font
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.transcript.look import tint
 from hermes_desktop.ui.transcript.visible_text import visible
 
-_MOST_LINES = 8
-_LEAST_LINES = 1
-_LETTERS_A_LINE = 80
-_MOST_CHARACTERS = 20_000
-_TICK_MS = 1000
+ARMED_AFTER_MS = 500
+"""Keys and clicks that were meant for something else come before this."""
 
 
 class ApprovalSheet(QWidget):
@@ -40,9 +39,15 @@ class ApprovalSheet(QWidget):
 
     Signals:
         answered: The id of the question, and the choice.
+        step_wanted: The next question (1), or the one before (-1).
+        session_wanted: The session that the question belongs to, by its id.
+        closed: What is said of a question that is over was read.
     """
 
     answered = Signal(str, str)
+    step_wanted = Signal(int)
+    session_wanted = Signal(str)
+    closed = Signal()
 
     def __init__(
         self, theme: Theme, now: Callable[[], float], parent: QWidget | None = None
@@ -50,28 +55,135 @@ class ApprovalSheet(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._now = now
+        self._spans: dict[str, float] = {}
         self.request: ApprovalRequested | None = None
-        self.title = QLabel()
-        self.what = QPlainTextEdit(self)
-        self.what.setReadOnly(True)
-        self.what.setFont(fixed_font())
-        self.what.setFrameShape(QFrame.Shape.NoFrame)
-        self.what.setTabChangesFocus(True)
-        self.what.document().setDocumentMargin(SPACE_4)
-        make_slim(self.what, theme)
-        self.what.setAccessibleName(self.tr("What is to be done"))
+        self.armed = False
+        self.title = LeadingLabel()
+        self.place = QLabel()
+        self.before = _step_button("‹", self.tr("The question before"))
+        self.next = _step_button("›", self.tr("The next question"))
+        self.what = WhatBox(theme, self)
         self.why = LeadingLabel()
         self.where = LeadingLabel()
-        self.left = QLabel()
+        self.bar = CountdownBar(theme, now, self.tr("Denied by itself in {}"))
+        self.left = self.bar.words
         self.buttons: dict[ApprovalChoice, QPushButton] = {}
-        self._timer = QTimer(self, interval=_TICK_MS)
-        self._timer.timeout.connect(self._count_down)
+        self.go = QPushButton(self.tr("Open that session"), self)
+        self.close_button = QPushButton(self.tr("Close"), self)
+        self._arming = QTimer(self, singleShot=True, interval=ARMED_AFTER_MS)
+        self._arming.timeout.connect(self._arm)
         self._arrange()
-        theme.changed.connect(self._colour)
+        self._connect()
         self._colour()
         self.hide()
 
+    # -------------------------------------------------------------------------------- showing
+    def show_request(
+        self, request: ApprovalRequested, *, elsewhere: bool, place: tuple[int, int] = (1, 1)
+    ) -> None:
+        """Ask this.
+
+        Args:
+            request: The question.
+            elsewhere: It belongs to another session than the one on the page.
+            place: Which of how many questions it is, from 1.
+        """
+        is_new = self.request is None or self.request.request_id != request.request_id
+        self.request = request
+        title = self.tr("May the assistant do this?")
+        if elsewhere:
+            title = self.tr("May the assistant do this in another session?")
+        self._fill(request, title)
+        self._count(place)
+        self.go.setVisible(elsewhere)
+        self.close_button.hide()
+        for choice, button in self.buttons.items():
+            button.setVisible(choice in request.choices)
+        span = self._spans.setdefault(request.request_id, request.expires_at - self._now())
+        self.bar.run_to(request.expires_at, span=span)
+        self.show()
+        if is_new:
+            self.armed = False
+            self._arming.start()
+            if not is_typing():
+                self.buttons["deny"].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_over(self, request: ApprovalRequested, words: str) -> None:
+        """Say how a question ended that nobody answered; it stays until it is closed."""
+        self.clear()
+        self._fill(request, words)
+        self._count((1, 1))
+        self.go.hide()
+        for button in self.buttons.values():
+            button.hide()
+        self.close_button.show()
+        self.show()
+
+    def clear(self) -> None:
+        """Nothing is asked any more."""
+        if self.request is not None:
+            self._spans.pop(self.request.request_id, None)
+        self.request = None
+        self._arming.stop()
+        self.armed = False
+        self.bar.stop()
+        self.hide()
+
+    def deny(self) -> None:
+        """What Escape means, and closing the window that asks; over, it is closed."""
+        if self.request is not None:
+            self._answer("deny")
+        else:
+            self.closed.emit()
+
+    def _answer(self, choice: ApprovalChoice) -> None:
+        if self.request is not None and self.armed:
+            self.answered.emit(self.request.request_id, choice)
+
+    def _arm(self) -> None:
+        self.armed = True
+
+    def _fill(self, request: ApprovalRequested, title: str) -> None:
+        self.title.setText(title)
+        self.what.show_text(request.what)
+        self.why.setText(" ".join(visible(each) for each in request.why))
+        self.where.setText(self.tr("{}, in {}").format(request.tool, visible(request.where)))
+        text = self.what.toPlainText()
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(f"{text}\n{self.why.text()}\n{self.where.text()}")
+        for button in self.buttons.values():
+            button.setAccessibleDescription(f"{text[:500]}. {self.why.text()}")
+
+    def _count(self, place: tuple[int, int]) -> None:
+        number, of = place
+        self.place.setText(self.tr("{} of {}").format(number, of))
+        for widget in (self.place, self.before, self.next):
+            widget.setVisible(of > 1)
+        self.before.setEnabled(number > 1)
+        self.next.setEnabled(number < of)
+
+    # --------------------------------------------------------------------------------- build
     def _arrange(self) -> None:
+        font = self.title.font()
+        font.setBold(True)
+        self.title.setFont(font)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_4)
+        head.addWidget(self.title, 1)
+        head.addWidget(self.place)
+        head.addWidget(self.before)
+        head.addWidget(self.next)
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_8)
+        column.addLayout(head)
+        column.addWidget(self.what, 1)
+        column.addWidget(self.why)
+        column.addWidget(self.where)
+        column.addWidget(self.bar)
+        column.addLayout(self._make_buttons())
+        put_in_middle(self, column, top=SPACE_12, bottom=SPACE_12)
+
+    def _make_buttons(self) -> QHBoxLayout:
         words: dict[ApprovalChoice, str] = {
             "deny": self.tr("&Deny"),
             "once": self.tr("&Once"),
@@ -87,76 +199,23 @@ class ApprovalSheet(QWidget):
             self.buttons[choice] = button
             row.addWidget(button)
         self.buttons["deny"].setDefault(True)
+        for button in (self.close_button, self.go):
+            button.setAutoDefault(False)
+            row.addWidget(button)
         row.addStretch(1)
         row.addWidget(self.left)
-        font = self.title.font()
-        font.setBold(True)
-        self.title.setFont(font)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(QMargins(SPACE_24, SPACE_12, SPACE_24, SPACE_12))
-        column.setSpacing(SPACE_8)
-        for widget in (self.title, self.what, self.why, self.where):
-            column.addWidget(widget)
-        column.addLayout(row)
+        return row
 
-    def show_request(self, request: ApprovalRequested, *, elsewhere: bool, more: int) -> None:
-        """Ask this.
+    def _connect(self) -> None:
+        self.before.clicked.connect(lambda: self.step_wanted.emit(-1))
+        self.next.clicked.connect(lambda: self.step_wanted.emit(1))
+        self.go.clicked.connect(self._go)
+        self.close_button.clicked.connect(self.closed)
+        self._theme.changed.connect(self._colour)
 
-        Args:
-            request: The question.
-            elsewhere: It belongs to another conversation than the one on the page.
-            more: How many questions wait behind it.
-        """
-        is_new = self.request is None or self.request.request_id != request.request_id
-        self.request = request
-        title = self.tr("May the assistant do this?")
-        if elsewhere:
-            title = self.tr("May the assistant do this in another conversation?")
-        self.title.setText(title + (self.tr("  ({} more wait)").format(more) if more else ""))
-        text = "\n".join(visible(line) for line in request.what[:_MOST_CHARACTERS].split("\n"))
-        self.what.setPlainText(text)
-        self._fit_what(text)
-        self.why.setText(" ".join(visible(each) for each in request.why))
-        self.where.setText(self.tr("{}, in {}").format(request.tool, visible(request.where)))
-        for choice, button in self.buttons.items():
-            button.setVisible(choice in request.choices)
-        self.setAccessibleName(title)
-        self.setAccessibleDescription(f"{text}\n{self.why.text()}\n{self.where.text()}")
-        for button in self.buttons.values():
-            button.setAccessibleDescription(f"{text[:500]}. {self.why.text()}")
-        self._count_down()
-        self._timer.start()
-        self.show()
-        if is_new and not _is_typing():
-            self.buttons["deny"].setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def _fit_what(self, text: str) -> None:
-        """As high as its text up to a limit, and lower where the window is: the rest scrolls."""
-        lines = sum(1 + len(line) // _LETTERS_A_LINE for line in text.split("\n"))
-        spacing = self.what.fontMetrics().lineSpacing()
-        self.what.setMinimumHeight(min(_LEAST_LINES, lines) * spacing + 2 * SPACE_4)
-        self.what.setMaximumHeight(min(_MOST_LINES, lines) * spacing + 2 * SPACE_4)
-
-    def clear(self) -> None:
-        """Nothing is asked any more."""
-        self.request = None
-        self._timer.stop()
-        self.hide()
-
-    def _answer(self, choice: ApprovalChoice) -> None:
+    def _go(self) -> None:
         if self.request is not None:
-            self.answered.emit(self.request.request_id, choice)
-
-    def _count_down(self) -> None:
-        if self.request is not None:
-            seconds = max(0, round(self.request.expires_at - self._now()))
-            minutes, rest = divmod(seconds, 60)
-            span = f"{minutes} min {rest} s" if minutes else f"{rest} s"
-            self.left.setText(self.tr("Denied by itself in {}").format(span))
-
-    def deny(self) -> None:
-        """What Escape means, and closing the window that asks."""
-        self._answer("deny")
+            self.session_wanted.emit(self.request.session_id)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -168,17 +227,23 @@ class ApprovalSheet(QWidget):
 
     def _colour(self) -> None:
         palette = self._theme.palette
-        ground = self.what.palette()
-        ground.setColor(QPalette.ColorRole.Base, QColor(palette.code_background))
-        self.what.setPalette(ground)
         tint(self.title, palette.text)
         tint(self.why, palette.text)
+        tint(self.place, palette.secondary_text)
         tint(self.where, palette.secondary_text)
-        tint(self.left, palette.secondary_text)
         self.update()
 
 
-def _is_typing() -> bool:
+def _step_button(sign: str, name: str) -> QToolButton:
+    button = QToolButton()
+    button.setText(sign)
+    button.setAutoRaise(True)
+    button.setToolTip(name)
+    button.setAccessibleName(name)
+    return button
+
+
+def is_typing() -> bool:
     """Whether a person is in the middle of a text: its next keys are not for a question."""
     field = QApplication.focusWidget()
     if not isinstance(field, QPlainTextEdit | QTextEdit):

@@ -20,6 +20,7 @@ from hermes_desktop.ui.chat.sending import Sending
 from hermes_desktop.ui.chat.session_place import SessionPlace
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh
 from hermes_desktop.ui.chat.session_words import facts_of, is_live, title_of
+from hermes_desktop.ui.chat.sheet_place import SheetPlace
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.chat.title_writer import store_title
 from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 class ChatPage(QWidget):
     """Shows a session; what is typed goes on with it, or begins a new one.
 
+    Attributes:
+        sheets: Where what the assistant asks stands; give a sheet its place with ``add``.
+
     Args:
         services: What the page works with.
         slots: Runs what keys and clicks start.
@@ -57,6 +61,7 @@ class ChatPage(QWidget):
         readiness_changed: A look at the settings found this :class:`ChatReadiness`.
         menu_wanted: The menu of the shown session, at a global point.
         session_wanted: Show this session, to be written in.
+        shown_changed: Another session is shown, or the new chat on the page got its id.
     """
 
     session_opened = Signal(str)
@@ -64,6 +69,7 @@ class ChatPage(QWidget):
     readiness_changed = Signal(object)
     menu_wanted = Signal(object)
     session_wanted = Signal(str)
+    shown_changed = Signal()
 
     def __init__(
         self,
@@ -92,6 +98,7 @@ class ChatPage(QWidget):
         self.place = SessionPlace(
             services.chat, services.gateway, self.composer, theme, slots=slots, bridge=bridge
         )
+        self.sheets = SheetPlace(self)
         self._signs = LoadingSigns(self.view)
         self._refresh = SessionRefresh(services.transcript, self.view, slots, lambda: self._shown)
         self._sending = Sending(
@@ -193,6 +200,7 @@ class ChatPage(QWidget):
         self._sending.switch(before, shown)
         self.place.show(shown)
         self._tell()
+        self.shown_changed.emit()
         return shown
 
     def _show_nothing(self) -> None:
@@ -245,6 +253,7 @@ class ChatPage(QWidget):
         self._stack.setCurrentWidget(self.view)
         replay(self.view, self._ledger.of(self._shown.ids))
         self.session_opened.emit(session_id)
+        self.shown_changed.emit()
 
     def _message_taken(self) -> None:
         self.view.to_end()
@@ -273,6 +282,7 @@ class ChatPage(QWidget):
         self._stack.setCurrentWidget(self.empty)
         self.place.show(self._shown)
         self._tell()
+        self.shown_changed.emit()
 
     def _latest(self) -> None:
         self._slots.start(self._open(self._shown), doing=self.tr("Reading the latest messages"))
@@ -301,6 +311,7 @@ class ChatPage(QWidget):
         column.setSpacing(0)
         column.addWidget(self.header)
         column.addWidget(self._stack, 1)
+        column.addWidget(self.sheets)
         column.addWidget(self.place.strip)
         column.addWidget(self.composer)
         self.setMinimumWidth(360)

@@ -15,10 +15,10 @@ from typing_extensions import override
 
 from hermes_desktop.services.desktop_chat import ChatReadiness
 from hermes_desktop.ui.chat.message_input import MessageInput
+from hermes_desktop.ui.chat.middle_column import put_in_middle
 from hermes_desktop.ui.chat.read_only_box import ReadOnlyBox
 from hermes_desktop.ui.resource_files import icon_size, tinted_icon
 from hermes_desktop.ui.theme import RADIUS_BLOCK, Theme
-from hermes_desktop.ui.transcript.column import MAX_WIDTH, SIDE
 from hermes_desktop.ui.transcript.look import tint
 
 _MODEL_HELP = (
@@ -26,9 +26,6 @@ _MODEL_HELP = (
     " choose a provider and a model, or set model.default, model.base_url and the provider's key"
     " yourself. Then choose “Check again”."
 )
-
-_SCROLL_BAR = 12
-"""Width of the transcript's bar: the field stands exactly below the messages."""
 
 
 class _Frame(QWidget):
@@ -285,15 +282,7 @@ class Composer(QWidget):
         inner.setSpacing(6)
         for widget in (self.reason, self.note, self.read_only, self._frame):
             inner.addWidget(widget)
-        holder = QWidget(self)
-        holder.setLayout(inner)
-        inner.setContentsMargins(QMargins())
-        holder.setMaximumWidth(MAX_WIDTH)
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(QMargins(SIDE, 8, SIDE + _SCROLL_BAR, 14))
-        outer.addStretch(1)
-        outer.addWidget(holder, 1000)
-        outer.addStretch(1)
+        put_in_middle(self, inner, top=8, bottom=14)
 
     def _connect(self) -> None:
         self.field.send_wanted.connect(self._submit)

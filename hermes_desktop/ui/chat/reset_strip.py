@@ -1,14 +1,15 @@
 """A line above the message field: this chat began anew by itself, and what can be done about it."""
 
-from PySide6.QtCore import QMargins, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.events import SessionReset
+from hermes_desktop.ui.chat.middle_column import put_in_middle
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.resource_files import icon, icon_size, pixmap
-from hermes_desktop.ui.theme import SPACE_8, SPACE_24, Theme
+from hermes_desktop.ui.theme import SPACE_8, Theme
 
 _REMEMBERED = 50
 _ICON = 18
@@ -41,8 +42,7 @@ class ResetStrip(QWidget):
         self.close_button.setIconSize(icon_size())
         self.close_button.setAccessibleName(self.tr("Close this line"))
         self.close_button.setToolTip(self.tr("Close"))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(QMargins(SPACE_24, SPACE_8, SPACE_24, SPACE_8))
+        row = QHBoxLayout()
         row.setSpacing(SPACE_8)
         row.addWidget(self._icon)
         row.addWidget(self.words, 1)
@@ -50,6 +50,7 @@ class ResetStrip(QWidget):
             button.setAutoDefault(False)
             row.addWidget(button)
         row.addWidget(self.close_button)
+        put_in_middle(self, row, top=SPACE_8, bottom=SPACE_8)
         self.previous.clicked.connect(self._go_back)
         self.new.clicked.connect(self._go_on)
         self.close_button.clicked.connect(self._forget)

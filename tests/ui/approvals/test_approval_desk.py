@@ -1,7 +1,10 @@
 """A question in the window, from the model's wish to the person's answer."""
 
+import contextlib
 import json
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from hermes_desktop.agent.tools.approval_queue import ApprovalRequest
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.ui.approvals.approval_desk import ApprovalDesk
 from hermes_desktop.ui.theme import Theme
@@ -40,7 +44,7 @@ def desk_of(stage: ChatStage) -> ApprovalDesk:
     desk = ApprovalDesk(
         stage.services.approvals,
         stage.bridge,
-        page=page,
+        place=page.sheets,
         window=page,
         theme=stage.theme,
         clock=SystemClock(),
@@ -55,7 +59,7 @@ async def ask(stage: ChatStage, desk: ApprovalDesk) -> None:
     stage.server.script(tool_call("terminal", "I clean up.", command="rm -rf build"))
     stage.server.script(text("All clean."))
     stage.say("Remove build")
-    await stage.until(lambda: desk.sheet.request is not None)
+    await stage.until(lambda: desk.sheet.armed)
 
 
 async def done(stage: ChatStage) -> None:
@@ -119,7 +123,7 @@ async def test_who_types_goes_on_typing(stage: ChatStage) -> None:
         stage.say("Remove build")
         stage.page.composer.set_text("And then")
         stage.page.composer.field.setFocus()
-        await stage.until(lambda: desk.sheet.request is not None)
+        await stage.until(lambda: desk.sheet.armed)
         assert stage.page.composer.field.hasFocus()
         desk.sheet.deny()
         await done(stage)
@@ -139,6 +143,7 @@ async def test_a_hidden_window_asks_in_a_dialog(stage: ChatStage, tmp_path: Path
         assert desk.sheet.isVisible()
         stage.page.hide()
         await stage.until(desk.dialog.isVisible)
+        await stage.until(lambda: desk.dialog.sheet.armed)
         desk.dialog.reject()
         await stage.until(lambda: stage.finished)
         assert not desk.dialog.isVisible()
@@ -183,4 +188,141 @@ async def test_what_is_said_after_a_tool_streams_below_what_was_said_before(
         await stage.until(lambda: stage.finished)
         await stage.until(stage.settled)
         assert stage.texts() == ["Go", "First I look.", "Then I say"]
+        desk.close()
+
+
+LONG = "\n".join(f"rm -rf build/part_{n} && echo removed part {n}" for n in range(40))
+
+
+def request(number: int, *, what: str = "rm -rf build", session_id: str = "s") -> ApprovalRequest:
+    return ApprovalRequest(
+        f"r{number}", "k", session_id, "", "desktop", "terminal", what, "/work",
+        ("It deletes folders.",), ("once", "session", "always", "deny"),
+        time.time(), time.time() + 300,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def asking(stage: ChatStage, *requests: ApprovalRequest, timeout_s: float = 300.0):
+    """Agents that wait, each on its thread."""
+    queue = stage.services.approvals.queue
+    cancel = threading.Event()
+    threads = [
+        threading.Thread(target=queue.ask, args=(each, cancel, timeout_s)) for each in requests
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        cancel.set()
+        for thread in threads:
+            thread.join()
+
+
+async def test_the_transcript_gives_way_to_a_long_command(stage: ChatStage) -> None:
+    async with stage:
+        desk = desk_of(stage)
+        stage.page.resize(720, 430)
+        stage.page.new_chat()
+        with asking(stage, request(1, what=LONG)):
+            await stage.until(lambda: desk.sheet.armed)
+            QApplication.processEvents()
+            sheet, page = desk.sheet, stage.page
+            assert sheet.height() <= page.height() * 0.6 + 1
+            assert sheet.height() >= page.height() * 0.5
+            assert sheet.what.height() >= 4 * sheet.what.fontMetrics().lineSpacing()
+            assert sheet.what.verticalScrollBar().maximum() > 0
+            bottom = sheet.buttons["deny"].mapTo(page, sheet.buttons["deny"].rect().bottomLeft())
+            assert bottom.y() < page.composer.y()
+            keep_picture(stage, "sheet-small")
+        await stage.until(lambda: desk.sheet.request is None)
+        assert not page.sheets.isVisible()
+        desk.close()
+
+
+async def test_the_sheet_stands_on_the_column_of_the_messages(stage: ChatStage) -> None:
+    async with stage:
+        desk = desk_of(stage)
+        stage.page.resize(1400, 720)
+        stage.page.new_chat()
+        with asking(stage, request(1)):
+            await stage.until(lambda: desk.sheet.armed)
+            QApplication.processEvents()
+            frame = stage.page.composer.field.parentWidget()
+            left = [w.mapTo(stage.page, w.rect().topLeft()).x() for w in (frame, desk.sheet.what)]
+            assert left[0] == left[1]
+            assert desk.sheet.what.width() == frame.width() == 760
+        await stage.until(lambda: desk.sheet.request is None)
+        desk.close()
+
+
+async def test_several_questions_are_counted_and_can_be_looked_at(stage: ChatStage) -> None:
+    async with stage:
+        desk = desk_of(stage)
+        stage.page.new_chat()
+        questions = [request(number, what=f"rm -rf build{number}") for number in (1, 2, 3)]
+        with asking(stage, *questions):
+            await stage.until(lambda: desk.sheet.place.text() == "1 of 3")
+            await stage.until(lambda: desk.sheet.armed)
+            first = desk.sheet.what.toPlainText()
+            desk.sheet.next.click()
+            assert desk.sheet.place.text() == "2 of 3"
+            assert desk.sheet.what.toPlainText() != first
+            assert not desk.sheet.armed  # what was meant for the first is not taken for this one
+            keep_picture(stage, "sheet-several")
+            await stage.until(lambda: desk.sheet.armed)
+            desk.sheet.buttons["once"].click()
+            await stage.until(lambda: desk.sheet.place.text() == "1 of 2")
+            assert desk.sheet.what.toPlainText() == first
+        await stage.until(lambda: desk.sheet.request is None)
+        desk.close()
+
+
+async def test_enter_that_was_meant_for_something_else_answers_nothing(stage: ChatStage) -> None:
+    async with stage:
+        desk = desk_of(stage)
+        stage.page.new_chat()
+        with asking(stage, request(1)):
+            await stage.until(lambda: desk.sheet.request is not None)
+            for key in (Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Escape):
+                QTest.keyClick(desk.sheet.buttons["deny"], key)
+            assert len(stage.services.approvals.pending()) == 1
+            await stage.until(lambda: desk.sheet.armed)
+            QTest.keyClick(desk.sheet.buttons["deny"], Qt.Key.Key_Return)
+            await stage.until(lambda: not stage.services.approvals.pending())
+        await stage.until(lambda: desk.sheet.request is None)
+        desk.close()
+
+
+async def test_a_question_that_nobody_answered_says_so_until_it_is_closed(
+    stage: ChatStage,
+) -> None:
+    async with stage:
+        desk = desk_of(stage)
+        stage.page.new_chat()
+        with asking(stage, request(1), timeout_s=0.2):
+            await stage.until(desk.sheet.close_button.isVisible)
+            assert "nobody answered" in desk.sheet.title.text()
+            assert desk.sheet.what.toPlainText() == "rm -rf build"
+            assert not desk.sheet.buttons["once"].isVisible()
+            keep_picture(stage, "sheet-over")
+            desk.sheet.close_button.click()
+            assert not desk.sheet.isVisible()
+            assert not stage.page.sheets.isVisible()
+        desk.close()
+
+
+async def test_a_question_of_another_session_leads_there(stage: ChatStage) -> None:
+    async with stage:
+        desk = desk_of(stage)
+        wanted: list[str] = []
+        desk.session_wanted.connect(wanted.append)
+        stage.page.new_chat()
+        with asking(stage, request(1, session_id="other")):
+            await stage.until(lambda: desk.sheet.armed)
+            assert "another session" in desk.sheet.title.text()
+            desk.sheet.go.click()
+            assert wanted == ["other"]
+        await stage.until(lambda: desk.sheet.request is None)
         desk.close()

@@ -1,0 +1,35 @@
+"""Puts content into the column of the messages: 760 pixels wide at most, in the middle."""
+
+from PySide6.QtCore import QMargins
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QWidget
+
+from hermes_desktop.ui.transcript.column import MAX_WIDTH, SIDE
+
+SCROLL_BAR = 12
+"""Width of the transcript's bar: what stands below it is exactly below the messages."""
+_ALL = 1_000
+
+
+def put_in_middle(owner: QWidget, content: QLayout, *, top: int, bottom: int) -> QWidget:
+    """Give a widget that is as wide as the page its content.
+
+    Args:
+        owner: Has no layout yet.
+        content: What stands in the column.
+        top: Pixels above it.
+        bottom: Pixels below it.
+
+    Returns:
+        What holds the content.
+    """
+    holder = QWidget(owner)
+    content.setContentsMargins(QMargins())
+    holder.setLayout(content)
+    holder.setMaximumWidth(MAX_WIDTH)
+    outer = QHBoxLayout(owner)
+    outer.setContentsMargins(QMargins(SIDE, top, SIDE + SCROLL_BAR, bottom))
+    outer.setSpacing(0)
+    outer.addStretch(1)
+    outer.addWidget(holder, _ALL)
+    outer.addStretch(1)
+    return holder
