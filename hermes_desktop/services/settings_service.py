@@ -18,6 +18,8 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import PlatformConfig
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
 from hermes_desktop.services.platform_checks import PlatformChecker
+from hermes_desktop.services.platform_facts import PLATFORMS
+from hermes_desktop.services.platform_settings import PlatformBook, PlatformStanding
 from hermes_desktop.services.secret_access import SecretAccess, with_secrets
 from hermes_desktop.services.secrets_book import (
     Kept,
@@ -81,6 +83,7 @@ class SettingsService:
         gateway: Who hosts; None where nobody does.
         bus: Hears of changes.
         checker: Asks platforms; None: none can be asked.
+        platforms: What variables say about them.
     """
 
     def __init__(
@@ -90,8 +93,11 @@ class SettingsService:
         gateway: HostedGateway | None,
         bus: EventBus,
         checker: PlatformChecker | None = None,
+        *,
+        platforms: PlatformBook,
     ) -> None:
         self._checker = checker
+        self._platforms = platforms
         self._book = book
         self._secrets = secrets
         self._gateway = gateway
@@ -140,6 +146,17 @@ class SettingsService:
         if changes:
             saved = await self._files.run(self._book.save, changes)
         return self._announce(saved, tuple(_secret_news(name) for name in given))
+
+    async def look_at_platforms(self) -> Mapping[str, PlatformStanding]:
+        """What variables say about each platform. Raises :class:`ConfigError`."""
+        return await self._files.run(self._platforms.look)
+
+    async def set_home_channel(self, platform: str, chat_id: str) -> str:
+        """Say where news of a platform go; what it was before. As :meth:`PlatformBook.set_home`."""
+        before = await self._files.run(self._platforms.set_home, platform, chat_id)
+        name = PLATFORMS[platform].home_variable
+        self._announce(Saved(""), (SettingChanged(name, Effect.RESTART.value, platform),))
+        return before
 
     def serves(self, platform: str) -> bool:
         """Whether this version can serve a platform, and so be asked about it."""
@@ -304,7 +321,8 @@ def build_settings(
     access = SecretAccess(environ.store, environ.plain)
     book = SettingsBook(paths, environ.process, clock)
     secrets = SecretsBook(paths, environ.process, access, clock)
-    return SettingsService(book, secrets, gateway, bus, checker)
+    platforms = PlatformBook(paths, environ.process)
+    return SettingsService(book, secrets, gateway, bus, checker, platforms=platforms)
 
 
 def _checked(secrets: Mapping[str, str] | None) -> dict[str, str]:
