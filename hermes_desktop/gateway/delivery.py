@@ -17,6 +17,7 @@ from hermes_desktop.gateway.dead_targets import DeadTargets, is_deadly
 from hermes_desktop.gateway.delivery_ledger import DeliveryLedger
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, SendResult
+from hermes_desktop.gateway.platforms.messages import Shown
 from hermes_desktop.gateway.reply_text import UNTOUCHED, without_provider_errors
 from hermes_desktop.gateway.sending import (
     AdapterOf,
@@ -60,6 +61,7 @@ class Reply:
         reply_to: The message it is shown as an answer to, where the platform does that.
         is_owed: It must arrive. False for answers to commands and passing notices.
         maybe_twice: It may be in the chat already.
+        shown: Messages in the chat that show its beginning, and are to show all of it.
     """
 
     platform: Platform
@@ -71,6 +73,7 @@ class Reply:
     reply_to: str | None = None
     is_owed: bool = True
     maybe_twice: bool = False
+    shown: tuple[Shown, ...] = ()
 
     @property
     def place(self) -> str:
@@ -187,6 +190,10 @@ class Deliverer:
 
     # One reply
 
+    def without_secrets(self, text: str) -> str:
+        """A text as a chat may see it."""
+        return self._redactor.clean(text)
+
     def _cleaned(self, platform: Platform, text: str) -> str:
         if platform in UNTOUCHED:
             return text
@@ -276,7 +283,8 @@ def _note_target(dead: DeadTargets, reply: Reply, result: SendResult) -> None:
 
 def _parcel(reply: Reply) -> Parcel:
     text = MAYBE_TWICE + reply.text if reply.maybe_twice else reply.text
-    return Parcel(reply.platform, reply.chat_id, text, reply.thread_id, reply.reply_to)
+    where = (reply.thread_id, reply.reply_to)
+    return Parcel(reply.platform, reply.chat_id, text, *where, shown=reply.shown)
 
 
 def _of_obligation(platform: Platform, owed: Obligation, text: str) -> Reply:

@@ -72,20 +72,29 @@ class _Fence:
     language: str
 
 
-def split_text(text: str, limit: int | None, length: Callable[[str], int] = len) -> list[str]:
+def split_text(
+    text: str,
+    limit: int | None,
+    length: Callable[[str], int] = len,
+    *,
+    numbered: bool = True,
+) -> list[str]:
     """Cut a text into pieces that a platform takes, at sensible places.
 
-    A block of code that is cut is closed and opened again; each piece ends with its number.
+    A block of code that is cut is closed and opened again.
 
     Args:
         text: What is to be sent.
         limit: The most that one piece may have; None for no limit.
         length: How the platform counts.
+        numbered: Whether the pieces are numbered.
     """
     if limit is None or length(text) <= limit:
         return [text]
     if limit < _NO_COUNTERS_BELOW:
         return _hard_pieces(text, limit, length)
+    if not numbered:
+        return _pieces(text, limit, length)
     pieces = _pieces(text, limit - _COUNTER_ROOM, length)
     return [f"{piece}\n({number}/{len(pieces)})" for number, piece in enumerate(pieces, 1)]
 

@@ -116,6 +116,8 @@ class RunnerMail(RunnerRestoring):
             return True
         inbox = self.mail.inbox if self.mail is not None else self._own_inbox
         ticket = await inbox.admit(event, session_key)
+        if event.source is not None and event.source.platform in self.adapters:
+            self.adapters[event.source.platform].message_kept(event)
         if ticket is None:
             return False
         self._tickets[event.turn_id] = ticket
@@ -161,8 +163,7 @@ class RunnerMail(RunnerRestoring):
         if self.mail is None or adapter.platform is Platform.DESKTOP:
             await delivery.send(adapter, source.chat_id, text)
             return
-        settings = self.config.platforms.get(source.platform)
-        quotes = settings is None or settings.reply_to_mode != "off"
+        shown = await self._settle_stream(event, text)
         await self.mail.deliverer.deliver(
             Reply(
                 platform=source.platform,
@@ -171,14 +172,18 @@ class RunnerMail(RunnerRestoring):
                 text=text,
                 thread_id=source.thread_id,
                 message_ref=event.message_id or event.turn_id,
-                reply_to=event.message_id if quotes else None,
+                reply_to=event.message_id if self._quotes(source.platform) else None,
                 is_owed=is_owed,
+                shown=shown,
             )
         )
 
     async def _send(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
         """Put something into a chat that answers no message."""
         await self._deliver(MessageEvent(text, source=source), adapter, text, is_owed=False)
+
+    def _cleaned_of_secrets(self, text: str) -> str:
+        return self.mail.deliverer.without_secrets(text) if self.mail is not None else text
 
     async def _handle_message(self, event: MessageEvent) -> str | None:
         raise NotImplementedError

@@ -17,7 +17,7 @@ from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.keyed_locks import GivenUpError
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.refusals import closing, no_database, timed_out
-from hermes_desktop.gateway.runner_claims import RunnerClaims
+from hermes_desktop.gateway.runner_showing import RunnerShowing
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
 from hermes_desktop.gateway.turn_moves import leases_followed
@@ -30,7 +30,7 @@ MAX_TOLD = 500
 """How much of a message or a reply event hooks are told."""
 
 
-class RunnerTurns(RunnerClaims):
+class RunnerTurns(RunnerShowing):
     """Turns. On the loop, unless a method says else."""
 
     async def _outcome(
@@ -110,6 +110,7 @@ class RunnerTurns(RunnerClaims):
             self.bus.publish(
                 TurnStarted(event.turn_id, record.session_key, record.session_id, event.text)
             )
+            event = await self._fetch_media(event, adapter, record)
             prepared = await self._on_worker(
                 record, partial(self._prepare_agent, record, event, adapter, session_entry)
             )
@@ -150,7 +151,8 @@ class RunnerTurns(RunnerClaims):
         await self._emit("agent:start", source, **facts)
         watching = self._notices.start(self._watch_turn(record, source, adapter), name="watch")
         try:
-            result = await self._run_agent(agent, source, record)
+            with self._showing(record, source, adapter):
+                result = await self._run_agent(agent, source, record)
         finally:
             watching.cancel()
         reply = (result.get("final_response") or "")[:MAX_TOLD]
@@ -178,17 +180,24 @@ class RunnerTurns(RunnerClaims):
     async def _run_agent(
         self, agent: TurnAgent, source: SessionSource, record: TurnRecord
     ) -> AgentResult:
+        stream = self._streams.get(record.turn_id)
+
         def publish(news: turn.TurnNews) -> None:
             record.touch()
             self.bus.publish(news)
+            if stream is not None:
+                stream.feed(news)
 
         relay = turn.DeltaRelay(record.turn_id, record.session_id, publish)
         try:
             async with leases_followed(agent, self._turn_leases, self._notices):
                 run = partial(turn.run, agent, record, source, relay)
-                return await self._on_worker(record, run)
+                result = await self._on_worker(record, run)
         finally:
             relay.close()
+        if stream is not None:
+            stream.done = not result.get("failed") and not result.get("interrupted")
+        return result
 
     # On the turn's worker thread
 

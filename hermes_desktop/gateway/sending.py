@@ -9,8 +9,8 @@ from typing import Any
 
 from hermes_desktop.gateway.bounded_calls import BoundedCalls
 from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.platforms.base import ErrorKind, PlatformAdapter, SendResult
-from hermes_desktop.gateway.reply_text import split_text
+from hermes_desktop.gateway.platforms.base import ErrorKind, Piece, PlatformAdapter, SendResult
+from hermes_desktop.gateway.platforms.messages import Shown
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +18,7 @@ _RETRIES = 2
 _PAUSE_S = 2.0
 _LONGEST_PAUSE_S = 60.0
 _FALLBACK_CHARS = 3500
+_NO_USE_TO_SEND = frozenset({"forbidden", "transient"})
 
 AdapterOf = Callable[[Platform], PlatformAdapter | None]
 
@@ -45,6 +46,7 @@ class Parcel:
 
     Attributes:
         reply_to: The message that its first piece is shown as an answer to.
+        shown: Messages in the chat that show its beginning; they are changed instead of sent.
     """
 
     platform: Platform
@@ -52,6 +54,7 @@ class Parcel:
     text: str
     thread_id: str | None = None
     reply_to: str | None = None
+    shown: tuple[Shown, ...] = ()
 
 
 def failed(error: str, kind: ErrorKind | None = None, *, retryable: bool = False) -> SendResult:
@@ -63,8 +66,12 @@ async def send_once(
     adapter: PlatformAdapter, chat_id: str, text: str, **more: str | None
 ) -> SendResult:
     """Send a text, no retries. Never raises: what an adapter raises means that nobody knows."""
+    return await _called(adapter, adapter.send(chat_id, text, **more))
+
+
+async def _called(adapter: PlatformAdapter, call: Awaitable[SendResult]) -> SendResult:
     try:
-        return await adapter.send(chat_id, text, **more)
+        return await call
     except TimeoutError as error:
         return failed(str(error) or "no answer in time", "unknown")
     except OSError as error:
@@ -93,19 +100,40 @@ class Sender:
         Returns:
             What became of its last piece. ``retryable`` only if nothing of it left.
         """
-        limit = None if adapter.splits_long_messages else adapter.max_message_length
         result = SendResult(success=True)
-        pieces = split_text(parcel.text, limit, adapter.message_length)
+        pieces = adapter.cut(parcel.text)
         for number, piece in enumerate(pieces):
-            result = await self._with_retry(adapter, replace(parcel, text=piece))
+            shown = parcel.shown[number] if number < len(parcel.shown) else None
+            result = await self._place(adapter, parcel, piece, shown)
             if not result.success:
                 return replace(result, retryable=result.retryable and number == 0)
             parcel = replace(parcel, reply_to=None)
+        for spare in parcel.shown[len(pieces) :]:
+            await adapter.delete_message(parcel.chat_id, spare.message_id)
         return result
 
-    async def _with_retry(self, adapter: PlatformAdapter, parcel: Parcel) -> SendResult:
+    async def _place(
+        self, adapter: PlatformAdapter, parcel: Parcel, piece: Piece, shown: Shown | None
+    ) -> SendResult:
+        """Let a piece stand in the chat: in the message that shows its beginning, or a new one."""
+        if shown is not None:
+            if shown.piece == piece:
+                return SendResult(success=True, message_id=shown.message_id)
+            result = await self._with_retry(adapter, parcel, piece, shown)
+            if result.success or result.error_kind in _NO_USE_TO_SEND:
+                return result
+            await adapter.delete_message(parcel.chat_id, shown.message_id)
+        return await self._with_retry(adapter, parcel, piece)
+
+    async def _with_retry(
+        self,
+        adapter: PlatformAdapter,
+        parcel: Parcel,
+        piece: Piece,
+        shown: Shown | None = None,
+    ) -> SendResult:
         asked_to_wait = False
-        result = await self._try(adapter, parcel)
+        result = await self._try(adapter, parcel, piece, shown)
         for retry in range(_RETRIES):
             if result.success or not result.retryable:
                 break
@@ -117,17 +145,23 @@ class Sender:
                     break
             await self._manners.pause(pause)
             adapter = self._adapter_of(parcel.platform) or adapter
-            result = await self._try(adapter, parcel)
+            result = await self._try(adapter, parcel, piece, shown)
         if result.error_kind == "bad_format":
-            return await self._try(adapter, replace(parcel, text=_plain(parcel.text)))
+            return await self._try(adapter, parcel, Piece(_plain(piece.text)), shown)
         return result
 
-    async def _try(self, adapter: PlatformAdapter, parcel: Parcel) -> SendResult:
-        more: dict[str, Any] = {"reply_to": parcel.reply_to, "thread_id": parcel.thread_id}
+    async def _try(
+        self, adapter: PlatformAdapter, parcel: Parcel, piece: Piece, shown: Shown | None
+    ) -> SendResult:
+        if shown is not None:
+            call = adapter.edit_piece(parcel.chat_id, shown.message_id, piece)
+        else:
+            more: dict[str, Any] = {"reply_to": parcel.reply_to, "thread_id": parcel.thread_id}
+            call = adapter.send_piece(parcel.chat_id, piece, **more)
         try:
             return await self._bounded.within(
                 self._manners.send_timeout_s,
-                send_once(adapter, parcel.chat_id, parcel.text, **more),
+                _called(adapter, call),
                 doing=f"Sending to {parcel.platform.value}",
             )
         except (TimeoutError, RuntimeError) as error:

@@ -12,8 +12,11 @@ from hermes_desktop.gateway.platforms.messages import (
     ErrorKind,
     MessageEvent,
     MessageType,
+    Piece,
+    Question,
     SendResult,
 )
+from hermes_desktop.gateway.reply_text import split_text
 from hermes_desktop.gateway.session_records import SessionEntry
 
 if TYPE_CHECKING:
@@ -27,7 +30,9 @@ __all__ = [
     "LastHeard",
     "MessageEvent",
     "MessageType",
+    "Piece",
     "PlatformAdapter",
+    "Question",
     "SendResult",
     "TokenIdentity",
 ]
@@ -98,6 +103,7 @@ class PlatformAdapter(ABC):
         expected_silence_s: For how many seconds a healthy server may be silent; None: for ever.
         max_message_length: How much text one message may hold, as :meth:`message_length` counts.
         splits_long_messages: It cuts long texts itself.
+        edits_messages: A text that was sent can be changed, so that a reply may grow in its chat.
         supports_async_delivery: A text may be sent at any time, not only as an answer.
         interactive_resume: A chat whose turn was cut off is gone on with after a restart.
         keeps_messages_while_away: Its server keeps what is written while nobody is connected.
@@ -110,6 +116,7 @@ class PlatformAdapter(ABC):
     expected_silence_s: float | None = 90.0
     max_message_length: int | None = None
     splits_long_messages: ClassVar[bool] = False
+    edits_messages: ClassVar[bool] = False
     supports_async_delivery: ClassVar[bool] = True
     interactive_resume: ClassVar[bool] = True
     keeps_messages_while_away: ClassVar[bool] = True
@@ -167,6 +174,69 @@ class PlatformAdapter(ABC):
         Raises:
             TimeoutError: Nobody knows whether it arrived.
         """
+
+    def cut(self, text: str) -> list[Piece]:
+        """A text as the messages that it takes.
+
+        Where a reply grows in its chat, its beginning is cut like the whole: nothing is numbered.
+        """
+        limit = None if self.splits_long_messages else self.max_message_length
+        numbered = not self.edits_messages
+        parts = split_text(text, limit, self.message_length, numbered=numbered)
+        return [Piece(part) for part in parts]
+
+    async def send_piece(
+        self,
+        chat_id: str,
+        piece: Piece,
+        *,
+        reply_to: str | None = None,
+        thread_id: str | None = None,
+    ) -> SendResult:
+        """Put a piece of :meth:`cut` into a chat; otherwise like :meth:`send`."""
+        return await self.send(chat_id, piece.text, reply_to=reply_to, thread_id=thread_id)
+
+    async def edit_piece(self, chat_id: str, message_id: str, piece: Piece) -> SendResult:
+        """Let a message show something else; the same again is a success.
+
+        Returns:
+            ``not_found`` when there is no such message (any more), whatever else is wrong with
+            the chat. It may always be tried again: nothing comes twice by it.
+        """
+        del piece
+        words = f"message {message_id} of {chat_id} cannot be changed"
+        return SendResult(success=False, error=words)
+
+    async def delete_message(  # noqa: B027 - what cannot be taken away stays
+        self, chat_id: str, message_id: str
+    ) -> None:
+        """Take one of our messages away, if that can be done. Never raises."""
+
+    def edit_pause_s(self, chat_id: str) -> float:  # noqa: ARG002 - platforms differ by chat
+        """How many seconds there must be between two changes in a chat at least."""
+        return 0.0
+
+    async def show_typing(  # noqa: B027 - most platforms have no such sign
+        self, chat_id: str, *, thread_id: str | None = None
+    ) -> None:
+        """Show for a few seconds that a reply is being written. What it raises is ignored."""
+
+    async def ask(
+        self, chat_id: str, question: Question, *, thread_id: str | None = None
+    ) -> SendResult:
+        """Put a question into a chat, with buttons where the platform has them."""
+        return await self.send(chat_id, question.words, thread_id=thread_id)
+
+    async def with_media(self, event: MessageEvent) -> MessageEvent:
+        """Fetch what came with a message. Asked only for people who may write.
+
+        Returns:
+            The message with local paths, and words for what could not be had. Never raises.
+        """
+        return event
+
+    def message_kept(self, event: MessageEvent) -> None:  # noqa: B027 - for those that wait for it
+        """A message is written down here: its server may forget it."""
 
     async def probe(self) -> bool:
         """Ask the server for a sign of life and wait for it a few seconds; whether it came.
@@ -231,6 +301,11 @@ class PlatformAdapter(ABC):
         Raises:
             HermesError: This conversation cannot be gone on with.
         """
+
+    def expect_turn(  # noqa: B027 - only who counts its own turns wants to know
+        self, turn_id: str, session_key: str
+    ) -> None:
+        """A turn will run in a chat that was begun by nobody's message here. On the loop."""
 
     def session_rotated(  # noqa: B027 - most platforms have nothing to do here
         self, old_id: str, new_id: str

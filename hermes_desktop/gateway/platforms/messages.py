@@ -88,6 +88,46 @@ class MessageEvent:
         return (parts[0] if parts else ""), (parts[1].strip() if len(parts) > 1 else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What of a text goes into one message.
+
+    Attributes:
+        text: In Markdown, or as the platform shows it; for logs and comparisons.
+        form: How the platform shows it; looked at by its adapter alone.
+    """
+
+    text: str
+    form: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A message that stands in a chat and may be changed.
+
+    Attributes:
+        piece: What it shows.
+    """
+
+    message_id: str
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that a person answers with one of a few words.
+
+    Attributes:
+        id: Names it; an answer by a button carries it as ``metadata["answers"]``.
+        words: The question, in Markdown, with how to answer it in words.
+        choices: Label and word of each answer, in order.
+    """
+
+    id: str
+    words: str
+    choices: tuple[tuple[str, str], ...]
+
+
 ErrorKind = Literal[
     "too_long", "bad_format", "forbidden", "not_found", "rate_limited", "transient", "unknown"
 ]

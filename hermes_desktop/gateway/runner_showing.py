@@ -1,0 +1,99 @@
+"""What a chat sees of a turn while it runs: that something is written, and what. On the loop."""
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from functools import cached_property
+
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.inbound_text import inbound_text
+from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
+from hermes_desktop.gateway.platforms.messages import Shown
+from hermes_desktop.gateway.runner_claims import RunnerClaims
+from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.gateway.stream_replies import Place, ReplyStream
+from hermes_desktop.gateway.turn import TurnRecord
+from hermes_desktop.gateway.typing_signs import keep_typing
+
+log = logging.getLogger(__name__)
+
+
+class RunnerShowing(RunnerClaims):
+    """Typing signs and growing replies.
+
+    Attributes:
+        _streams: By turn id: the reply that grows in its chat.
+    """
+
+    @cached_property
+    def _streams(self) -> dict[str, ReplyStream]:
+        return {}
+
+    async def _fetch_media(
+        self, event: MessageEvent, adapter: PlatformAdapter, record: TurnRecord
+    ) -> MessageEvent:
+        """Fetch what came with a message that is answered now."""
+        fetched = await adapter.with_media(event)
+        if fetched is not event and fetched.source is not None:
+            record.prompt = inbound_text(fetched, fetched.source, self.config)
+        return fetched
+
+    @contextlib.contextmanager
+    def _showing(
+        self, record: TurnRecord, source: SessionSource, adapter: PlatformAdapter
+    ) -> Iterator[None]:
+        """Let the chat see, meanwhile, that its reply is being written."""
+        if adapter.platform is Platform.DESKTOP:
+            yield
+            return
+        settings = self.config.platforms.get(source.platform)
+        stream = self._new_stream(record, source, adapter)
+        if stream is not None:
+            self._streams[record.turn_id] = stream
+            stream.start(self._notices)
+        typing = None
+        if settings is None or settings.typing_indicator:
+            signs = keep_typing(
+                self.adapters.get, source.platform, source.chat_id, source.thread_id
+            )
+            typing = self._notices.start(signs, name="typing")
+        try:
+            yield
+        finally:
+            if typing is not None:
+                typing.cancel()
+
+    def _new_stream(
+        self, record: TurnRecord, source: SessionSource, adapter: PlatformAdapter
+    ) -> ReplyStream | None:
+        streaming = self.config.streaming
+        wanted = streaming.enabled and streaming.transport != "off"
+        if not wanted or not adapter.edits_messages or not self.inbox_kept:
+            return None
+        place = Place(
+            source.platform,
+            source.chat_id,
+            source.thread_id,
+            record.message_id if self._quotes(source.platform) else None,
+        )
+        return ReplyStream(self.adapters.get, place, streaming, self._cleaned_of_secrets)
+
+    def _quotes(self, platform: Platform) -> bool:
+        """Whether replies are shown as answers to the message."""
+        settings = self.config.platforms.get(platform)
+        return settings is None or settings.reply_to_mode != "off"
+
+    async def _settle_stream(self, event: MessageEvent, text: str) -> tuple[Shown, ...]:
+        """End the growing; the messages that the whole reply is to stand in."""
+        stream = self._streams.pop(event.turn_id, None)
+        if stream is None:
+            return ()
+        await stream.settle()
+        standing = stream.standing(text) if text else ()
+        if not standing:
+            await stream.leave_unfinished()
+        return standing
+
+    def _cleaned_of_secrets(self, text: str) -> str:
+        """A text without secrets."""
+        return text
