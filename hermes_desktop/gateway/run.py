@@ -140,6 +140,7 @@ class GatewayRunner(RunnerStopping):
         self._leave_by = float("inf")
         self._told_of.clear()
         self._open_threads()
+        self._waiting_turns.watch(self.rooms)
         self._enter("starting")
         self._starting = asyncio.get_running_loop().create_task(self._begin_work(), name="begin")
         try:

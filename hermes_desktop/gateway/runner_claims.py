@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
+from functools import cached_property
 from typing import TypeVar
 
 from hermes_desktop.core.events import TurnQueued
@@ -16,6 +17,7 @@ from hermes_desktop.gateway.runner_boundaries import RunnerBoundaries
 from hermes_desktop.gateway.session import SessionEntry, SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
 from hermes_desktop.gateway.turn_outcome import TurnOutcome
+from hermes_desktop.gateway.turn_places import TurnPlace, WaitingTurns
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +59,7 @@ class RunnerClaims(RunnerBoundaries):
         prompt = inbound_text(event, source, self.config)
         record = TurnRecord(event.turn_id, session_key, prompt, event.message_id, note=note)
         self._queued_turns.add(event.turn_id)
+        adapter.expect_turn(event.turn_id, session_key)
         self._message_tasks.start(
             self._answer_later(event, source, adapter, record), name=f"turn {event.turn_id}"
         )
@@ -88,6 +91,7 @@ class RunnerClaims(RunnerBoundaries):
             async with self._claim(record):
                 outcome = await self._outcome(event, source, adapter, record)
                 record.answered = True
+                self._answer_unheard(record)
                 # Before the delivery, which may take long, and before the next turn of the
                 # conversation is announced: its lease is free by now.
                 self.bus.publish(turn_outcome.finished_event(record, outcome))
@@ -118,17 +122,32 @@ class RunnerClaims(RunnerBoundaries):
             )
         waiting.append(record)
         try:
-            async with self._turn_order.hold(session_key), self._turn_slots:
+            async with (
+                self._turn_order.hold(session_key),
+                TurnPlace(self._turn_slots) as self._waiting_turns.places[session_key],
+            ):
                 self._no_longer_waits(record)
                 self._begin(record)
                 try:
                     yield
                 finally:
                     record.over.set()
+                    self._waiting_turns.places.pop(session_key, None)
                     self._release_running_agent_state(session_key, record.generation)
         finally:
             self._no_longer_waits(record)
             record.over.set()
+
+    @cached_property
+    def _waiting_turns(self) -> WaitingTurns:
+        """Lends the places of turns that wait for a person."""
+        return WaitingTurns(self._mark_waiting)
+
+    def _mark_waiting(self, session_key: str, waits: bool) -> None:  # noqa: FBT001 - what is told
+        record = self._turns.get(session_key)
+        if record is not None:
+            record.waits = max(0, record.waits + (1 if waits else -1))
+            record.touch()
 
     def _no_longer_waits(self, record: TurnRecord) -> None:
         waiting = self._queued_events.get(record.session_key, [])
@@ -189,6 +208,9 @@ class RunnerClaims(RunnerBoundaries):
         record: TurnRecord,
     ) -> TurnOutcome:
         raise NotImplementedError
+
+    def _answer_unheard(self, record: TurnRecord) -> None:
+        """Have answered what the turn was to be told and was not."""
 
     async def _settle_marks(self, record: TurnRecord, outcome: TurnOutcome) -> None:
         """After the reply was delivered: the chat needs no taking up any more."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hermes_desktop.gateway.chat_approvals import ChatApprovals
     from hermes_desktop.gateway.chat_questions import ChatQuestions
     from hermes_desktop.gateway.runner_report import RunnerReport
+    from hermes_desktop.gateway.turn_places import Room
 
 MAX_TURNS = 10
 SIDE_THREADS = 4
@@ -79,6 +80,7 @@ class RunnerState:
         _turn_order: One turn per session key at a time, in the order they came.
         _turn_leases: One turn per conversation at a time; shared between runners of one program.
         _turn_slots: No more turns than workers; shared likewise.
+        rooms: Where turns wait for a person; their places are lent meanwhile.
         _restored: Set once chats that a restart cut off are taken up; messages wait for it.
         _session_model_overrides: By session key: the model chosen there.
     """
@@ -90,6 +92,7 @@ class RunnerState:
     clock: Clock = SystemClock()
     approvals: "ChatApprovals | None" = None
     questions: "ChatQuestions | None" = None
+    rooms: "tuple[Room, ...]" = ()
     command_dispatch: CommandDispatch | None = None
     event_hooks_s = 10.0
     platforms_failed: Callable[[], bool] = staticmethod(lambda: False)

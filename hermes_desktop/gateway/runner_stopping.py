@@ -72,6 +72,7 @@ class RunnerStopping(RunnerAdmission):
         self._shutdown_event.set()
         await self._write_end(in_order=in_order)
         await self._close_agents(running)
+        self._waiting_turns.close()
         self._close_threads()
         self._enter("stopped")
 

@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hermes_desktop.agent.types import AgentResult, ToolNews
 from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnDelta
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.gateway.agents import TurnAgent
 from hermes_desktop.gateway.session_records import SessionSource
+
+if TYPE_CHECKING:
+    from functools import partial
 
 DELTA_INTERVAL_S = 0.05
 
@@ -149,6 +152,9 @@ class TurnRecord:
         given_up: Set when it is left behind: it was to end and did not.
         over: Set when its claim was released.
         source: Where its message came from, once it runs.
+        steered: By turn id: what it was told meanwhile and has not stored yet, to be answered in a
+            turn of its own.
+        waits: For how many answers of a person it waits; meanwhile it is not silent.
         monotonic: Where its times come from.
     """
 
@@ -172,7 +178,14 @@ class TurnRecord:
     given_up: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     source: SessionSource | None = None
+    steered: dict[str, "partial[None]"] = field(default_factory=dict)
+    waits: int = 0
     monotonic: Callable[[], float] = time.monotonic
+
+    @property
+    def seen_at(self) -> float:
+        """When it last did something; a person's time is not its own."""
+        return self.monotonic() if self.waits else self.active_at
 
     def touch(self) -> None:
         """Note that it does something. Any thread."""

@@ -42,9 +42,9 @@ class TurnWatch:
         record, settings = self._record, self._settings
         steps: list[tuple[float, Step]] = []
         if settings.agent_timeout_s > 0:
-            steps.append((record.active_at + settings.agent_timeout_s, Step.TIMEOUT))
+            steps.append((record.seen_at + settings.agent_timeout_s, Step.TIMEOUT))
         if settings.agent_timeout_warning_s > 0 and self._warned_of != record.active_at:
-            steps.append((record.active_at + settings.agent_timeout_warning_s, Step.WARNING))
+            steps.append((record.seen_at + settings.agent_timeout_warning_s, Step.WARNING))
         if self._news_after > 0:
             steps.append((record.began_at + self._news_after, Step.NEWS))
         return min(steps, key=lambda step: step[0], default=None)
@@ -62,6 +62,8 @@ class TurnWatch:
 
     def words(self, step: Step, now: float) -> str:
         """What the chat hears."""
+        if step is Step.NEWS and self._record.waits:
+            return f"I am still waiting for your answer ({_duration(now - self._record.began_at)})."
         if step is Step.NEWS:
             return f"I am still working on it ({_duration(now - self._record.began_at)})."
         silence = _duration(now - self._record.active_at)

@@ -80,6 +80,11 @@ class AgentBuilder:
         """Where the assistant's questions wait; None: it asks none."""
         return self._tools.questions if self._tools is not None else None
 
+    @property
+    def rooms(self) -> tuple[ApprovalQueue | QuestionQueue, ...]:
+        """Where turns wait for a person."""
+        return () if self._tools is None else (self._tools.queue, self._tools.questions)
+
     def choose_model(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ModelChoice:
         """Name the model that a new turn would use.
 

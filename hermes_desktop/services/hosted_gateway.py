@@ -157,6 +157,7 @@ class HostedGateway:
         self._runner.platforms_failed = lambda: self._platforms.has_only_failed
         know_people(self._runner, parts)
         take_commands(self._runner, parts, self._platforms)
+        self._runner.rooms = parts.builder.rooms
         queue, questions = parts.builder.approvals, parts.builder.questions
         if queue is not None:
             self._runner.approvals = ChatApprovals(self._runner, queue)

@@ -8,6 +8,7 @@ from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner_state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
+from hermes_desktop.gateway.turn_places import MOST_LENT
 from hermes_desktop.services.hosted_commands import take_commands
 from hermes_desktop.services.hosted_gateway import HostedParts
 from hermes_desktop.services.own_commands import own_commands
@@ -33,7 +34,7 @@ class Workers:
             writers=WorkerThreads("state-write"),
             search=WorkerThreads("state-search", size=2),
             bulk=WorkerThreads("state-bulk"),
-            turns=WorkerThreads("agent-turn", size=MAX_TURNS),
+            turns=WorkerThreads("agent-turn", size=MAX_TURNS + 2 * MOST_LENT),
             hosting=WorkerThreads("gateway-host"),
             commands=WorkerThreads("gateway-commands", size=2),
         )
@@ -83,5 +84,6 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
         clock=parts.clock,
         adapters=[adapter],
     )
+    runner.rooms = parts.builder.rooms
     take_commands(runner, parts)
     return runner, adapter
