@@ -46,8 +46,9 @@ _KNOWN: tuple[tuple[str, int], ...] = (
 """Names of models by how they begin, behind the name of a vendor; the longer one stands first."""
 
 _LIMIT = re.compile(
-    r"(?:context (?:length|window|size)|maximum context|max_model_len|n_ctx|limit|maximum)"
-    r"[^\d.;]{0,40}?(\d[\d,_]{3,9})",
+    r"(?:context (?:length|window|size)|maximum context|max_model_len|n_ctx|limit|maximum"
+    r"|must be <=)[^\d.;]{0,40}?(\d[\d,_]{3,9})"
+    r"|tokens > (\d[\d,_]{3,9}) maximum",
     re.IGNORECASE,
 )
 
@@ -73,7 +74,7 @@ def known_length(model: str) -> int | None:
 def limit_in(words: str) -> int | None:
     """The limit that an endpoint names when it refuses a request; None when it names none."""
     found = _LIMIT.search(words)
-    length = int(re.sub(r"\D", "", found.group(1))) if found else 0
+    length = int(re.sub(r"\D", "", found[1] or found[2])) if found else 0
     return length if length >= LEAST else None
 
 

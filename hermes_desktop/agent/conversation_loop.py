@@ -3,12 +3,15 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import (
+    CallNote,
     CancelSignal,
     ChatRequest,
     Finished,
+    NoteListener,
     ReasoningDelta,
     StreamCallback,
     TextDelta,
@@ -16,6 +19,8 @@ from hermes_desktop.agent.types import (
 from hermes_desktop.core.errors import ProviderError
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -58,13 +63,18 @@ def ask(
     cancel: CancelSignal,
     on_text: StreamCallback | None = None,
     on_reasoning: StreamCallback | None = None,
+    on_note: NoteListener | None = None,
 ) -> Reply:
     """Ask once and gather the reply. Blocking; never raises :class:`ProviderError`."""
     tell_text = _guarded(on_text)
     tell_reasoning = _guarded(on_reasoning)
+    tell_note = _guarded(on_note)
     reply = Reply()
     try:
         for event in provider.stream(request, cancel=cancel):
+            if isinstance(event, CallNote):
+                tell_note(event)
+                continue
             reply.take(event)
             if isinstance(event, TextDelta):
                 tell_text(event.text)
@@ -75,11 +85,11 @@ def ask(
     return reply
 
 
-def _guarded(callback: StreamCallback | None) -> Callable[[str], None]:
+def _guarded(callback: Callable[[T], None] | None) -> Callable[[T], None]:
     """A listener that fails is logged once and asked no more: the reply matters more than it."""
     broken = callback is None
 
-    def tell(text: str) -> None:
+    def tell(text: T) -> None:
         nonlocal broken
         if broken or callback is None:
             return

@@ -131,7 +131,23 @@ class Finished:
     cost_usd: float | None = None
 
 
-StreamEvent = TextDelta | ReasoningDelta | Finished
+@dataclass(frozen=True, slots=True)
+class CallNote:
+    """Something about a call that the person should know; no part of the reply.
+
+    Attributes:
+        text: One sentence; "" takes a passing note away.
+        lasting: It stays with the reply; else it goes when the call goes on.
+    """
+
+    text: str
+    lasting: bool = False
+
+
+StreamEvent = TextDelta | ReasoningDelta | CallNote | Finished
+
+NoteListener = Callable[[CallNote], None]
+"""Told of notes, on the thread of the turn."""
 
 
 class CancelSignal(Protocol):
@@ -152,6 +168,12 @@ class ModelChoice:
         api_key: Secret, or None for an endpoint without one. Never logged, never shown.
         provider: Name for a person and for ``billing_provider``.
         origin: Where the model was named, for a person ("config.yaml, model.default").
+        context_length: How much it can be told at once, as the settings say; None: they do not.
+        max_tokens: How long its answers may be, likewise.
+        reasoning_effort: How much it should think; "" leaves that to it.
+        ca_bundle: A file with certificates that this endpoint's own is trusted by, too.
+        request_timeout_s: How long it may be silent before it begins to answer; None: the usual.
+        stale_timeout_s: How long it may be silent in between; None: the usual.
     """
 
     model: str
@@ -162,6 +184,10 @@ class ModelChoice:
     kind: Literal["openai", "offline"] = "openai"
     context_length: int | None = None
     max_tokens: int | None = None
+    reasoning_effort: str = ""
+    ca_bundle: str = ""
+    request_timeout_s: float | None = None
+    stale_timeout_s: float | None = None
 
     def __repr__(self) -> str:
         return f"ModelChoice({self.model!r} at {self.base_url!r} from {self.origin!r})"

@@ -56,9 +56,12 @@ class Retries:
     Attributes:
         count: How many times again.
         base_s: First pause; doubled each time, plus up to half of it at random.
-        longest_s: Longest pause. An endpoint that asks for a longer one is not asked again.
+        longest_s: Longest pause of our own.
+        longest_asked_s: Longest pause that an endpoint may ask for; for a longer one the person
+            is told instead.
     """
 
     count: int = 3
     base_s: float = 0.5
     longest_s: float = 30.0
+    longest_asked_s: float = 120.0

@@ -35,6 +35,8 @@ _OTHER_REFUSAL = (
     "{name} refused the request.",
     "Read what it answered; it may not know a setting of this model.",
 )
+_PROXY_WANTS_A_NAME = 407
+_NAME_FOR_PROXY = "Put name and password into its address in HTTP_PROXY or HTTPS_PROXY."
 _REFUSALS = {
     "auth": _BAD_KEY,
     "billing": (
@@ -183,6 +185,8 @@ class Failures:
             return "The address of the model has moved.", self._moved(refusal.location)
         if reason == "rate_limit":
             return f"{name} takes no more requests just now.", _later(refusal.wait_s)
+        if status == _PROXY_WANTS_A_NAME:
+            return "The proxy wants to know who you are.", _NAME_FOR_PROXY
         if reason == "auth" and self._choice.api_key is None:
             return f"{name} wants a key.", _NO_KEY
         if not reason and status is not None and status >= 500:  # noqa: PLR2004
@@ -250,4 +254,8 @@ def _with_cause(message: str, error: Mapping[str, Any]) -> str:
     # Routers put what the real endpoint said beside their own general sentence.
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    # llama.cpp names its limit beside its sentence.
+    limit = error.get("n_ctx")
+    if isinstance(limit, int) and str(limit) not in message:
+        message = f"{message} (n_ctx {limit})"
     return f"{message} ({raw})" if isinstance(raw, str) and raw not in message else message

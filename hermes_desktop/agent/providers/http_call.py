@@ -14,12 +14,15 @@ import socket
 import ssl
 import threading
 import time
+import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
+from hermes_desktop.agent.providers.certificates import issuer_of
 from hermes_desktop.agent.providers.failures import CallFailedError, Failures
 
 log = logging.getLogger(__name__)
@@ -73,6 +76,8 @@ class Wire:
         tls: ssl.SSLContext,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        # Somebody who wants to be hidden behind a proxy is not led past it, not even for a look.
+        self.unhidden = direct or not urllib.request.getproxies()
         # Waiting for bytes is bounded by whoever reads the queue, which knows what it waits for.
         timeout = httpx.Timeout(None, connect=connect_s, write=write_s)
         self.client = httpx.Client(
@@ -162,7 +167,7 @@ class HttpCall:
             log.debug("A request was given up before it was sent")
         except Exception as error:  # noqa: BLE001 - told to whoever waits
             if not self._wire.given_up.is_set():
-                self._put(_told(error, self._failures))
+                self._put(self._told(error))
         finally:
             self._wire.end()
 
@@ -180,6 +185,15 @@ class HttpCall:
             for piece in response.iter_bytes():
                 self._put(piece)
         self._put(End())
+
+    def _told(self, error: Exception) -> CallFailedError:
+        for cause in _causes(error):
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                parts = urlsplit(self._request[0])
+                look = self._wire.unhidden and parts.hostname
+                issuer = issuer_of(parts.hostname or "", parts.port or 443) if look else ""
+                return _told_of_certificate(cause, issuer, self._failures)
+        return _told(error, self._failures)
 
     def _put(self, item: Item) -> None:
         while not self._wire.given_up.is_set():
@@ -205,13 +219,28 @@ def _told(error: Exception, failures: Failures) -> CallFailedError:
     return _told_of_connecting(error, failures)
 
 
-def _told_of_tls(error: ssl.SSLError, failures: Failures) -> CallFailedError:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return failures.unreachable(
-            f"its certificate is not accepted ({error.verify_message})",
-            "Correct the address, or name the certificate authority in SSL_CERT_FILE.",
-            again=False,
+def _told_of_certificate(
+    error: ssl.SSLCertVerificationError, issuer: str, failures: Failures
+) -> CallFailedError:
+    reason = error.verify_message.rstrip(".")
+    by = f"; it was issued by “{issuer}”" if issuer else ""
+    about_name = "mismatch" in reason.lower()
+    about_time = "expired" in reason or "not yet valid" in reason
+    if about_name:
+        hint = "Use the name in model.base_url that the certificate was made for."
+    elif about_time:
+        hint = "Its owner has to renew it; check this machine's clock, too."
+    else:
+        hint = (
+            "If you trust whoever issued it, name the file with that certificate in config.yaml "
+            "as model.ca_bundle, or in SSL_CERT_FILE."
         )
+    return failures.unreachable(
+        f"its certificate is not accepted ({reason}{by})", hint, again=False
+    )
+
+
+def _told_of_tls(error: ssl.SSLError, failures: Failures) -> CallFailedError:
     return failures.unreachable(
         f"no encrypted connection came about ({error.reason or error})",
         "Check whether the address in model.base_url should begin with http or https.",

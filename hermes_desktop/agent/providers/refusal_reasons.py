@@ -9,7 +9,8 @@ _TOO_LONG_WORDS = re.compile(
     r"context[ _](length|window|size)|maximum (context|prompt|input)|too many (input )?tokens"
     r"|(prompt|input|request|conversation|message)s? (is|are) too (long|large)"
     r"|reduce the length|input length .{0,60}exceed|exceeds? .{0,40}context"
-    r"|input token count.{0,60}exceed|prompt contains .{0,40}tokens",
+    r"|input token count.{0,60}exceed|prompt contains .{0,40}tokens|prompt too long"
+    r"|longer than the maximum model length|max_new_tokens. must be <=",
     re.IGNORECASE,
 )
 _MONEY_CODES = frozenset(

@@ -1,42 +1,94 @@
-"""One TLS context for all connections: it holds every root certificate, 0.8 MiB and 20 ms each."""
+"""Whom we trust: one TLS context for all connections, 0.8 MiB and 20 ms each.
 
+The usual certificates are those that come with the HTTP library and those of the system. A
+variable that other programs know takes their place: ``HERMES_CA_BUNDLE``, ``SSL_CERT_FILE``,
+``REQUESTS_CA_BUNDLE`` or ``CURL_CA_BUNDLE``, the first that is set, and ``SSL_CERT_DIR``. What an
+endpoint's own entry in config.yaml names is trusted beside them, for that endpoint only.
+"""
+
+import os
+import ssl
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 from hermes_desktop.core.clock import Clock, SystemClock
 
-if TYPE_CHECKING:
-    import ssl
-
 RENEWED_S = 86_400.0
+BUNDLE_VARIABLES = ("HERMES_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_FOLDER_VARIABLE = "SSL_CERT_DIR"
+
+
+class CertificatesError(OSError):
+    """Certificates that somebody named cannot be read; says which, and who named them."""
 
 
 class SharedTls:
-    """Makes the context when it is first asked for, and anew once a day.
+    """Makes contexts when they are first asked for, and anew once a day.
 
     Root certificates on the disk change while a program runs for months. Any thread.
 
     Args:
         clock: Measures the day.
+        environ: Where the variables are looked up; None: the process environment.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(
+        self, clock: Clock | None = None, environ: Mapping[str, str] | None = None
+    ) -> None:
         self._clock = clock or SystemClock()
+        self._environ = os.environ if environ is None else environ
         self._lock = threading.Lock()
-        self._context: ssl.SSLContext | None = None
-        self._made_at = 0.0
+        self._contexts: dict[str, tuple[ssl.SSLContext, float]] = {}
 
-    def context(self) -> "ssl.SSLContext":
+    def context(self, ca_bundle: str = "") -> ssl.SSLContext:
         """The context for a new connection. Blocks.
 
+        Args:
+            ca_bundle: A file with further certificates, as a setting names it.
+
         Raises:
-            OSError: The root certificates cannot be read.
+            CertificatesError: Certificates cannot be read.
         """
         with self._lock:
             now = self._clock.monotonic()
-            if self._context is None or now - self._made_at > RENEWED_S:
-                import httpx  # noqa: PLC0415 - only who calls needs it
+            context, made_at = self._contexts.get(ca_bundle, (None, 0.0))
+            if context is None or now - made_at > RENEWED_S:
+                context = self._usual()
+                if ca_bundle:
+                    _load(context, Path(ca_bundle).expanduser(), "The setting ca_bundle")
+                self._contexts[ca_bundle] = (context, now)
+            return context
 
-                self._context = httpx.create_ssl_context()
-                self._made_at = now
-            return self._context
+    def _usual(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        named = False
+        for variable in (*BUNDLE_VARIABLES, _FOLDER_VARIABLE):
+            value = (self._environ.get(variable) or "").strip()
+            if value and (not named or variable == _FOLDER_VARIABLE):
+                _load(context, Path(value).expanduser(), variable)
+                named = True
+        if named:
+            return context
+        import httpx  # noqa: PLC0415 - only who calls needs it
+
+        context = httpx.create_ssl_context(trust_env=False)
+        # A company's own authority is installed there.
+        context.load_default_certs()
+        return context
+
+
+def _load(context: ssl.SSLContext, place: Path, named_by: str) -> None:
+    try:
+        if place.is_dir():
+            context.load_verify_locations(capath=str(place))
+        else:
+            context.load_verify_locations(cafile=str(place))
+    except ssl.SSLError as error:
+        raise CertificatesError(
+            f"{named_by} names {place}, which holds no certificate that can be read"
+        ) from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise CertificatesError(f"{named_by} names {place}: {reason}") from error

@@ -144,7 +144,7 @@ def test_a_connection_is_used_again(server: ModelServer) -> None:
     wires = []
     for _ in range(3):
         assert said(list(asked.stream(request, cancel=threading.Event())))
-        wires.append(asked._idle)
+        wires.append(asked._endpoint._idle)
     assert wires[0] is not None
     assert wires[0] is wires[1] is wires[2]
     asked.close()

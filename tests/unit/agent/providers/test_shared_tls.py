@@ -34,7 +34,7 @@ def test_agents_share_it(tmp_path: Path) -> None:
     agents = [builder.build(AgentRequest(f"s{n}", "telegram", f"key{n}")) for n in range(2)]
     providers = [agent._provider for agent in agents]
     assert all(isinstance(each, OpenAICompatibleProvider) for each in providers)
-    assert providers[0]._tls is providers[1]._tls  # type: ignore[attr-defined]
+    assert providers[0]._endpoint._tls is providers[1]._endpoint._tls  # type: ignore[attr-defined]
     for agent in agents:
         agent.close()
     db.close()

@@ -1,0 +1,85 @@
+"""What an endpoint takes of OpenAI's chat completions; learnt from what it refuses, and kept."""
+
+import re
+import threading
+from dataclasses import dataclass, replace
+
+_LACKS = r"(not support|unsupported|unrecognized|unknown|not permitted|not allowed|not available)"
+_LIMIT = re.compile(
+    r"(?:at most|less than or equal to|maximum(?: value)? (?:is|of)|<=)\s*(\d{2,7})"
+)
+_LIMIT_NAMES = re.compile(r"max_(completion_)?tokens", re.IGNORECASE)
+
+
+def _lacks(what: str) -> re.Pattern[str]:
+    """Finds a sentence that says of something that it is not taken here."""
+    return re.compile(
+        rf"no endpoints .{{0,20}}support {what}|{what}\b.{{0,80}}{_LACKS}"
+        rf"|({_LACKS}|extra)\S*.{{0,80}}\b{what}\b",
+        re.IGNORECASE | re.DOTALL,
+    )
+
+
+_NO_TOOLS = _lacks(r"(tools?|function calling)")
+_NO_REASONING = _lacks(r"reasoning(_effort|\.effort)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What this endpoint accepts.
+
+    Attributes:
+        stream: Answers piece by piece.
+        usage: Counts tokens at the end of a stream.
+        limit_field: What it calls the most tokens of an answer.
+        most_tokens: The greatest such number it takes; None: not known.
+        tools: The model can be told of tools.
+        reasoning: It can be told how much to think.
+    """
+
+    stream: bool = True
+    usage: bool = True
+    limit_field: str = "max_tokens"
+    most_tokens: int | None = None
+    tools: bool = True
+    reasoning: bool = True
+
+    def after_refusal(self, said: str) -> "Dialect | None":
+        """What to try instead, None when the refusal is about something else."""
+        if self.stream and self.usage and re.search(r"stream_options|include_usage", said):
+            return replace(self, usage=False)
+        if _LIMIT_NAMES.search(said) and (other := self._with_other_limit(said)) is not None:
+            return other
+        if self.reasoning and _NO_REASONING.search(said):
+            return replace(self, reasoning=False)
+        if self.tools and _NO_TOOLS.search(said):
+            return replace(self, tools=False)
+        if self.stream and re.search(r"\bstream(ing|ed)?\b", said, re.IGNORECASE):
+            return replace(self, stream=False)
+        return None
+
+    def _with_other_limit(self, said: str) -> "Dialect | None":
+        if self.limit_field == "max_tokens" and "max_completion_tokens" in said:
+            return replace(self, limit_field="max_completion_tokens")
+        limit = _LIMIT.search(said)
+        if limit is not None and (self.most_tokens or 10**9) > int(limit[1]):
+            return replace(self, most_tokens=int(limit[1]))
+        return None
+
+
+class DialectBook:
+    """What was learnt of endpoints, for all who ask them. Any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str], Dialect] = {}
+
+    def of(self, base_url: str, model: str) -> Dialect:
+        """What an endpoint takes for a model; everything, until it refused something."""
+        with self._lock:
+            return self._known.get((base_url, model), Dialect())
+
+    def learn(self, base_url: str, model: str, dialect: Dialect) -> None:
+        """Remember what it takes."""
+        with self._lock:
+            self._known[base_url, model] = dialect
