@@ -19,7 +19,7 @@ from pathlib import Path
 MARK = "HERMES_DESKTOP_RUN"
 _PROC = Path("/proc")
 _ROUNDS = 40
-_PARENT, _SESSION = 1, 3
+_PARENT, _SESSION, _BEGAN = 1, 3, 19
 _PAUSE_S = 0.005
 
 
@@ -30,6 +30,15 @@ class _Seen:
     pid: int
     parent: int
     session: int
+
+
+def began(pid: int) -> int | None:
+    """When a process began, in clock ticks since the machine did; None when nobody tells."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
+        return int(text.rpartition(")")[2].split()[_BEGAN])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def new_mark() -> str:

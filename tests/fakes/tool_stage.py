@@ -16,6 +16,7 @@ from hermes_desktop.agent.tools.approval_queue import (
 )
 from hermes_desktop.agent.tools.building import ToolParts, build_tools
 from hermes_desktop.agent.tools.executor import ToolBox
+from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.question_queue import (
     Question,
     QuestionAttendant,
@@ -54,9 +55,11 @@ class ToolStage:
         self.questions = QuestionQueue(self.clock)
         self.memory = ApprovalMemory(self.home / "desktop" / "approvals")
         self.environ = {"PATH": "/usr/bin:/bin", "HOME": str(self.user_home), "LANG": "C.UTF-8"}
+        self.processes = ProcessTable(self.clock, self.home / "desktop" / "processes")
         self.asked: list[ApprovalRequest] = []
 
     def close(self) -> None:
+        self.processes.close()
         self.db.close()
 
     def tools(self, platform: str = "desktop") -> ToolBox:
@@ -69,6 +72,7 @@ class ToolStage:
             clean=self.redactor.clean,
             queue=self.queue,
             memory=self.memory,
+            processes=self.processes,
             questions=self.questions,
         )
         box = build_tools(parts, self.config, platform=platform, session_key=KEY, cwd=self.cwd)

@@ -11,6 +11,7 @@ from hermes_desktop.state import SessionDB
 
 if TYPE_CHECKING:
     from hermes_desktop.agent.tools.approvals import ApprovalGate
+    from hermes_desktop.agent.tools.process_table import ProcessTable
     from hermes_desktop.agent.tools.clarify import PersonAsker
 
 Arguments = Mapping[str, Any]
@@ -37,6 +38,7 @@ class ToolSetup:
         clean: Takes secrets out of text.
         terminal_timeout_s: How long a command may take unless it says otherwise.
         asker: Asks a person; None: nobody can be asked.
+        processes: What runs in the background; None: nothing does.
     """
 
     cwd: Path
@@ -49,6 +51,7 @@ class ToolSetup:
     clean: Callable[[str], str]
     terminal_timeout_s: float = 180.0
     asker: "PersonAsker | None" = None
+    processes: "ProcessTable | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from hermes_desktop.agent.tools.danger_paths import Places
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.memory import memory_prompt
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.process_table import ProcessTable
+from hermes_desktop.agent.tools.processes import PROCESS
 from hermes_desktop.agent.tools.registry import enabled_tools
 from hermes_desktop.core.clean_environment import without_secrets
 from hermes_desktop.core.clock import Clock
@@ -35,6 +37,7 @@ class ToolParts:
         environ: The process environment, secrets included.
         clean: Takes secrets out of text.
         questions: Where the assistant's questions wait; None: it asks none.
+        processes: What runs in the background; None: nothing may.
     """
 
     home: Path
@@ -46,6 +49,7 @@ class ToolParts:
     queue: ApprovalQueue
     memory: ApprovalMemory
     questions: QuestionQueue | None = None
+    processes: ProcessTable | None = None
 
 
 def build_tools(
@@ -66,6 +70,8 @@ def build_tools(
         cwd: The folder of the conversation, if it has one.
     """
     tools = enabled_tools(config, platform)
+    if parts.processes is None:
+        tools = tuple(tool for tool in tools if tool is not PROCESS)
     if not tools:
         return None
     folder = _folder(config, parts, platform, cwd)
@@ -80,6 +86,7 @@ def build_tools(
         clean=parts.clean,
         terminal_timeout_s=_timeout(config),
         asker=_asker(parts, config, platform, session_key),
+        processes=parts.processes,
     )
     gate = ApprovalGate(
         ApprovalRules.from_mapping(config),

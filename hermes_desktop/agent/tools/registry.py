@@ -8,6 +8,7 @@ from hermes_desktop.agent.tools.base import Tool
 from hermes_desktop.agent.tools.clarify import CLARIFY
 from hermes_desktop.agent.tools.file_tools import PATCH, READ_FILE, WRITE_FILE
 from hermes_desktop.agent.tools.memory import MEMORY
+from hermes_desktop.agent.tools.processes import PROCESS
 from hermes_desktop.agent.tools.search_files import SEARCH_FILES
 from hermes_desktop.agent.tools.session_search import SESSION_SEARCH
 from hermes_desktop.agent.tools.terminal import TERMINAL
@@ -20,6 +21,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
     PATCH,
     SEARCH_FILES,
     TERMINAL,
+    PROCESS,
     SESSION_SEARCH,
     WEB_FETCH,
     TODO,

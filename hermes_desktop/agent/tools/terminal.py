@@ -1,4 +1,4 @@
-"""``terminal``: one command in a shell, watched until it ends."""
+"""``terminal``: one command in a shell, watched until it ends, or left to the background."""
 
 import shutil
 from pathlib import Path
@@ -12,6 +12,7 @@ from hermes_desktop.agent.tools.base import (
     ToolError,
 )
 from hermes_desktop.agent.tools.file_access import resolve
+from hermes_desktop.agent.tools.processes import start_in_background
 from hermes_desktop.core.child_process import run_bounded
 
 LONGEST_S = 600
@@ -26,6 +27,9 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
     folder = _folder(arguments, context)
     context.gate.command(_placed(command, folder, context), context.session_id, context.cancel)
     shell = shutil.which("bash", path=setup.environ.get("PATH")) or "/bin/sh"
+    if arguments.get("background"):
+        notify = bool(arguments.get("notify_on_complete"))
+        return start_in_background(command, shell, folder, context, notify=notify)
     timeout = float(arguments.get("timeout", min(setup.terminal_timeout_s, LONGEST_S)))
     ended = run_bounded(
         [shell, "-c", command],
@@ -74,7 +78,9 @@ TERMINAL = Tool(
     "terminal",
     "terminal",
     "Run a command in a shell and wait for it. Nothing that it starts outlives it. Each call is a "
-    "shell of its own: folder and variables do not last. What may do harm waits for the person.",
+    "shell of its own: folder and variables do not last. What may do harm waits for the person. "
+    "What runs for long (servers, builds) needs background=true: it comes back at once with a "
+    "session_id for process.",
     {
         "command": {"type": "string", "description": "For bash, or sh where there is none."},
         "timeout": {
@@ -82,6 +88,14 @@ TERMINAL = Tool(
             "minimum": 1,
             "maximum": LONGEST_S,
             "description": "Seconds; 180 if left out.",
+        },
+        "background": {
+            "type": "boolean",
+            "description": "Leave it running beside the conversation, until the program quits.",
+        },
+        "notify_on_complete": {
+            "type": "boolean",
+            "description": "Of a background process: you are told when it ends.",
         },
         "workdir": {"type": "string", "description": "Where it runs, if not the working folder."},
     },
