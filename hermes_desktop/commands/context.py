@@ -121,6 +121,10 @@ class CommandHost(Protocol):
         """Let the next turn read the conversation anew."""
         ...
 
+    async def steer(self, text: str) -> bool:
+        """Tell the running turn something; False when it cannot be told."""
+        ...
+
     async def queue(self, text: str) -> int:
         """Have a message answered after what runs; how many wait now.
 

@@ -28,6 +28,7 @@ HANDLERS: Mapping[str, Handler] = {
     "compress": compress_command.compress,
     "status": about_commands.status,
     "queue": turn_commands.queue,
+    "steer": turn_commands.steer,
     "model": model_commands.model,
     "usage": model_commands.usage,
     "approve": approval_commands.approve,

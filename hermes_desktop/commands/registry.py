@@ -93,6 +93,12 @@ COMMANDS: tuple[CommandDef, ...] = (
         while_busy=True,
     ),
     CommandDef(
+        "steer",
+        "tell what runs something, without ending it",
+        args_hint="<message>",
+        while_busy=True,
+    ),
+    CommandDef(
         "model",
         "show or change the model of this conversation",
         "Model",
@@ -159,7 +165,6 @@ COMMANDS: tuple[CommandDef, ...] = (
         "reload-skills reload_skills",
         "rollback",
         "skills",
-        "steer",
         "subgoal",
         "suggestions suggest",
         "topic",

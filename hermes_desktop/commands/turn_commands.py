@@ -18,6 +18,22 @@ async def stop(context: CommandContext) -> CommandReply:
     return CommandReply("Nothing is being written here.")
 
 
+async def steer(context: CommandContext) -> CommandReply:
+    """``/steer <message>``: the running turn is told; when nothing runs, it is answered at once."""
+    if not context.args:
+        usage = context.name("steer")
+        raise UsageError(
+            "There is nothing to say.", f"{usage} is followed by a message.", f"{usage} <message>"
+        )
+    host = context.host
+    if not host.is_busy():
+        return CommandReply(ask=context.args)
+    if await host.steer(context.args):
+        return CommandReply("I take that into account while I work.")
+    await host.queue(context.args)
+    return CommandReply("What runs cannot be told any more, so I answer this next.")
+
+
 async def queue(context: CommandContext) -> CommandReply:
     """``/queue <message>``; when nothing runs, it is answered at once.
 

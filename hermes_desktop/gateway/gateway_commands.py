@@ -180,6 +180,16 @@ class RunnerHost:
         """Let the next turn read the conversation anew."""
         self._runner.evict_agent(self._key)
 
+    async def steer(self, text: str) -> bool:
+        """Tell the running turn something."""
+        runner, source = self._runner, self._source
+        adapter = runner.adapters.get(source.platform)
+        event = replace(self._event, text=text, turn_id=new_turn_id())
+        if adapter is None or not runner.steer_turn(event, source, adapter):
+            return False
+        runner.pass_on(self._event, event)  # nothing was awaited: it has not been heard
+        return True
+
     async def queue(self, text: str) -> int:
         """Have a message answered after what runs."""
         event = replace(self._event, text=text, turn_id=new_turn_id())

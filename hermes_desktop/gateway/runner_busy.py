@@ -2,7 +2,6 @@
 
 import logging
 from functools import partial
-from typing import Any
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway import turn_outcome
@@ -19,7 +18,7 @@ from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.config_running import BusyInputMode
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.refusals import too_many_conversations, too_many_waiting
-from hermes_desktop.gateway.runner_turns import RunnerTurns
+from hermes_desktop.gateway.runner_steering import RunnerSteering
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
 from hermes_desktop.gateway.turn_outcome import TurnOutcome
@@ -27,7 +26,7 @@ from hermes_desktop.gateway.turn_outcome import TurnOutcome
 log = logging.getLogger(__name__)
 
 
-class RunnerBusy(RunnerTurns):
+class RunnerBusy(RunnerSteering):
     """Interrupt, queue or refuse; on the loop."""
 
     async def _meet_busy_chat(
@@ -55,7 +54,7 @@ class RunnerBusy(RunnerTurns):
         busy = chat.decide()
         if busy is Busy.REFUSE:
             return turn_outcome.from_error(too_many_waiting(chat.waiting))
-        if busy is Busy.STEER and not _steer(self._running_agents.get(session_key), record.prompt):
+        if busy is Busy.STEER and not self.steer_turn(event, source, adapter):
             busy = Busy.QUEUE
         if busy is Busy.INTERRUPT and running is not None:
             running.superseded = True
@@ -125,7 +124,7 @@ class RunnerBusy(RunnerTurns):
         stale = is_stale(
             now=self.clock.monotonic(),
             began_at=record.began_at,
-            active_at=record.active_at,
+            active_at=record.seen_at,
             timeout_s=self.config.running.agent_timeout_s,
             has_agent=agent is not None and agent is not PENDING,
         )
@@ -155,15 +154,3 @@ class RunnerBusy(RunnerTurns):
             return await super()._outcome(event, source, adapter, record)
         finally:
             await self._aside(partial(places.give_back, lease))
-
-
-def _steer(agent: Any, text: str) -> bool:
-    """Tell a running agent of a message; False when it cannot be told."""
-    steer = getattr(agent, "steer", None)
-    if agent is PENDING or steer is None:
-        return False
-    try:
-        return bool(steer(text))
-    except Exception:  # a bug of an agent; the message waits instead
-        log.exception("An agent could not be told of a message")
-        return False

@@ -174,6 +174,11 @@ class SessionHost:
         """Let the conversation be read anew."""
         guard.read_anew(self._db, self._session)
 
+    async def steer(self, text: str) -> bool:
+        """Tell the running turn something."""
+        steer = getattr(self._session.get("agent"), "steer", None)
+        return bool(self._session["running"] and steer is not None and steer(text))
+
     async def queue(self, text: str) -> int:
         """Have a message answered after what runs."""
         session = self._session

@@ -82,6 +82,7 @@ def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
     status = "error"
     try:
         result = _Turn(server, sid, session).converse(text)
+        _queue_unheard(session, result)
         status = _conclude(server, sid, session, result)
     except (HermesError, RpcError) as error:
         log.warning("A turn of %s failed: %s", key, error)
@@ -279,6 +280,14 @@ def _conclude(server: Server, sid: str, session: Session, result: Result) -> str
     if status == "complete":
         titles.apply_pending(server.db(), session)
     return status
+
+
+def _queue_unheard(session: Session, result: Result) -> None:
+    """What a turn was to be told and was not is the next prompt, unless it was interrupted."""
+    unheard = result.get("pending_steer")
+    with session["history_lock"]:
+        if unheard and not session.get("_turn_cancel_requested"):
+            session.setdefault("queued_prompt", []).insert(0, str(unheard))
 
 
 def _status(result: Result) -> str:

@@ -210,7 +210,9 @@ async def test_an_agent_that_can_be_steered_is_told(tmp_path: Path, *, takes_it:
             told.append(text)
             return takes_it
 
-        gateway.factory.made[0].steer = steer  # type: ignore[attr-defined]
+        foreign = gateway.factory.made[0]
+        foreign.says_what_it_heard = False
+        foreign.steer = steer  # type: ignore[assignment, method-assign]
         second = gateway.telegram.receive("and this")
         await until(lambda: bool(gateway.telegram.sent))
         gateway.model.hold.set()

@@ -158,6 +158,12 @@ class DesktopAdapter(PlatformAdapter):
             )
         return Submitted(turn_id, bound or tip, session_key)
 
+    def expect_turn(self, turn_id: str, session_key: str) -> None:
+        """A conversation is busy with it until it is over."""
+        if turn_id not in self._waiting:
+            self._waiting[turn_id] = asyncio.get_running_loop().create_future()
+            self._unanswered[turn_id] = session_key
+
     async def wait(self, turn_id: str) -> TurnFinished:
         """Wait for a turn to end, well or not.
 

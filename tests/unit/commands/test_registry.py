@@ -38,7 +38,7 @@ def test_a_line_of_help() -> None:
 
 
 def test_what_is_not_there_yet_is_known_by_name() -> None:
-    for name in ("goal", "voice", "topic", "steer", "background"):
+    for name in ("goal", "voice", "topic"):
         command = resolve_command(name)
         assert command is not None
         assert not command.available
