@@ -1,0 +1,145 @@
+"""The background processes of a program: whose chat hears of an end, and what is told of lost ones."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+
+from hermes_desktop.agent.tools.process_records import LostProcess
+from hermes_desktop.agent.tools.process_table import ProcessInfo, ProcessTable
+from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import Notice
+from hermes_desktop.core.ids import new_turn_id
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.run import GatewayRunner
+
+log = logging.getLogger(__name__)
+
+_OUTPUT = 2000
+_SHOWN = 120
+LOST_KEY = "processes:lost"
+
+
+class BackgroundCare:
+    """Used on the loop, except where it says else.
+
+    Args:
+        table: The processes; None where nothing runs in the background.
+        bus: Where lost ones are told of.
+    """
+
+    def __init__(self, table: ProcessTable | None, bus: EventBus) -> None:
+        self.table = table
+        self._bus = bus
+        self._runners: list[GatewayRunner] = []
+        self._tasks = TaskSet()
+        self._leave: Callable[[], object] = lambda: None
+        self._waiting: list[LostProcess] = []
+
+    def is_busy(self, session_key: str) -> bool:
+        """Whether something runs for a chat. Any thread."""
+        return self.table is not None and self.table.has_active(session_key)
+
+    async def open(self, workers: WorkerThreads) -> None:
+        """Begin to hear of ends; end and tell what an earlier program has left."""
+        table = self.table
+        if table is None:
+            return
+        loop = asyncio.get_running_loop()
+
+        def ended(info: ProcessInfo) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is gone, and with it all chats
+                loop.call_soon_threadsafe(self._tell_end, info)
+
+        self._leave = table.on_end(ended)
+        lost = await workers.run(table.take_lost)
+        if lost:
+            self._bus.publish(_lost_notice(lost))
+            self._waiting = [each for each in lost if each.notify]
+            for runner in self._runners:
+                self._tell_lost(runner)
+
+    async def close(self, workers: WorkerThreads) -> tuple[ProcessInfo, ...]:
+        """End everything that runs; what that was."""
+        self._leave()
+        await self._tasks.cancel_all()
+        if self.table is None:
+            return ()
+        return await workers.run(self.table.close)
+
+    # Whose chats hear of it
+
+    def add(self, runner: GatewayRunner) -> None:
+        """Have the chats of a runner hear of what they have started."""
+        self._runners.append(runner)
+        self._tell_lost(runner)
+
+    def remove(self, runner: GatewayRunner) -> None:
+        """It leaves."""
+        if runner in self._runners:
+            self._runners.remove(runner)
+
+    def _tell_end(self, info: ProcessInfo) -> None:
+        if not info.notify or info.state == "killed" or self.table is None:
+            return
+        output = self.table.output(info.id, None, _OUTPUT).text
+        for runner in self._runners:
+            if tell_chat(runner, info.session_key, ended_words(info, output)):
+                return
+        log.info("Nobody was there to be told that %s has ended", info.id)
+
+    def _tell_lost(self, runner: GatewayRunner) -> None:
+        untold = []
+        for each in self._waiting:
+            if not tell_chat(runner, each.session_key, lost_words(each)):
+                untold.append(each)
+        self._waiting = untold
+
+
+def tell_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
+    """Have a chat's assistant told something by the program, as a turn of its own.
+
+    Returns:
+        False when the runner does not know the chat, or its platform is not there.
+    """
+    entry = runner.session_store._entries.get(session_key)  # noqa: SLF001 - without loading
+    source = entry.origin if entry is not None else None
+    if source is None or source.platform not in runner.adapters:
+        return False
+    event = MessageEvent(text, source=source, internal=True, turn_id=new_turn_id())
+    runner.adapters[source.platform].expect_turn(event.turn_id, session_key)
+    runner.accept(event)
+    return True
+
+
+def ended_words(info: ProcessInfo, output: str) -> str:
+    """What an assistant is told of an end."""
+    how = f"exit code {info.code}" if info.code is not None else "nobody knows how"
+    shown = output.strip() or "(nothing)"
+    return (
+        f"[The program says, no person: the background process {info.id} has ended ({how}).\n"
+        f"Command: {info.command}\nThe end of its output:\n{shown}\n]"
+    )
+
+
+def lost_words(lost: LostProcess) -> str:
+    """What an assistant is told of a process of an earlier run."""
+    return (
+        f"[The program says, no person: the background process {lost.id} was ended because the "
+        f"program did.\nCommand: {lost.command}\n]"
+    )
+
+
+def _lost_notice(lost: tuple[LostProcess, ...]) -> Notice:
+    one = len(lost) == 1
+    commands = "; ".join(each.command[:_SHOWN] for each in lost[:5])
+    return Notice(
+        "info",
+        "A background process was ended with the program."
+        if one
+        else f"{len(lost)} background processes were ended with the program.",
+        commands,
+        "Have it started again if it is still needed.",
+        key=LOST_KEY,
+    )
