@@ -115,38 +115,43 @@ class Draft(QObject):
 
     # ------------------------------------------------------------------------------- editing
 
-    def give(self, key: str, given: Any, *, typing: bool = False) -> None:
+    def give(self, key: str, given: Any, *, typing: bool = False, insist: bool = False) -> None:
         """Take what stands in a field.
 
         Args:
             key: The setting.
             given: Text, a truth, a word of the choices, or a list of texts.
             typing: One letter of many: it is undone together with those before it.
+            insist: It is to stand in the file even if it is what counts anyhow.
         """
         view = self._views[key]
         wanted = _understood(view.option, given)
         old = self._edits.get(key)
         seen, before = (old.seen, old.before) if old is not None else (view.seen, view.value)
         edit: Edit | None = replace(wanted, seen=seen, before=before)
-        if not wanted.problem and seen == view.seen and _says_the_same(view, wanted):
+        insist = insist or (old is not None and not view.is_set and self._owned(key))
+        if not insist and not wanted.problem and seen == view.seen and _same_as(view, wanted):
             edit = None
-        self._step(key, edit, typing=typing)
+        self._step({key: edit}, typing_in=key if typing else "")
 
-    def reset(self, key: str) -> None:
-        """Go back to the default."""
-        view = self._views[key]
-        edit = Edit(view.option.default, unset=True, seen=view.seen, before=view.value)
-        self._step(key, edit if view.is_set else None, typing=False)
+    def reset(self, *keys: str) -> None:
+        """Go back to the default; several settings are one step."""
+        wanted: dict[str, Edit | None] = {}
+        for key in keys:
+            view = self._views[key]
+            edit = Edit(view.option.default, unset=True, seen=view.seen, before=view.value)
+            wanted[key] = edit if view.is_set else None
+        self._step(wanted)
 
-    def drop(self, key: str) -> None:
-        """Leave a setting as the files have it."""
-        self._step(key, None, typing=False)
+    def drop(self, *keys: str) -> None:
+        """Leave settings as the files have them."""
+        self._step(dict.fromkeys(keys))
 
     def keep_mine(self, key: str) -> None:
         """In a conflict: the edit stands against what the file holds now."""
         edit, view = self._edits[key], self._views[key]
         kept = replace(edit, seen=view.seen, before=view.value)
-        self._step(key, None if _says_the_same(view, kept) else kept, typing=False)
+        self._step({key: None if _same_as(view, kept) else kept})
 
     def discard(self) -> None:
         """Drop everything; this, too, can be undone."""
@@ -206,18 +211,20 @@ class Draft(QObject):
     def _came_true(self, key: str, edit: Edit) -> bool:
         """Whether the file says by now what the edit wants."""
         view = self._views[key]
-        return edit.seen != view.seen and not edit.problem and _says_the_same(view, edit)
+        return edit.seen != view.seen and not edit.problem and _same_as(view, edit)
 
-    def _step(self, key: str, edit: Edit | None, *, typing: bool) -> None:
-        if self._edits.get(key) == edit:
+    def _owned(self, key: str) -> bool:
+        """Whether it counts that a key stands in the file at all, whatever it says."""
+        return any(place.owns for place in self._views[key].option.all_places())
+
+    def _step(self, wanted: Mapping[str, Edit | None], *, typing_in: str = "") -> None:
+        if all(self._edits.get(key) == edit for key, edit in wanted.items()):
             return
-        if not (typing and self._typing_in == key):
+        if not typing_in or self._typing_in != typing_in:
             self._remember()
-        self._typing_in = key if typing else ""
-        edits = dict(self._edits)
-        edits.pop(key, None)
-        if edit is not None:
-            edits[key] = edit
+        self._typing_in = typing_in
+        edits = {key: edit for key, edit in self._edits.items() if key not in wanted}
+        edits |= {key: edit for key, edit in wanted.items() if edit is not None}
         self._put(edits)
 
     def _remember(self) -> None:
@@ -259,7 +266,7 @@ def _understood(option: Option, given: Any) -> Edit:
     return Edit(given, value)
 
 
-def _says_the_same(view: SettingView, edit: Edit) -> bool:
+def _same_as(view: SettingView, edit: Edit) -> bool:
     if edit.unset:
         return not view.is_set
     if view.problem:

@@ -14,6 +14,7 @@ from hermes_desktop.ui.sessions.search_field import SearchField
 from hermes_desktop.ui.settings.draft import Draft
 from hermes_desktop.ui.settings.keeper import SettingsKeeper
 from hermes_desktop.ui.settings.page_column import PageColumn
+from hermes_desktop.ui.settings.page_content import make_parts
 from hermes_desktop.ui.settings.page_list import LIST_WIDTH, NARROW_WIDTH, PageList
 from hermes_desktop.ui.settings.page_table import PAGES, PageEntry, entry_of, page_of
 from hermes_desktop.ui.settings.parts import Pending, SettingsContext
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from hermes_desktop.services.settings_service import Applied
     from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.event_bridge import EventBridge
-    from hermes_desktop.ui.settings.parts import SettingsPart
     from hermes_desktop.ui.theme import Theme
 
 _NARROW_BELOW = 760
@@ -184,8 +184,7 @@ class SettingsView(QWidget):
         """The page, built when it is first needed."""
         column = self._columns.get(entry.name)
         if column is None:
-            parts: list[SettingsPart] = [make(self.context) for make in entry.above + entry.below]
-            column = PageColumn(entry, parts, self.context)
+            column = PageColumn(entry, make_parts(entry, self.context), self.context)
             column.pending_changed.connect(self._tell_pending)
             self._columns[entry.name] = column
             self.stack.addWidget(column)
