@@ -5,21 +5,34 @@ or the variable of the provider at that very host. ``OPENAI_API_KEY`` is never s
 because no other key was found.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from hermes_desktop.agent.known_endpoints import (
     KNOWN,
     OTHER_PROTOCOL,
     KnownEndpoint,
     endpoint_at,
+    known_endpoint,
+)
+from hermes_desktop.agent.model_addresses import clean_address, key_for, key_of
+from hermes_desktop.agent.model_entries import (
+    Named,
+    Reader,
+    model_section,
+    own_endpoint,
+    plain_name,
+    section,
+    with_patience,
 )
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.types import ModelChoice
-from hermes_desktop.core.errors import ConfigError, NotConfiguredError
-from hermes_desktop.settings.config_file import Lookup, expand_env
+from hermes_desktop.core.errors import ConfigError, HermesError, NotConfiguredError
+from hermes_desktop.settings.config_file import Lookup
+
+log = logging.getLogger(__name__)
 
 _WHAT_TO_SET = (
     "Set model.default (a name) and model.base_url (the address of a server) in config.yaml. For "
@@ -27,6 +40,9 @@ _WHAT_TO_SET = (
 )
 _RETRIES, _MOST_RETRIES = 3, 20
 _TURNS, _MOST_TURNS = 90, 1000
+_EFFORTS = frozenset({"minimal", "low", "medium", "high", "xhigh"})
+_OURS = frozenset({"", "auto", "chat_completions"})
+_NOBODY = frozenset({"", "auto", "custom", "main"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +64,15 @@ class AgentConfig:
         Raises:
             ConfigError: A value makes no sense.
         """
-        section = _section(config, "agent")
-        count = section.get("api_max_retries", _RETRIES)
-        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST_RETRIES:
-            raise ConfigError(
-                "A setting of the agent makes no sense.",
-                f"agent.api_max_retries is {count!r}.",
-                f"Set a whole number from 0 to {_MOST_RETRIES}, or remove it.",
-            )
-        turns = section.get("max_turns", _TURNS)
-        if isinstance(turns, bool) or not isinstance(turns, int) or not 1 <= turns <= _MOST_TURNS:
-            raise ConfigError(
-                "A setting of the agent makes no sense.",
-                f"agent.max_turns is {turns!r}.",
-                f"Set a whole number from 1 to {_MOST_TURNS}, or remove it.",
-            )
-        return cls(api_max_retries=count, max_turns=turns)
+        own = section(config, "agent")
+        return cls(
+            api_max_retries=_whole(own, "api_max_retries", _RETRIES, 0, _MOST_RETRIES),
+            max_turns=_whole(own, "max_turns", _TURNS, 1, _MOST_TURNS),
+        )
 
     def retries(self) -> Retries:
         """The same, as a provider wants it."""
         return Retries(count=self.api_max_retries)
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """What the settings say, before anything is filled in. Values are expanded."""
-
-    model: str = ""
-    provider: str = ""
-    base_url: str = ""
-    api_key: str = ""
-    api_mode: str = ""
-    origin: str = "config.yaml, model"
-    context_length: int | None = None
-    max_tokens: int | None = None
 
 
 def resolve_model(config: Mapping[str, Any], lookup: Lookup) -> ModelChoice:
@@ -95,26 +86,37 @@ def resolve_model(config: Mapping[str, Any], lookup: Lookup) -> ModelChoice:
         NotConfiguredError: No model is set, or it cannot be asked by us; the hint says what to set.
         ConfigError: A setting cannot be understood, or names a variable that is not set.
     """
-    named = _from_model_section(config, lookup)
-    name = _plain_name(named.provider)
-    custom = _custom_endpoint(config, named.provider, lookup)
-    if custom is not None:
-        named = _merged(named, custom)
-    elif name in KNOWN:
-        named = _with_known(named, KNOWN[name], lookup)
-    elif name in OTHER_PROTOCOL:
-        raise _other_protocol(f"the provider {name}")
-    elif name not in {"", "auto", "custom", "main"}:
-        raise NotConfiguredError(
-            f"The provider “{named.provider}” is not known.",
-            f"{named.origin}.provider names it; there is no entry for it under custom_providers.",
-            f"Use one of {', '.join(sorted(KNOWN))}, or set model.base_url and provider: custom.",
-        )
-    elif not named.base_url:
-        named = _from_environment(named, lookup)
-    if named.api_mode not in {"", "auto", "chat_completions"}:
-        raise _other_protocol(f"api_mode {named.api_mode}")
-    return _checked(named, lookup)
+    named = _filled_in(config, model_section(config, lookup), lookup)
+    if named.api_mode not in _OURS:
+        raise _other_protocol(f"api_mode {named.api_mode}", named)
+    choice = _checked(with_patience(config, named), lookup)
+    return replace(choice, reasoning_effort=_effort(config))
+
+
+def resolve_fallbacks(config: Mapping[str, Any], lookup: Lookup) -> tuple[ModelChoice, ...]:
+    """The models that are asked in this order when the chosen one does not answer.
+
+    ``fallback_providers`` first, then the older ``fallback_model``. Entries that cannot be used
+    are logged and left out.
+
+    Args:
+        config: The decoded config.yaml.
+        lookup: Value of a variable.
+    """
+    listed = config.get("fallback_providers")
+    entries = [*listed] if isinstance(listed, list) else [listed]
+    found: list[ModelChoice] = []
+    for number, entry in enumerate([*entries, config.get("fallback_model")]):
+        if not isinstance(entry, Mapping):
+            continue
+        try:
+            choice = _fallback(config, entry, f"fallback_providers[{number}]", lookup)
+        except HermesError as error:
+            log.warning("A fallback is not used: %s %s", error.title, error.detail)
+            continue
+        if choice not in found:
+            found.append(choice)
+    return tuple(found)
 
 
 def with_chosen_model(config: Mapping[str, Any], chosen: Mapping[str, str]) -> Mapping[str, Any]:
@@ -128,107 +130,77 @@ def with_chosen_model(config: Mapping[str, Any], chosen: Mapping[str, str]) -> M
     Raises:
         ConfigError: The model section cannot be understood.
     """
-    chosen = {name: value for name, value in chosen.items() if value}
+    chosen = _with_provider_apart({name: value for name, value in chosen.items() if value})
     if not chosen:
         return config
     raw = config.get("model")
-    section = {"default": raw} if isinstance(raw, str) else dict(_section(config, "model"))
+    own = {"default": raw} if isinstance(raw, str) else dict(section(config, "model"))
     if "provider" in chosen or "base_url" in chosen:
-        for name in ("provider", "base_url", "api_key", "api", "api_mode", "context_length"):
-            section.pop(name, None)
+        for name in ("provider", "base_url", "api_key", "api", "key_env", "api_key_env"):
+            own.pop(name, None)
+        for name in ("api_mode", "context_length", "max_tokens", "ca_bundle", "ssl_ca_cert"):
+            own.pop(name, None)
         config = {k: v for k, v in config.items() if k not in {"provider", "base_url"}}
     if "model" in chosen:
         for name in ("model", "name", "context_length"):
-            section.pop(name, None)
-        section["default"] = chosen["model"]
-    section |= {name: chosen[name] for name in ("provider", "base_url") if name in chosen}
-    return {**config, "model": section}
+            own.pop(name, None)
+        own["default"] = chosen["model"]
+    own |= {name: chosen[name] for name in ("provider", "base_url") if name in chosen}
+    return {**config, "model": own}
 
 
-def _from_model_section(config: Mapping[str, Any], lookup: Lookup) -> _Named:
-    raw = config.get("model")
-    section: Mapping[str, Any] = (
-        {"default": raw} if isinstance(raw, str) else _section(config, "model")
-    )
-    root = {
-        key: config[key] for key in ("provider", "base_url") if isinstance(config.get(key), str)
-    }
-    reader = _Reader(
-        {**root, **{k: v for k, v in section.items() if v is not None}}, "model", lookup
-    )
-    return _Named(
-        model=reader.text("default", "model", "name"),
-        provider=reader.text("provider") or (lookup("HERMES_INFERENCE_PROVIDER") or "").strip(),
-        base_url=reader.text("base_url"),
-        api_key=reader.text("api_key", "api"),
-        api_mode=reader.text("api_mode"),
-        context_length=reader.number("context_length"),
-        max_tokens=reader.number("max_tokens"),
-    )
+def _with_provider_apart(chosen: dict[str, str]) -> dict[str, str]:
+    """``openrouter:vendor/name`` names a provider; ``qwen3:8b`` does not."""
+    start, sign, rest = chosen.get("model", "").partition(":")
+    if sign and rest and "provider" not in chosen and plain_name(start) in KNOWN:
+        return {**chosen, "provider": plain_name(start), "model": rest}
+    return chosen
 
 
-def _custom_endpoint(config: Mapping[str, Any], provider: str, lookup: Lookup) -> _Named | None:
-    """The entry of that name in ``custom_providers`` or ``providers``, if there is one."""
-    wanted = _plain_name(provider)
-    if not wanted:
-        return None
-    entries = config.get("custom_providers")
-    for number, entry in enumerate(entries if isinstance(entries, list) else []):
-        if isinstance(entry, Mapping) and _plain_name(str(entry.get("name", ""))) == wanted:
-            return _from_entry(entry, f"custom_providers[{number}]", lookup)
-    for name, entry in _section(config, "providers").items():
-        # An entry of a known provider may only hold time-outs; then the provider's own rules hold.
-        if isinstance(entry, Mapping) and _plain_name(str(name)) == wanted:
-            if entry.get("enabled") is False:
-                raise NotConfiguredError(
-                    f"The provider “{name}” is switched off.",
-                    f"config.yaml, providers.{name}.enabled is false.",
-                    "Switch it on there, or choose another with model.provider.",
-                )
-            if any(entry.get(key) for key in ("base_url", "api", "url")):
-                return _from_entry(entry, f"providers.{name}", lookup)
-    return None
+def _fallback(
+    config: Mapping[str, Any], entry: Mapping[str, Any], where: str, lookup: Lookup
+) -> ModelChoice:
+    reader = Reader(entry, where, lookup)
+    chosen = {name: reader.text(name) for name in ("model", "provider", "base_url")}
+    if not chosen["model"]:
+        raise ConfigError("A fallback names no model.", f"config.yaml, {where}.", "Name one.")
+    if not chosen["provider"] and chosen["base_url"]:
+        chosen["provider"] = "custom"
+    wanted = dict(with_chosen_model(config, chosen))
+    key = reader.key() or reader.text("api_key", "api")
+    if key:
+        wanted["model"] = {**wanted["model"], "api_key": key}
+    return replace(resolve_model(wanted, lookup), origin=f"config.yaml, {where}")
 
 
-def _from_entry(entry: Mapping[str, Any], where: str, lookup: Lookup) -> _Named:
-    reader = _Reader(entry, where, lookup)
-    variable = reader.text("key_env")
-    models = entry.get("models")
-    names = [str(each) for each in models] if isinstance(models, list | Mapping) else []
-    return _Named(
-        model=reader.text("model", "default_model") or (names[0] if names else ""),
-        provider=reader.text("name") or where.partition(".")[2],
-        base_url=reader.text("base_url", "api", "url"),
-        api_key=((lookup(variable) or "").strip() if variable else "") or reader.text("api_key"),
-        api_mode=reader.text("api_mode", "transport"),
-        origin=f"config.yaml, {where}",
-        max_tokens=reader.number("max_output_tokens"),
-    )
+def _filled_in(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Named:
+    """With the address and the key that the chosen provider has."""
+    name = plain_name(named.provider)
+    entry = own_endpoint(config, named, lookup)
+    if entry is not None:
+        return named.at(entry)
+    known = known_endpoint(name)
+    if known is not None:
+        return _with_known(named, known, lookup)
+    if name in OTHER_PROTOCOL:
+        raise _other_protocol(f"the provider {name}", named)
+    if name not in _NOBODY:
+        raise NotConfiguredError(
+            f"The provider “{named.provider}” is not known.",
+            f"{named.origin}.provider names it; there is no entry for it under custom_providers.",
+            f"Use one of {', '.join(sorted(KNOWN))}, or set model.base_url and provider: custom.",
+        )
+    return named if named.base_url else _from_environment(named, lookup)
 
 
-def _merged(named: _Named, custom: _Named) -> _Named:
-    """An endpoint's entry, with the model that the model section names."""
-    # Its key belongs to its address: another address beside it does not get it.
-    own_address = not named.base_url or named.base_url.rstrip("/") == custom.base_url.rstrip("/")
-    return replace(
-        custom,
-        model=named.model or custom.model,
-        base_url=custom.base_url if own_address else named.base_url,
-        api_key=named.api_key or (custom.api_key if own_address else ""),
-        api_mode=named.api_mode or custom.api_mode,
-        context_length=named.context_length,
-        max_tokens=named.max_tokens or custom.max_tokens,
-    )
-
-
-def _with_known(named: _Named, known: KnownEndpoint, lookup: Lookup) -> _Named:
+def _with_known(named: Named, known: KnownEndpoint, lookup: Lookup) -> Named:
     base_url = named.base_url
     own_key = ""
     if not base_url:
-        moved = (lookup(f"{known.name.upper()}_BASE_URL") or "").strip()
+        moved = (lookup(known.address_variable) or "").strip()
         base_url = moved or known.base_url
         # Whoever moved the provider by its variable means its key to go along.
-        own_key = (lookup(known.key_variable) or "").strip() if moved and known.key_variable else ""
+        own_key = key_of(known, lookup) if moved else ""
     key = named.api_key or own_key or key_for(base_url, lookup)
     if known.key_variable and not key and not named.base_url:
         raise NotConfiguredError(
@@ -239,20 +211,34 @@ def _with_known(named: _Named, known: KnownEndpoint, lookup: Lookup) -> _Named:
     return replace(named, provider=known.name, base_url=base_url, api_key=key)
 
 
-def _from_environment(named: _Named, lookup: Lookup) -> _Named:
+def _from_environment(named: Named, lookup: Lookup) -> Named:
     """No address is named: one from the environment, or the provider whose key is there."""
     base_url = (lookup("OPENAI_BASE_URL") or "").strip()
     if base_url:
         key = named.api_key or (lookup("OPENAI_API_KEY") or "").strip()
         return replace(named, base_url=base_url, api_key=key, provider="custom")
-    if (lookup("OPENROUTER_API_KEY") or "").strip():
-        return _with_known(named, KNOWN["openrouter"], lookup)
-    # A name such as "vendor/model" is one of a router; OpenAI itself does not know it.
-    if (lookup("OPENAI_API_KEY") or "").strip() and "/" not in named.model:
-        return _with_known(named, KNOWN["openai"], lookup)
+    base_url = (lookup("CUSTOM_BASE_URL") or "").strip()
+    if base_url:
+        return replace(named, base_url=base_url, provider="custom")
     if not named.model:
         raise NotConfiguredError(
             "No model is set.", "config.yaml names none under model.", _WHAT_TO_SET
+        )
+    with_key = [known for known in KNOWN.values() if key_of(known, lookup)]
+    # A name such as "vendor/model" is one of a router; OpenAI itself does not know it.
+    if "/" in named.model:
+        with_key = [known for known in with_key if known.name != "openai"]
+    first = next((k for k in with_key if k.name in {"openrouter", "openai"}), None)
+    if first is None and len(with_key) == 1:
+        first = with_key[0]
+    if first is not None:
+        return _with_known(named, first, lookup)
+    if with_key:
+        names = ", ".join(known.name for known in with_key)
+        raise NotConfiguredError(
+            f"It is not clear who answers for “{named.model}”.",
+            f"There are keys for {names}.",
+            f"Name one of them as model.provider in config.yaml ({names}).",
         )
     raise NotConfiguredError(
         f"Nobody is named who answers for “{named.model}”.",
@@ -261,7 +247,7 @@ def _from_environment(named: _Named, lookup: Lookup) -> _Named:
     )
 
 
-def _checked(named: _Named, lookup: Lookup) -> ModelChoice:
+def _checked(named: Named, lookup: Lookup) -> ModelChoice:
     if not named.model:
         raise NotConfiguredError(
             "No model is set.",
@@ -270,111 +256,60 @@ def _checked(named: _Named, lookup: Lookup) -> ModelChoice:
         )
     base_url = clean_address(named.base_url, f"{named.origin}.base_url")
     known = endpoint_at(base_url)
-    provider = _plain_name(named.provider)
-    if provider in {"", "auto", "main", "custom"}:
+    provider = plain_name(named.provider)
+    if provider in _NOBODY:
         provider = known.name if known else "custom"
+    key = named.api_key or key_for(base_url, lookup)
+    if not key and named.missing_variable:
+        raise NotConfiguredError(
+            f"There is no key for {provider}.",
+            f"{named.origin} names {named.missing_variable}, which is not set.",
+            f"Set {named.missing_variable} in .env, or remove it there if no key is needed.",
+        )
     return ModelChoice(
         model=named.model,
         base_url=base_url,
-        api_key=named.api_key or key_for(base_url, lookup) or None,
+        api_key=key or None,
         provider=provider,
         origin=named.origin,
         context_length=named.context_length,
         max_tokens=named.max_tokens,
+        ca_bundle=named.ca_bundle,
+        request_timeout_s=named.request_timeout_s,
+        stale_timeout_s=named.stale_timeout_s,
     )
 
 
-def clean_address(address: str, where: str) -> str:
-    """An address as the wire wants it: no slash and no name of a call at its end.
-
-    Args:
-        address: As a person wrote it.
-        where: What it is, for the message ("config.yaml, model.base_url").
-
-    Raises:
-        ConfigError: It makes no sense, or holds a password.
-    """
-    base_url = address.strip().rstrip("/").removesuffix("/chat/completions").rstrip("/")
-    try:
-        parts = urlsplit(base_url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        usable = usable and parts.port != 0 and not set(base_url) & set(" \t\r\n")
-    except ValueError:
-        usable = False
-        parts = urlsplit("")
-    if not usable or parts.query or parts.fragment:
-        raise ConfigError(
-            "The address of the model makes no sense.",
-            f"{where} must be http:// or https://, a host, and a path.",
-            "Set it to something like http://127.0.0.1:8080/v1.",
+def _other_protocol(what: str, named: Named) -> NotConfiguredError:
+    known = known_endpoint(plain_name(named.provider)) or endpoint_at(named.base_url)
+    if known is not None and known.key_variable:
+        hint = (
+            f"Remove api_mode from {named.origin}: {known.name} also answers at "
+            f"{known.base_url} with {known.key_variable}. Or choose another model."
         )
-    if "@" in parts.netloc:
-        raise ConfigError(
-            "The address of the model holds a password.",
-            f"{where} would show it wherever the address is shown.",
-            "Remove it there, and set model.api_key if the endpoint wants a key.",
+    else:
+        hint = (
+            "Choose a model at an OpenAI-compatible endpoint, such as provider: openrouter, or "
+            "for one conversation /model <name> --provider <name>."
         )
-    return base_url
-
-
-def key_for(base_url: str, lookup: Lookup) -> str:
-    """The key of whoever answers at that host, and only that one."""
-    shared = (lookup("OPENAI_BASE_URL") or "").strip().rstrip("/")
-    if shared and shared == base_url.rstrip("/"):
-        return (lookup("OPENAI_API_KEY") or "").strip()
-    known = endpoint_at(base_url)
-    return (lookup(known.key_variable) or "").strip() if known else ""
-
-
-def _other_protocol(what: str) -> NotConfiguredError:
     return NotConfiguredError(
         "This model cannot be asked from here yet.",
         f"config.yaml chooses {what}, which does not speak OpenAI's chat completions.",
-        "Choose a model at an OpenAI-compatible endpoint, such as provider: openrouter.",
+        hint,
     )
 
 
-def _plain_name(name: str) -> str:
-    return name.strip().lower().removeprefix("custom:").replace(" ", "-")
+def _effort(config: Mapping[str, Any]) -> str:
+    value = section(config, "agent").get("reasoning_effort")
+    return value if isinstance(value, str) and value in _EFFORTS else ""
 
 
-def _section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = config.get(name)
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
+def _whole(values: Mapping[str, Any], name: str, usual: int, low: int, high: int) -> int:
+    value = values.get(name, usual)
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ConfigError(
-            f"The setting “{name}” makes no sense.",
-            f"config.yaml, {name} is a {type(value).__name__}, where names with values belong.",
-            "Correct or remove it.",
+            "A setting of the agent makes no sense.",
+            f"agent.{name} is {value!r}.",
+            f"Set a whole number from {low} to {high}, or remove it.",
         )
     return value
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Takes values out of one mapping, with variables put in."""
-
-    values: Mapping[str, Any]
-    where: str
-    lookup: Lookup
-
-    def text(self, *names: str) -> str:
-        """The first of these that is set and not blank; "" when none is."""
-        for name in names:
-            value = self.values.get(name)
-            if value is None or isinstance(value, bool | Mapping | list):
-                continue
-            text = expand_env(str(value), self.lookup, f"config.yaml, {self.where}.{name}").strip()
-            if text:
-                return text
-        return ""
-
-    def number(self, name: str) -> int | None:
-        """A whole number above 0, or None."""
-        value = self.values.get(name)
-        if isinstance(value, str) and value.strip().isdigit():
-            value = int(value)
-        return (
-            value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-        )

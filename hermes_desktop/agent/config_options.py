@@ -58,16 +58,36 @@ AGENT_OPTIONS: tuple[Option, ...] = (
         high=20,
         effect=Effect.LIVE,
     ),
+    Option(
+        key="agent.reasoning_effort",
+        label="Thinking",
+        help="How much a model that can think does so before it answers; empty leaves it to the "
+        "model. Models that do not know this are asked without it.",
+        section=_SECTION,
+        kind="choice",
+        default="",
+        choices={
+            "": "as the model likes",
+            "none": "as the model likes",
+            "minimal": "hardly",
+            "low": "little",
+            "medium": "some",
+            "high": "much",
+            "xhigh": "as much as it can",
+        },
+        effect=Effect.LIVE,
+        consequence="More thinking takes longer and costs more.",
+    ),
     *COMPRESSION_OPTIONS,
 )
 
 AGENT_SECRETS: tuple[SecretOption, ...] = tuple(
     SecretOption(
-        variable=known.key_variable,
+        variable=variable,
         label=f"Key for {known.name}",
         section=_SECTION,
         effect=Effect.LIVE,
     )
     for known in KNOWN.values()
-    if known.key_variable
+    for variable in known.key_variables
 )

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from hermes_desktop.agent.config import clean_address, key_for
 from hermes_desktop.agent.known_endpoints import KNOWN
+from hermes_desktop.agent.model_addresses import clean_address, key_for, key_of
+from hermes_desktop.agent.model_entries import model_names, own_entries
 from hermes_desktop.agent.providers.endpoint_check import EndpointAnswer, check_endpoint
 from hermes_desktop.agent.providers.local_servers import (
     USUAL_PORTS,
@@ -33,9 +34,6 @@ __all__ = [
     "ModelServers",
     "ProviderView",
 ]
-
-
-_ADDRESS = ("base_url", "api", "url")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +168,16 @@ class ModelServers:
 
     def _providers(self) -> tuple[ProviderView, ...]:
         lookup = self._lookup()
-        own = _own_entries(read_config(self._paths.config_yaml).data, lookup)
+        data = read_config(self._paths.config_yaml).data
+        entries = [(name, entry) for _, name, entry in own_entries(data) if name]
+        own = [_own_view(name, entry, lookup) for name, entry in entries if _address(entry)]
         names = {view.name for view in own}
         known = [
             ProviderView(
                 each.name,
                 each.base_url,
                 each.key_variable,
-                not each.key_variable or bool((lookup(each.key_variable) or "").strip()),
+                not each.key_variable or bool(key_of(each, lookup)),
             )
             for each in KNOWN.values()
             if each.name not in names
@@ -185,37 +185,23 @@ class ModelServers:
         return (*own, *known)
 
 
-def _own_entries(config: Mapping[str, Any], lookup: Lookup) -> list[ProviderView]:
-    listed = config.get("custom_providers")
-    named = config.get("providers")
-    entries = [
-        (str(entry.get("name") or ""), entry)
-        for entry in (listed if isinstance(listed, list) else ())
-        if isinstance(entry, Mapping)
-    ]
-    entries += [
-        (str(name), entry)
-        for name, entry in (named.items() if isinstance(named, Mapping) else ())
-        if isinstance(entry, Mapping) and any(entry.get(key) for key in _ADDRESS)
-    ]
-    return [_own_view(name, entry, lookup) for name, entry in entries if name]
-
-
 def _own_view(name: str, entry: Mapping[str, Any], lookup: Lookup) -> ProviderView:
-    variable = str(entry.get("key_env") or "")
-    inline = bool(entry.get("api_key"))
-    missing = bool(variable) and not (lookup(variable) or "").strip() and not inline
-    models = entry.get("models")
+    variable = str(entry.get("key_env") or entry.get("api_key_env") or "")
+    missing = bool(variable) and not (lookup(variable) or "").strip() and not entry.get("api_key")
     return ProviderView(
         name,
-        str(next((entry[key] for key in _ADDRESS if entry.get(key)), "")),
+        _address(entry),
         variable,
         has_key=not missing,
         own=True,
         enabled=entry.get("enabled") is not False,
-        models=tuple(str(each) for each in models) if isinstance(models, list | Mapping) else (),
+        models=model_names(entry),
         problem=f"{variable} is not set." if missing else "",
     )
+
+
+def _address(entry: Mapping[str, Any]) -> str:
+    return str(next((entry[key] for key in ("base_url", "api", "url") if entry.get(key)), ""))
 
 
 def _misconfigured(error: HermesError) -> EndpointAnswer:

@@ -2,7 +2,12 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.config import AgentConfig, resolve_model, with_chosen_model
+from hermes_desktop.agent.config import (
+    AgentConfig,
+    resolve_fallbacks,
+    resolve_model,
+    with_chosen_model,
+)
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.errors import ConfigError, NotConfiguredError
 
@@ -180,6 +185,131 @@ def test_an_entry_with_time_outs_only_leaves_a_known_provider_as_it_is() -> None
     assert resolve(config).base_url == "http://127.0.0.1:11434/v1"
 
 
+def test_what_an_entry_says_of_its_model() -> None:
+    entry = {
+        "name": "box",
+        "base_url": LOCAL,
+        "context_length": 1000,
+        "max_output_tokens": 50,
+        "ca_bundle": "/etc/box.pem",
+        "models": {"Big": {"context_length": 65536, "max_output_tokens": 900}, "small": {}},
+    }
+    config: dict[str, Any] = {
+        "model": {"default": "big", "provider": "box"},
+        "custom_providers": [entry],
+    }
+    big = resolve(config)
+    assert (big.context_length, big.max_tokens, big.ca_bundle) == (65536, 900, "/etc/box.pem")
+    small = resolve({**config, "model": {"default": "small", "provider": "box"}})
+    assert (small.context_length, small.max_tokens) == (1000, 50)
+    listed = [{"id": "a", "context_length": 7000}, "b"]
+    entry |= {"models": listed}
+    assert resolve({**config, "model": {"provider": "box"}}).model == "a"
+    assert resolve({**config, "model": {"default": "a", "provider": "box"}}).context_length == 7000
+    assert (
+        resolve({**config, "model": {"default": "a", "provider": "box", "context_length": 9}})
+    ).context_length == 9
+
+
+def test_how_patient_to_be() -> None:
+    config = {
+        "model": {"default": "slow", "provider": "groq"},
+        "providers": {
+            "groq": {
+                "request_timeout_seconds": 20,
+                "stale_timeout_seconds": 9.5,
+                "models": {"slow": {"timeout_seconds": 600}},
+            }
+        },
+    }
+    choice = resolve(config, GROQ_API_KEY="g")
+    assert (choice.request_timeout_s, choice.stale_timeout_s) == (600.0, 9.5)
+    for nonsense in (True, "20", -1, 0, 10**9):
+        config["providers"]["groq"] = {"request_timeout_seconds": nonsense}
+        assert resolve(config, GROQ_API_KEY="g").request_timeout_s is None
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "host"),
+    [
+        ("anthropic", "ANTHROPIC_API_KEY", "api.anthropic.com"),
+        ("gemini", "GOOGLE_API_KEY", "generativelanguage.googleapis.com"),
+        ("google", "GEMINI_API_KEY", "generativelanguage.googleapis.com"),
+        ("glm", "ZAI_API_KEY", "api.z.ai"),
+        ("Together", "TOGETHER_API_KEY", "api.together.xyz"),
+        ("llamacpp", "", "127.0.0.1:8080"),
+        ("vllm", "", "127.0.0.1:8000"),
+    ],
+)
+def test_known_providers(name: str, variable: str, host: str) -> None:
+    variables = {variable: "k"} if variable else {}
+    choice = resolve({"model": {"default": "m", "provider": name}}, **variables)
+    assert choice.base_url.split("/")[2] == host
+    assert choice.api_key == ("k" if variable else None)
+
+
+def test_a_known_host_without_its_path() -> None:
+    config = {"model": {"default": "m", "base_url": "https://api.anthropic.com"}}
+    choice = resolve(config, ANTHROPIC_API_KEY="a")
+    assert parts(choice) == ("m", "https://api.anthropic.com/v1", "a", "anthropic")
+
+
+def test_the_only_key_there_is_and_one_of_several() -> None:
+    assert resolve({"model": "m"}, MISTRAL_API_KEY="k").provider == "mistral"
+    with pytest.raises(NotConfiguredError, match="mistral, groq"):
+        resolve({"model": "m"}, MISTRAL_API_KEY="k", GROQ_API_KEY="g")
+    several = {"MISTRAL_API_KEY": "k", "OPENROUTER_API_KEY": "r"}
+    assert resolve({"model": "m"}, **several).provider == "openrouter"
+    assert resolve({"model": {"default": "m", "provider": "auto"}}, **several).api_key == "r"
+
+
+def test_another_address_of_the_environment_gets_no_key_of_openai() -> None:
+    choice = resolve({"model": "m"}, CUSTOM_BASE_URL=LOCAL, OPENAI_API_KEY="o")
+    assert parts(choice) == ("m", LOCAL, None, "custom")
+
+
+def test_a_variable_with_the_key_beside_the_model() -> None:
+    section = {"default": "m", "base_url": LOCAL, "key_env": "MINE"}
+    assert resolve({"model": section}, MINE="k").api_key == "k"
+
+
+def test_thinking() -> None:
+    config = {"model": {"default": "m", "base_url": LOCAL}, "agent": {"reasoning_effort": "high"}}
+    assert resolve(config).reasoning_effort == "high"
+    for nothing in ("none", "", "very", 3, None):
+        config["agent"] = {"reasoning_effort": nothing}
+        assert resolve(config).reasoning_effort == ""
+
+
+# --------------------------------------------------------------------------------- who stands by
+
+
+def test_who_stands_by() -> None:
+    config = {
+        "model": {"default": "m", "base_url": LOCAL, "api_key": "own", "ca_bundle": "/own.pem"},
+        "custom_providers": [{"name": "box", "base_url": "http://box/v1", "api_key": "b"}],
+        "fallback_providers": [
+            {"provider": "groq", "model": "llama"},
+            {"provider": "mistral", "model": "no-key"},
+            {"provider": "box", "model": "mine"},
+            {"model": "other", "base_url": "http://other/v1", "key_env": "OTHER"},
+            {"provider": "groq"},
+            "nonsense",
+        ],
+        "fallback_model": {"provider": "openrouter", "model": "a/b", "api_key": "${ROUTER}"},
+    }
+    found = resolve_fallbacks(config, {"GROQ_API_KEY": "g", "OTHER": "o", "ROUTER": "r"}.get)
+    assert [parts(each) for each in found] == [
+        ("llama", "https://api.groq.com/openai/v1", "g", "groq"),
+        ("mine", "http://box/v1", "b", "box"),
+        ("other", "http://other/v1", "o", "custom"),
+        ("a/b", "https://openrouter.ai/api/v1", "r", "openrouter"),
+    ]
+    assert not any(each.ca_bundle for each in found)
+    assert resolve_fallbacks({"model": "m"}, {}.get) == ()
+    assert resolve_fallbacks({"fallback_providers": "x", "fallback_model": 3}, {}.get) == ()
+
+
 # ------------------------------------------------------------------------------------ what to set
 
 
@@ -201,7 +331,23 @@ def test_nothing_is_set(config: dict[str, Any]) -> None:
         ({"model": "m"}, "base_url"),
         ({"model": {"default": "m", "provider": "nonsense"}}, "custom_providers"),
         ({"model": {"default": "m", "provider": "custom"}}, "base_url"),
-        ({"model": {"default": "m", "provider": "anthropic"}}, "chat completions"),
+        ({"model": {"default": "m", "provider": "openai-codex"}}, "chat completions"),
+        ({"model": {"default": "m", "provider": "nous"}}, "--provider"),
+        ({"model": {"default": "m", "provider": "anthropic"}}, "ANTHROPIC_API_KEY"),
+        (
+            {
+                "model": {"default": "m", "provider": "anthropic", "api_key": "k"}
+                | {"api_mode": "anthropic_messages"}
+            },
+            "Remove api_mode",
+        ),
+        (
+            {
+                "model": {"default": "m", "provider": "x"},
+                "custom_providers": [{"name": "x", "base_url": LOCAL, "key_env": "X_KEY"}],
+            },
+            "X_KEY",
+        ),
         (
             {"model": {"default": "m", "base_url": LOCAL, "api_mode": "anthropic_messages"}},
             "anthropic_messages",
@@ -256,6 +402,13 @@ def test_a_model_chosen_for_one_conversation() -> None:
     text = chosen({"model": "m", "base_url": LOCAL}, {"model": "big"})
     assert parts(text) == ("big", LOCAL, None, "custom")
     assert config["model"]["name"] == "m"
+
+
+def test_a_provider_before_the_name_of_a_model() -> None:
+    config = {"model": {"default": "m", "base_url": LOCAL}}
+    router = chosen(config, {"model": "openrouter:a/b:free"}, OPENROUTER_API_KEY="r")
+    assert parts(router)[:2] == ("a/b:free", "https://openrouter.ai/api/v1")
+    assert parts(chosen(config, {"model": "qwen3:8b"}))[:2] == ("qwen3:8b", LOCAL)
 
 
 def test_address_and_key_do_not_go_along_to_another_provider() -> None:
