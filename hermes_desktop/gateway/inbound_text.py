@@ -1,5 +1,7 @@
 """What the model is told of a message beside its words: who wrote it, and what it answers."""
 
+from collections.abc import Iterator
+
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.session_records import SessionSource, is_shared_session
@@ -15,7 +17,7 @@ def inbound_text(event: MessageEvent, source: SessionSource, config: GatewayConf
     """
     if event.internal:
         return event.text
-    text = event.text
+    text = "\n".join(part for part in (event.text, *_media_notes(event)) if part)
     shared = is_shared_session(
         source,
         group_sessions_per_user=config.group_sessions_per_user,
@@ -30,6 +32,15 @@ def inbound_text(event: MessageEvent, source: SessionSource, config: GatewayConf
         quoted = quoted[: MAX_QUOTE - 1] + "…"
     whose = "your message" if event.reply_to_is_own_message else "the message"
     return f"[In reply to {whose}: “{quoted}”]\n{text}"
+
+
+def _media_notes(event: MessageEvent) -> Iterator[str]:
+    """What lies in the home since this message came; nobody shows it to the model."""
+    for path, kind in zip(event.media_urls, event.media_types, strict=False):
+        if kind.startswith("image/"):
+            yield f"[A picture came with this message: {path} ({kind}). You cannot see it.]"
+        else:
+            yield f"[A file came with this message: {path} ({kind}).]"
 
 
 def _one_line(text: str) -> str:

@@ -1,0 +1,364 @@
+"""Telegram as a platform of the gateway."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.gateway.config import Platform, PlatformConfig
+from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
+from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Question, SendResult
+from hermes_desktop.gateway.platforms.registry import AdapterContext
+from hermes_desktop.gateway.platforms.telegram import attachments, results
+from hermes_desktop.gateway.platforms.telegram.formatted import MOST_UNITS, Formatted, units
+from hermes_desktop.gateway.platforms.telegram.inbound import (
+    albums,
+    button_data,
+    message_event,
+)
+from hermes_desktop.gateway.platforms.telegram.loading import ApiMaker, load_api
+from hermes_desktop.gateway.platforms.telegram.markup import formatted
+from hermes_desktop.gateway.platforms.telegram.menu import menu
+from hermes_desktop.gateway.platforms.telegram.options import read_options
+from hermes_desktop.gateway.platforms.telegram.packages import missing_words
+from hermes_desktop.gateway.platforms.telegram.poller import UNKNOWN_TOKEN, Kept, Poller
+from hermes_desktop.gateway.platforms.telegram.records import (
+    Bot,
+    Incoming,
+    NotSentError,
+    RefusalError,
+    UncertainError,
+)
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.platforms.telegram.api import TelegramApi
+
+log = logging.getLogger(__name__)
+
+_SILENCE_SPARE_S = 20.0
+_GROUP_PAUSE_S = 3.0
+_MOST_CONFLICTS = 5
+_TOAST = 190
+_LEAVING_S = 2.0
+
+
+@dataclass(slots=True)
+class Conflicts:
+    """How often in a row another program had the bot's messages; outlives connections."""
+
+    number: int = 0
+
+
+class TelegramPlatform(PlatformAdapter):
+    """A bot, by long polling.
+
+    The library's own updater is not used: it lets Telegram forget a message before anybody has
+    written it down. That a text was taken proves nothing about messages coming in, so only answers
+    to what asks for those count as a sign of life.
+
+    Args:
+        config: Token and settings.
+        context: Home and clock.
+        conflicts: Shared by all adapters of this bot.
+        make_api: Makes the API, on a thread.
+    """
+
+    edits_messages: ClassVar[bool] = True
+    max_message_length = MOST_UNITS
+
+    def __init__(
+        self,
+        config: PlatformConfig,
+        context: AdapterContext,
+        *,
+        conflicts: Conflicts | None = None,
+        make_api: ApiMaker = load_api,
+    ) -> None:
+        super().__init__(Platform.TELEGRAM, clock=context.clock)
+        self._token = (config.token or "").strip()
+        self._options = read_options(config)
+        self._home = context.home
+        self._conflicts = conflicts or Conflicts()
+        self._make_api = make_api
+        self.token = TokenIdentity("telegram-bot-token", self._token)
+        self.expected_silence_s = self._options.poll_s + _SILENCE_SPARE_S
+        self._api: TelegramApi | None = None
+        self._bot = Bot(0, "", "")
+        self._poller: Poller | None = None
+        self._tasks = TaskSet()
+        self._worker: WorkerThreads | None = None
+        self._moved: dict[str, str] = {}
+        self._unkept: dict[str, Kept] = {}
+
+    # Life
+
+    async def connect(self, *, is_reconnect: bool = False) -> bool:
+        """Load the library, see who we are, begin to ask.
+
+        Raises:
+            OSError: Telegram cannot be reached.
+        """
+        del is_reconnect  # what waits at the server is always wanted
+        self._worker = WorkerThreads("telegram")
+        try:
+            api = self._api = await self._worker.run(self._make_api, self._token, self._options)
+        except ImportError as error:
+            log.warning("Telegram cannot be served: %s", error)
+            self.set_fatal_error("missing_package", missing_words(), retryable=False)
+            return False
+        try:
+            self._bot = await api.me()
+            await api.drop_webhook()
+        except RefusalError as error:
+            is_final = error.code in UNKNOWN_TOKEN
+            words = f"Telegram does not take the token: {error.words}." if is_final else str(error)
+            self.set_fatal_error(
+                "bad_token" if is_final else "refused", words, retryable=not is_final
+            )
+            return False
+        except (NotSentError, UncertainError) as error:
+            raise ConnectionError(f"Telegram does not answer: {error}") from None
+        self.heard()
+        log.info("Telegram is asked as %s", self._bot.shown)
+        self._poller = Poller(api, self._options.poll_s, self._hand_over, self._answered)
+        self._tasks.start(self._ask(self._poller), name="telegram poll")
+        self._tasks.start(self._look_after(api), name="telegram menu")
+        return True
+
+    async def disconnect(self) -> None:
+        """Stop asking; what was written down is acknowledged."""
+        api, self._api = self._api, None
+        poller, self._poller = self._poller, None
+        await self._tasks.cancel_all(timeout=_LEAVING_S)
+        if poller is not None:
+            await poller.last_word()
+        if api is not None:
+            await api.close()
+        if self._worker is not None:
+            self._worker.close()
+
+    async def probe(self) -> bool:
+        """Ask who we are, and then for messages, anew: whether both are answered."""
+        api, poller = self._api, self._poller
+        if api is None or poller is None:
+            return False
+        try:
+            await api.me()
+        except (RefusalError, OSError):
+            return False
+        await poller.answers_anew()
+        return True
+
+    def _answered(self) -> None:
+        self.heard()
+
+    async def _ask(self, poller: Poller) -> None:
+        try:
+            failure = await poller.run()
+        except Exception:  # a bug here must not silence the bot for good
+            log.exception("Asking Telegram for messages failed")
+            self.set_fatal_error("error", "Asking for messages failed.", retryable=True)
+            return
+        retryable = failure.retryable
+        if failure.code == "conflict":
+            self._conflicts.number += 1
+            retryable = self._conflicts.number < _MOST_CONFLICTS
+        self.set_fatal_error(failure.code, failure.words, retryable=retryable)
+
+    async def _look_after(self, api: "TelegramApi") -> None:
+        """What may wait: the menu of commands, old files."""
+        worker = self._worker
+        try:
+            wanted = menu()
+            if await api.commands() != wanted:
+                await api.set_commands(wanted)
+        except (RefusalError, OSError) as error:
+            log.info("The menu of commands was not set: %s", error)
+        if worker is not None:
+            await worker.run(attachments.tidy, self._home, self.clock.time())
+
+    # What comes in
+
+    def _hand_over(self, batch: Sequence[Incoming]) -> list[Kept]:
+        """Take updates in their order; a future for each, done once it is kept."""
+        self._conflicts.number = 0
+        futures: list[Kept] = []
+        for group in albums(batch):
+            kept: Kept = asyncio.get_running_loop().create_future()
+            futures += [kept] * len(group)
+            self._take(group, kept)
+        return futures
+
+    def _take(self, group: Sequence[Incoming], kept: Kept) -> None:
+        first = group[0]
+        if first.moved_to:
+            self._follow(first.chat_id, first.moved_to)
+        event = message_event(group, self._bot, self._options)
+        if event is None:
+            if first.query_id:
+                self._tasks.start(self._answer_button(first.query_id, ""), name="button")
+            kept.set_result(None)
+            return
+        self._unkept[event.turn_id] = kept
+
+        def ended(task: "asyncio.Task[str | None]") -> None:
+            self._unkept.pop(event.turn_id, None)
+            if not kept.done():
+                if task.cancelled():
+                    kept.cancel()
+                else:
+                    kept.set_result(None)
+            if first.query_id and not task.cancelled() and task.exception() is None:
+                words = task.result() or ""
+                self._tasks.start(self._answer_button(first.query_id, words), name="button")
+
+        self.handle_message(event).add_done_callback(ended)
+
+    def message_kept(self, event: MessageEvent) -> None:
+        """A message is written down: Telegram may forget it."""
+        kept = self._unkept.pop(event.turn_id, None)
+        if kept is not None and not kept.done():
+            kept.set_result(None)
+
+    async def with_media(self, event: MessageEvent) -> MessageEvent:
+        """Fetch pictures and files; say what else came."""
+        api, worker = self._api, self._worker
+        if api is None or worker is None:
+            return event
+        return await attachments.fetched(
+            event, api.fetch, worker, self._home, self._options.most_bytes
+        )
+
+    async def _answer_button(self, query_id: str, words: str) -> None:
+        if self._api is not None:
+            with contextlib.suppress(RefusalError, OSError):
+                await self._api.answer_button(query_id, words[:_TOAST])
+
+    def _follow(self, chat_id: str, moved_to: str) -> None:
+        log.info("The group %s goes on as %s", chat_id, moved_to)
+        self._moved[chat_id] = moved_to
+
+    # What goes out
+
+    def message_length(self, text: str) -> int:
+        """Telegram counts UTF-16 units."""
+        return units(text)
+
+    def cut(self, text: str) -> list[Piece]:
+        """A text in Markdown as messages, with their marks beside them."""
+        return [Piece(part.text, part) for part in formatted(text).cut()]
+
+    async def send(
+        self,
+        chat_id: str,
+        text: str,
+        *,
+        reply_to: str | None = None,
+        thread_id: str | None = None,
+    ) -> SendResult:
+        """Put a text into a chat. Raises as :meth:`PlatformAdapter.send`."""
+        result = SendResult(success=True)
+        for number, piece in enumerate(self.cut(text)):
+            result = await self.send_piece(
+                chat_id, piece, reply_to=None if number else reply_to, thread_id=thread_id
+            )
+            if not result.success:
+                break
+        return result
+
+    async def send_piece(
+        self,
+        chat_id: str,
+        piece: Piece,
+        *,
+        reply_to: str | None = None,
+        thread_id: str | None = None,
+    ) -> SendResult:
+        """Send one message. Raises as :meth:`PlatformAdapter.send`."""
+        return await self._send(chat_id, _part(piece), reply_to, thread_id)
+
+    async def _send(
+        self,
+        chat_id: str,
+        part: Formatted,
+        reply_to: str | None,
+        thread_id: str | None,
+        buttons: Sequence[tuple[str, str]] = (),
+    ) -> SendResult:
+        api = self._api
+        if api is None:
+            return results.of_unsent(NotSentError("not connected"))
+
+        async def call(chat: str, thread: str | None) -> str | None:
+            return await api.send(chat, part, reply_to=reply_to, thread_id=thread, buttons=buttons)
+
+        return await self._delivered(call, chat_id, thread_id)
+
+    async def _delivered(
+        self,
+        call: Callable[[str, str | None], Awaitable[str | None]],
+        chat_id: str,
+        thread_id: str | None,
+    ) -> SendResult:
+        """Do it where the chat is now; without its topic, should that be gone."""
+        chat = self._moved.get(chat_id, chat_id)
+        try:
+            return SendResult(success=True, message_id=await call(chat, thread_id))
+        except NotSentError as error:
+            return results.of_unsent(error)
+        except RefusalError as error:
+            if error.moved_to and chat_id not in self._moved:
+                self._follow(chat_id, error.moved_to)
+                return await self._delivered(call, chat_id, thread_id)
+            if thread_id and results.lacks_thread(error):
+                return await self._delivered(call, chat_id, None)
+            return results.of_refusal(error)
+
+    async def edit_piece(self, chat_id: str, message_id: str, piece: Piece) -> SendResult:
+        """Let a message show something else."""
+        api = self._api
+        if api is None:
+            return results.of_unsent(NotSentError("not connected"))
+        try:
+            await api.edit(self._moved.get(chat_id, chat_id), message_id, _part(piece))
+        except (NotSentError, UncertainError) as error:
+            return results.of_unsent(NotSentError(str(error)))
+        except RefusalError as error:
+            if results.is_same(error):
+                return SendResult(success=True, message_id=message_id)
+            if results.lacks_message(error):
+                return SendResult(success=False, error=error.words, error_kind="not_found")
+            return results.of_refusal(error)
+        return SendResult(success=True, message_id=message_id)
+
+    async def delete_message(self, chat_id: str, message_id: str) -> None:
+        """Take one of our messages away."""
+        if self._api is not None:
+            with contextlib.suppress(RefusalError, OSError):
+                await self._api.delete(self._moved.get(chat_id, chat_id), message_id)
+
+    def edit_pause_s(self, chat_id: str) -> float:
+        """Groups may be written to twenty times a minute."""
+        return _GROUP_PAUSE_S if chat_id.startswith("-") else 0.0
+
+    async def show_typing(self, chat_id: str, *, thread_id: str | None = None) -> None:
+        """Show that something is written."""
+        if self._api is not None:
+            await self._api.typing(self._moved.get(chat_id, chat_id), thread_id)
+
+    async def ask(
+        self, chat_id: str, question: Question, *, thread_id: str | None = None
+    ) -> SendResult:
+        """Put a question with buttons into a chat."""
+        buttons = [(label, button_data(question.id, word)) for label, word in question.choices]
+        parts = formatted(question.words).cut()
+        for part in parts[:-1]:
+            await self._send(chat_id, part, None, thread_id)
+        return await self._send(chat_id, parts[-1], None, thread_id, buttons)
+
+
+def _part(piece: Piece) -> Formatted:
+    return piece.form if isinstance(piece.form, Formatted) else Formatted(piece.text)

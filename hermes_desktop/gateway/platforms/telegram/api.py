@@ -1,0 +1,254 @@
+"""The Bot API in our terms, over python-telegram-bot. Imported late, on a thread.
+
+Whatever goes wrong comes out as :class:`RefusalError`, :class:`NotSentError` or
+:class:`UncertainError`, without the token, which stands in every address.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+
+import httpx
+from telegram import Bot as LibraryBot
+from telegram import (
+    BotCommand,
+    InlineKeyboardButton,
+    InlineKeyboardMarkup,
+    MessageEntity,
+    ReplyParameters,
+)
+from telegram.error import NetworkError, TelegramError, TimedOut
+
+from hermes_desktop.gateway.platforms.telegram.formatted import Formatted
+from hermes_desktop.gateway.platforms.telegram.incoming import incoming
+from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
+from hermes_desktop.gateway.platforms.telegram.records import (
+    Bot,
+    Incoming,
+    NotSentError,
+    RefusalError,
+    UncertainError,
+)
+from hermes_desktop.gateway.platforms.telegram.wire import (
+    PollWire,
+    RefusedCallError,
+    Wire,
+    quiet,
+)
+
+WANTED = ("message", "callback_query")
+_BAD, _SERVER = 400, 500
+_POLL_SPARE_S = 10.0
+_FETCH_S = 60.0
+_NOT_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
+
+
+class TelegramApi:
+    """Calls of the Bot API. Made on a thread (it reads certificates), used on the loop.
+
+    Args:
+        token: The bot's.
+        options: Where the API is.
+    """
+
+    def __init__(self, token: str, options: TelegramOptions) -> None:
+        quiet()
+        self._token = token
+        self._options = options
+        self._wire, self._poll_wire = Wire(options), PollWire(options, 2)
+        self._bot = LibraryBot(
+            token,
+            base_url=options.base_url,
+            base_file_url=options.file_url,
+            request=self._wire,
+            get_updates_request=self._poll_wire,
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._poll_wire.shutdown()
+        await self._wire.shutdown()
+
+    # What comes in
+
+    async def me(self) -> Bot:
+        """Who we are."""
+        async with self._translated():
+            user = await self._bot.get_me()
+        return Bot(user.id, user.username or "", user.full_name)
+
+    async def drop_webhook(self) -> None:
+        """Have messages wait to be asked for; what waits goes on to wait."""
+        async with self._translated():
+            await self._bot.delete_webhook(drop_pending_updates=False)
+
+    async def poll(self, offset: int | None, wait_s: int, limit: int = 100) -> list[Incoming]:
+        """Wait for updates from this number on; all before it are forgotten by the server."""
+        async with self._translated():
+            # What the library cannot read is read by us; see PollWire.
+            with contextlib.suppress(TypeError, KeyError, ValueError, AttributeError):
+                await self._bot.get_updates(
+                    offset=offset,
+                    limit=limit,
+                    timeout=wait_s,
+                    read_timeout=_POLL_SPARE_S,
+                    allowed_updates=WANTED,
+                )
+        return [incoming(raw) for raw in self._poll_wire.results if "update_id" in raw]
+
+    async def fetch(self, file_id: str, most: int) -> bytes:
+        """What a file holds.
+
+        Raises:
+            RefusalError: It is larger than that, or is not there.
+        """
+        async with self._translated():
+            found = await self._bot.get_file(file_id)
+            path = found.file_path or ""
+            if found.file_size is not None and found.file_size > most:
+                raise RefusalError(413, f"the file has {found.file_size} bytes")
+            if not path.startswith(("http://", "https://")):
+                raise RefusalError(404, "the file cannot be fetched from this server")
+            data = await self._wire.retrieve(path, read_timeout=_FETCH_S)
+        if len(data) > most:
+            raise RefusalError(413, f"the file has {len(data)} bytes")
+        return data
+
+    # What goes out
+
+    async def send(
+        self,
+        chat_id: str,
+        part: Formatted,
+        *,
+        reply_to: str | None = None,
+        thread_id: str | None = None,
+        buttons: Sequence[tuple[str, str]] = (),
+    ) -> str | None:
+        """Send a message; its id, None where the server told none that could be read."""
+        answers = None
+        if reply_to is not None and reply_to.isdecimal():
+            answers = ReplyParameters(int(reply_to), allow_sending_without_reply=True)
+        chat, thread = _number(chat_id), _number(thread_id) if thread_id else None
+        async with self._translated():
+            try:
+                message = await self._bot.send_message(
+                    chat,
+                    part.text,
+                    entities=_entities(part) or None,
+                    reply_parameters=answers,
+                    message_thread_id=thread,
+                    reply_markup=_keyboard(buttons),
+                )
+            except (TypeError, KeyError):  # it was sent; only the answer is strange
+                return None
+        return str(message.message_id)
+
+    async def edit(self, chat_id: str, message_id: str, part: Formatted) -> None:
+        """Let a message show something else; its buttons go."""
+        chat, number = _number(chat_id), _number(message_id)
+        async with self._translated():
+            with contextlib.suppress(TypeError, KeyError):
+                await self._bot.edit_message_text(
+                    part.text, chat_id=chat, message_id=number, entities=_entities(part) or None
+                )
+
+    async def delete(self, chat_id: str, message_id: str) -> None:
+        """Take a message away."""
+        chat, number = _number(chat_id), _number(message_id)
+        async with self._translated():
+            await self._bot.delete_message(chat, number)
+
+    async def typing(self, chat_id: str, thread_id: str | None) -> None:
+        """Show for five seconds that something is written."""
+        chat, thread = _number(chat_id), _number(thread_id) if thread_id else None
+        async with self._translated():
+            await self._bot.send_chat_action(chat, "typing", message_thread_id=thread)
+
+    async def answer_button(self, query_id: str, words: str) -> None:
+        """Say something to whoever pressed a button."""
+        async with self._translated():
+            await self._bot.answer_callback_query(query_id, words or None)
+
+    async def commands(self) -> list[tuple[str, str]]:
+        """The menu of commands as it is."""
+        async with self._translated():
+            found = await self._bot.get_my_commands()
+        return [(each.command, each.description) for each in found]
+
+    async def set_commands(self, commands: Sequence[tuple[str, str]]) -> None:
+        """Set the menu of commands."""
+        async with self._translated():
+            await self._bot.set_my_commands([BotCommand(*each) for each in commands])
+
+    async def send_file(
+        self, chat_id: str, name: str, data: bytes, *, is_photo: bool, thread_id: str | None = None
+    ) -> str | None:
+        """Send a picture or a file."""
+        chat, thread = _number(chat_id), _number(thread_id) if thread_id else None
+        async with self._translated():
+            try:
+                if is_photo:
+                    message = await self._bot.send_photo(
+                        chat, data, filename=name, message_thread_id=thread
+                    )
+                else:
+                    message = await self._bot.send_document(
+                        chat, data, filename=name, message_thread_id=thread
+                    )
+            except (TypeError, KeyError):
+                return None
+        return str(message.message_id)
+
+    # What goes wrong
+
+    @contextlib.asynccontextmanager
+    async def _translated(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except RefusedCallError as error:
+            raise self._refused(error.refusal) from None
+        except (TimedOut, NetworkError) as error:
+            words = self._clean(str(error) or type(error).__name__)
+            if isinstance(error.__cause__, _NOT_SENT):
+                raise NotSentError(words) from None
+            raise UncertainError(words) from None
+        except TelegramError as error:
+            raise UncertainError(self._clean(str(error))) from None
+
+    def _refused(self, refusal: RefusalError) -> Exception:
+        words = self._clean(refusal.words)
+        if refusal.code >= _SERVER:
+            return UncertainError(words)
+        return RefusalError(refusal.code, words, refusal.retry_after, refusal.moved_to)
+
+    def _clean(self, words: str) -> str:
+        return words.replace(self._token, "[secret]")
+
+
+def _number(name: str) -> int:
+    try:
+        return int(name)
+    except ValueError:
+        raise RefusalError(_BAD, "Bad Request: chat not found") from None
+
+
+def _entities(part: Formatted) -> list[MessageEntity]:
+    found = []
+    for mark, offset, length in part.entities():
+        url = mark.detail if mark.kind == "text_link" else None
+        language = mark.detail or None if mark.kind == "pre" else None
+        found.append(MessageEntity(mark.kind, offset, length, url=url, language=language))
+    return found
+
+
+def _keyboard(buttons: Sequence[tuple[str, str]]) -> InlineKeyboardMarkup | None:
+    if not buttons:
+        return None
+    row = [InlineKeyboardButton(label, callback_data=data) for label, data in buttons]
+    return InlineKeyboardMarkup([row])

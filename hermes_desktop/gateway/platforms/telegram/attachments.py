@@ -1,0 +1,116 @@
+"""Files that came with messages, saved in the home under names that are safe."""
+
+import contextlib
+import hashlib
+import logging
+import mimetypes
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.gateway.platforms.messages import MessageEvent
+from hermes_desktop.gateway.platforms.telegram.inbound import files_of
+from hermes_desktop.gateway.platforms.telegram.records import Attachment, RefusalError
+
+log = logging.getLogger(__name__)
+
+_UNSAFE = re.compile(r"[^\w.\-]+")
+_LONGEST = 80
+_KEPT_S = 24 * 3600.0
+_PREFIX = "telegram-"
+_FOLDERS = {"photo": "images"}
+
+
+_FETCHED = frozenset({"photo", "document"})
+_NAMES = {
+    "photo": "A picture",
+    "document": "A file",
+    "voice": "A voice message",
+    "audio": "A piece of music",
+    "video": "A video",
+    "animation": "An animation",
+}
+
+Fetch = Callable[[str, int], Awaitable[bytes]]
+
+
+async def fetched(
+    event: MessageEvent, fetch: Fetch, worker: WorkerThreads, home: Path, most: int
+) -> MessageEvent:
+    """A message with what came with it: saved where that is possible, named where it is not."""
+    files = [each for each in files_of(event) if each.kind != "sticker"]
+    if not files:
+        return event
+    words, paths, types = [event.text] if event.text else [], [], []
+    for each in files:
+        if each.kind not in _FETCHED:
+            words.append(
+                f"[{_named(each)} came with this message; it cannot be listened to or "
+                "looked at here.]"
+            )
+            continue
+        if each.size is not None and each.size > most:
+            words.append(
+                f"[{_named(each)} came with this message and was not fetched: it is "
+                f"larger than {most / 1e6:.3g} MB.]"
+            )
+            continue
+        try:
+            data = await fetch(each.file_id, most)
+            path = await worker.run(save, home, each, data)
+        except (RefusalError, OSError) as error:
+            log.warning("A file that came with a message could not be had: %s", error)
+            words.append(
+                f"[{_named(each)} came with this message and could not be fetched: {error}.]"
+            )
+            continue
+        paths.append(str(path))
+        types.append(each.mime or "application/octet-stream")
+    return replace(event, text="\n".join(words), media_urls=tuple(paths), media_types=tuple(types))
+
+
+def _named(each: Attachment) -> str:
+    """What came, for the model; a name is what a stranger wrote and is kept to one short line."""
+    name = " ".join(each.file_name.replace("[", "(").replace("]", ")").split())[:_LONGEST]
+    length = f" of {each.seconds} s" if each.seconds is not None else ""
+    return f"{_NAMES.get(each.kind, 'Something')}{length}{f' “{name}”' if name else ''}"
+
+
+def save(home: Path, attachment: Attachment, data: bytes) -> Path:
+    """Write a file, readable for us alone. Blocking.
+
+    Returns:
+        Where it lies: always in the cache folder of the home, whatever its sender called it.
+    """
+    folder = home / "cache" / _FOLDERS.get(attachment.kind, "documents")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    mark = hashlib.sha256(attachment.file_id.encode()).hexdigest()[:10]
+    path = folder / f"{_PREFIX}{mark}-{safe_name(attachment)}"
+    half = folder / f".{path.name}.part"
+    half.touch(mode=0o600)
+    half.write_bytes(data)
+    half.replace(path)
+    return path
+
+
+def safe_name(attachment: Attachment) -> str:
+    """A name for a file: its own without anything that could lead elsewhere."""
+    given = attachment.file_name.replace("\\", "/").rpartition("/")[2]
+    name = _UNSAFE.sub("_", given).strip("._") or attachment.kind
+    stem, dot, ending = name.rpartition(".")
+    if not dot:
+        stem, ending = name, (mimetypes.guess_extension(attachment.mime) or "").lstrip(".")
+    ending = ending[:12]
+    stem = stem[: _LONGEST - len(ending) - 1]
+    return f"{stem}.{ending}" if ending else stem
+
+
+def tidy(home: Path, now: float) -> None:
+    """Take away what was saved more than a day ago. Blocking; never raises."""
+    for name in ("images", "documents"):
+        for path in (home / "cache" / name).glob(f"{_PREFIX}*"):
+            with contextlib.suppress(OSError):
+                if now - path.stat().st_mtime > _KEPT_S:
+                    path.unlink()

@@ -1,0 +1,134 @@
+"""A text with marks as Telegram keeps them beside it, and cutting one into messages."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+MOST_UNITS = 4096
+"""How many UTF-16 units one message holds."""
+
+_BREAKS = ("\n\n", "\n", ". ", "。", " ")
+_WHOLE = frozenset({"code", "text_link"})
+_JOINER, _REGIONAL = "\u200d", range(0x1F1E6, 0x1F200)
+_MODIFIERS = range(0x1F3FB, 0x1F400)
+_LONGEST_GRAPHEME = 64
+_ONE_UNIT = 0xFFFF
+"""The last character that is one unit in UTF-16."""
+_BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a part of a text looks like.
+
+    Attributes:
+        kind: As in Telegram's ``MessageEntity.type``.
+        start: Its first character.
+        end: The one behind its last.
+        detail: Address of a link, language of a block of code.
+    """
+
+    kind: str
+    start: int
+    end: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """A text and its marks, which count in characters."""
+
+    text: str
+    marks: tuple[Mark, ...] = ()
+
+    def part(self, start: int, end: int) -> "Formatted":
+        """What stands between two places, without blank lines before and blanks behind it.
+
+        A mark that is cut through goes on in both parts.
+        """
+        blank = _BLANK_LINES.match(self.text, start, end)
+        start = blank.end() if blank else start
+        end = start + len(self.text[start:end].rstrip())
+        marks = (
+            replace(mark, start=max(mark.start, start) - start, end=min(mark.end, end) - start)
+            for mark in self.marks
+            if mark.start < end and mark.end > start
+        )
+        return Formatted(self.text[start:end], tuple(m for m in marks if m.start < m.end))
+
+    def cut(self, limit: int = MOST_UNITS) -> list["Formatted"]:
+        """Parts of at most so many units, cut at sensible places; no part is blank."""
+        parts: list[Formatted] = []
+        start = 0
+        while start < len(self.text):
+            end = self._end_of_part(start, limit)
+            parts.append(self.part(start, end))
+            start = end
+        return [part for part in parts if part.text.strip()]
+
+    def _end_of_part(self, start: int, limit: int) -> int:
+        most = _fitting(self.text, start, limit)
+        if most >= len(self.text):
+            return most
+        least = start + (most - start) // 2
+        for wanted in _BREAKS:
+            found = self.text.rfind(wanted, least, most)
+            if found > start:
+                return self._outside_of_whole(found + len(wanted), least)
+        return self._outside_of_whole(grapheme_start(self.text, most, start), least)
+
+    def _outside_of_whole(self, at: int, least: int) -> int:
+        """Before a link or a piece of code that would be cut, unless it is very long."""
+        for mark in self.marks:
+            if mark.kind in _WHOLE and mark.start < at < mark.end and mark.start > least:
+                return mark.start
+        return at
+
+    def entities(self) -> Iterator[tuple[Mark, int, int]]:
+        """Each mark with its offset and length in units."""
+        offsets = [0]
+        for character in self.text:
+            offsets.append(offsets[-1] + (2 if ord(character) > _ONE_UNIT else 1))
+        for mark in self.marks:
+            offset = offsets[mark.start]
+            yield mark, offset, offsets[mark.end] - offset
+
+
+def units(text: str) -> int:
+    """How long Telegram finds a text."""
+    return len(text) + sum(ord(character) > _ONE_UNIT for character in text)
+
+
+def _fitting(text: str, start: int, limit: int) -> int:
+    """The end of the longest piece from ``start`` that has at most ``limit`` units."""
+    end = min(len(text), start + limit)
+    left = limit - units(text[start:end])
+    while left < 0:
+        end -= 1
+        left += 2 if ord(text[end]) > _ONE_UNIT else 1
+    return end
+
+
+def grapheme_start(text: str, at: int, least: int) -> int:
+    """The last place up to ``at`` where no character that people see as one is cut in two."""
+    place = at
+    while place > max(least + 1, at - _LONGEST_GRAPHEME) and _is_inside(text, place):
+        place -= 1
+    return place if not _is_inside(text, place) else at
+
+
+def _is_inside(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return False
+    before, behind = text[at - 1], text[at]
+    if _JOINER in {before, behind} or unicodedata.combining(behind):
+        return True
+    if unicodedata.category(behind) in {"Mn", "Me", "Mc"} or ord(behind) in _MODIFIERS:
+        return True
+    if ord(before) in _REGIONAL and ord(behind) in _REGIONAL:
+        run = 0
+        while run < at and ord(text[at - 1 - run]) in _REGIONAL:
+            run += 1
+        return run % 2 == 1
+    return before == "\r" and behind == "\n"

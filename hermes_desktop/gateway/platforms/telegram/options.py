@@ -1,0 +1,92 @@
+"""What is set for Telegram beside the token, read from ``platforms.telegram.extra``."""
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_desktop.gateway.authorization import as_ids
+from hermes_desktop.gateway.coercion import as_bool, as_whole_number
+from hermes_desktop.gateway.config import PlatformConfig
+
+log = logging.getLogger(__name__)
+
+API = "https://api.telegram.org/bot"
+_MOST_BYTES = 20_000_000
+"""What Telegram itself lets a bot fetch."""
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramOptions:
+    """How Telegram is spoken to, and when a group is answered.
+
+    Attributes:
+        base_url: Where the Bot API is; the token follows it.
+        file_url: Where its files are, likewise.
+        proxy: An HTTP proxy; None: as the environment says. May hold a password.
+        poll_s: How long the server waits before it says that there is nothing.
+        require_mention: Groups are answered only where the bot is meant.
+        free_chats: Groups where it always is.
+        patterns: Words by which it is meant, too.
+        only_meant: A message that mentions other bots and not this one is not answered.
+        chats: The only groups that are looked at; empty: all.
+        topics: The only topics, likewise.
+        most_bytes: The largest file that is fetched.
+    """
+
+    base_url: str = API
+    file_url: str = "https://api.telegram.org/file/bot"
+    proxy: str | None = field(default=None, repr=False)
+    poll_s: int = 25
+    require_mention: bool = False
+    free_chats: frozenset[str] = frozenset()
+    patterns: tuple[re.Pattern[str], ...] = ()
+    only_meant: bool = False
+    chats: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset()
+    most_bytes: int = _MOST_BYTES
+
+
+def read_options(config: PlatformConfig) -> TelegramOptions:
+    """Read them; what makes no sense counts as not set."""
+    extra = config.extra
+    base_url = _text(extra, "base_url") or API
+    return TelegramOptions(
+        base_url=base_url,
+        file_url=_text(extra, "base_file_url") or _file_url(base_url),
+        proxy=_text(extra, "proxy") or _text(extra, "proxy_url"),
+        poll_s=as_whole_number(extra.get("poll_timeout"), default=25, low=1, high=50),
+        require_mention=as_bool(extra.get("require_mention"), default=False),
+        free_chats=as_ids(extra.get("free_response_chats"))
+        | as_ids(extra.get("free_response_channels")),
+        patterns=_patterns(extra.get("mention_patterns")),
+        only_meant=as_bool(extra.get("exclusive_bot_mentions"), default=False),
+        chats=as_ids(extra.get("allowed_chats")),
+        topics=as_ids(extra.get("allowed_topics")),
+        most_bytes=as_whole_number(
+            extra.get("max_download_bytes"), default=_MOST_BYTES, low=1, high=2**31
+        ),
+    )
+
+
+def _text(extra: Mapping[str, Any], name: str) -> str | None:
+    value = extra.get(name)
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _file_url(base_url: str) -> str:
+    """Where the files of a server of one's own are."""
+    before, found, behind = base_url.rpartition("/bot")
+    return f"{before}/file/bot{behind}" if found else base_url
+
+
+def _patterns(value: Any) -> tuple[re.Pattern[str], ...]:
+    given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    found = []
+    for pattern in given:
+        try:
+            found.append(re.compile(str(pattern), re.IGNORECASE))
+        except re.error as error:
+            log.warning("A pattern of telegram.mention_patterns makes no sense: %s", error)
+    return tuple(found)

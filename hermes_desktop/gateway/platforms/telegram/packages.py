@@ -1,0 +1,22 @@
+"""What Telegram needs beyond the program itself, and how it is installed here."""
+
+import sys
+from pathlib import Path
+
+PACKAGE = "python-telegram-bot"
+_WANTED = f"{PACKAGE}>=22,<23"
+
+
+def install_command(prefix: str = sys.prefix, executable: str = sys.executable) -> str:
+    """The command that installs the missing package where this program runs."""
+    parts = Path(prefix).parts
+    if "pipx" in parts:
+        return f"pipx inject {Path(prefix).name} '{_WANTED}'"
+    if "uv" in parts and "tools" in parts:
+        return f"uv tool install --with '{_WANTED}' {Path(prefix).name}"
+    return f"{executable} -m pip install '{_WANTED}'"
+
+
+def missing_words() -> str:
+    """A sentence about the missing package."""
+    return f"The package {PACKAGE} is not installed. Run: {install_command()}"

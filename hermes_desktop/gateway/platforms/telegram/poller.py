@@ -1,0 +1,188 @@
+"""Asking Telegram for what came in, and letting it forget only what is written down here."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hermes_desktop.gateway.platforms.telegram.records import Incoming, RefusalError
+
+log = logging.getLogger(__name__)
+
+CONFLICT, UNKNOWN_TOKEN = 409, frozenset({401, 404})
+_TOO_MANY = 429
+_KEEPING_S = 2.0
+_ALBUM_S = 0.4
+_LAST_WORD_S = 1.0
+_TRIES = 3
+_PAUSES_S = (0.3, 1.0, 3.0)
+
+Kept = asyncio.Future[None]
+
+
+class Source(Protocol):
+    """Where updates come from."""
+
+    async def poll(self, offset: int | None, wait_s: int, limit: int = 100) -> list[Incoming]:
+        """Wait for updates."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why nothing can be asked for any more."""
+
+    code: str
+    words: str
+    retryable: bool = True
+
+
+class Poller:
+    """Long polling. The server forgets an update when the next one is asked for, no sooner.
+
+    What is not written down yet is asked for again every two seconds, together with what is new,
+    so that a chat that is slow to take its messages holds up no other.
+
+    Args:
+        source: The API.
+        wait_s: How long the server waits with an empty answer.
+        hand_over: Takes new updates in order; gives a future for each, which is done when the
+            update need not come again.
+        heard: Told of each answer.
+        pause: Waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        wait_s: int,
+        hand_over: Callable[[Sequence[Incoming]], Sequence[Kept]],
+        heard: Callable[[], None],
+        *,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._source = source
+        self._wait_s = wait_s
+        self._hand_over = hand_over
+        self._heard = heard
+        self._pause = pause
+        self._handed: dict[int, Kept] = {}
+        self._next: int | None = None
+        self._asked_from: int | None = None
+        self._call: asyncio.Task[list[Incoming]] | None = None
+        self._answered = asyncio.Event()
+        self._quick = False
+
+    async def run(self) -> Failure:
+        """Ask until something is wrong that asking again does not mend; what that is."""
+        troubles = 0
+        while True:
+            try:
+                batch = await self._ask()
+            except (RefusalError, OSError) as error:
+                failure = self._judge(error, troubles)
+                if failure is not None:
+                    return failure
+                wait = getattr(error, "retry_after", None) or _PAUSES_S[min(troubles, 2)]
+                troubles += 1
+                self._forget()
+                await self._pause(wait)
+                continue
+            if batch is None:  # called off, to ask anew
+                continue
+            troubles = 0
+            self._heard()
+            self._answered.set()
+            await self._take(batch)
+
+    async def answers_anew(self) -> None:
+        """Give up the request that is under way, and return when a new one was answered."""
+        self._answered.clear()
+        self._quick = True
+        if self._call is not None:
+            self._call.cancel()
+        await self._answered.wait()
+
+    async def last_word(self) -> None:
+        """Let the server forget what was written down since it was asked the last time."""
+        if self._next is not None and self._next != self._asked_from:
+            with contextlib.suppress(RefusalError, OSError):
+                async with asyncio.timeout(_LAST_WORD_S):
+                    await self._source.poll(self._next, 0, 1)
+
+    # Parts
+
+    async def _ask(self) -> list[Incoming] | None:
+        at_once = self._quick or bool(self._handed)
+        self._quick = False
+        self._asked_from = self._next
+        wait_s = 0 if at_once else self._wait_s
+        call = self._call = asyncio.ensure_future(self._source.poll(self._next, wait_s))
+        try:
+            await asyncio.wait({call})
+        finally:
+            self._call = None
+            if not call.done():
+                call.cancel()
+                await asyncio.wait({call})
+        if call.cancelled():
+            return None
+        return call.result()
+
+    def _judge(self, error: Exception, troubles: int) -> Failure | None:
+        """What an error means; None: ask again."""
+        code = error.code if isinstance(error, RefusalError) else 0
+        if code in UNKNOWN_TOKEN:
+            return Failure(
+                "bad_token", f"Telegram does not take the token: {error}.", retryable=False
+            )
+        if code == _TOO_MANY:
+            return None
+        log.info("Telegram was asked in vain: %s", error)
+        if troubles + 1 < _TRIES:
+            return None
+        if code == CONFLICT:
+            return Failure("conflict", f"Another program asks for this bot's messages: {error}.")
+        return Failure("connection_lost", str(error) or "Telegram does not answer.")
+
+    def _forget(self) -> None:
+        """Take the server's word for what was acknowledged: it may be another one by now."""
+        self._handed.clear()
+        self._next = None
+
+    async def _take(self, batch: list[Incoming]) -> None:
+        fresh = self._fresh(batch)
+        if fresh and fresh[-1].album_id:  # the rest of an album is on its way
+            fresh = await self._with_rest(fresh)
+        if fresh:
+            for update, kept in zip(fresh, self._hand_over(fresh), strict=True):
+                self._handed[update.update_id] = kept
+            self._next = max(fresh[-1].update_id + 1, self._next or 0)
+        if self._handed:
+            await self._wait_for_keeping(is_new=bool(fresh))
+
+    def _fresh(self, batch: list[Incoming]) -> list[Incoming]:
+        return [each for each in batch if each.update_id not in self._handed]
+
+    async def _with_rest(self, fresh: list[Incoming]) -> list[Incoming]:
+        await self._pause(_ALBUM_S)
+        with contextlib.suppress(RefusalError, OSError):
+            more = self._fresh(await self._source.poll(self._asked_from, 0))
+            return more if len(more) > len(fresh) else fresh
+        return fresh
+
+    async def _wait_for_keeping(self, *, is_new: bool) -> None:
+        waiting = [kept for kept in self._handed.values() if not kept.done()]
+        if waiting:
+            when = asyncio.ALL_COMPLETED if is_new else asyncio.FIRST_COMPLETED
+            await asyncio.wait(waiting, timeout=_KEEPING_S, return_when=when)
+        unkept = [number for number, kept in self._handed.items() if not _is_kept(kept)]
+        last = max(self._handed)
+        self._next = min(unkept) if unkept else last + 1
+        self._handed = {n: kept for n, kept in self._handed.items() if n >= self._next}
+
+
+def _is_kept(kept: Kept) -> bool:
+    return kept.done() and not kept.cancelled()
