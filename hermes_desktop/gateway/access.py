@@ -50,6 +50,10 @@ class Access:
         self._bus = bus
         self._refused: deque[float] = deque(maxlen=_MOST_REFUSALS)
 
+    def use(self, config: GatewayConfig) -> None:
+        """Judge by other lists and policies from now on."""
+        self._config = config
+
     def allows(self, source: SessionSource | None) -> bool:
         """Whether a sender may write. Reads files; any thread.
 

@@ -31,14 +31,14 @@ class AddedCommands:
     The program's own commands come first, then the person's, then those of plugins.
 
     Args:
-        section: ``quick_commands`` of config.yaml.
+        section: Gives ``quick_commands`` of config.yaml as they are now.
         quick: Runs those for the shell; None: there are none.
         table: Those of plugins.
     """
 
     def __init__(
         self,
-        section: Mapping[str, Any],
+        section: Callable[[], Mapping[str, Any]],
         quick: QuickRunner | None,
         table: CommandTable = plugins.COMMANDS,
     ) -> None:
@@ -51,7 +51,7 @@ class AddedCommands:
         """All of them, for lists."""
         own = [
             each.definition()
-            for each in quick_commands(self._section)
+            for each in quick_commands(self._section())
             if resolve_command(each.name) is None
             and (each.kind == "alias" or self._quick is not None)
         ]
@@ -65,7 +65,7 @@ class AddedCommands:
 
     def alias(self, name: str) -> str | None:
         """What an alias of that name stands for, with what follows it."""
-        found = quick_command(self._section, name)
+        found = quick_command(self._section(), name)
         return found.does.lstrip("/") if found is not None and found.kind == "alias" else None
 
     def find(self, name: str) -> CommandDef | None:
@@ -76,7 +76,7 @@ class AddedCommands:
         return _definition(found) if found is not None else None
 
     def _find(self, name: str) -> QuickCommand | PluginCommand | None:
-        own = quick_command(self._section, name)
+        own = quick_command(self._section(), name)
         if own is not None and own.kind == "exec" and self._quick is not None:
             return own
         return self._table.find(name)

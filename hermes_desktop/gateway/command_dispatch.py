@@ -79,7 +79,7 @@ class CommandDispatch:
         platforms: PlatformControl | None = None,
         quick: QuickRunner | None = None,
     ) -> None:
-        self._added = AddedCommands(runner.config.quick_commands, quick)
+        self._added = AddedCommands(lambda: runner.config.quick_commands, quick)
         self._runner = runner
         self._facts = facts
         self._workers = workers

@@ -53,7 +53,7 @@ def _policy(prefix: tuple[str, ...], owns: int, who: str, unknown: str = "") -> 
         kind="choice",
         default=_POLICY.mode,
         choices=_MODES,
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
         consequence="Chats that were silent for longer begin anew with their next message.",
         unknown_to_hermes=unknown,
     )
@@ -133,7 +133,8 @@ def _switch(platform: Platform) -> Option:
         section=_PLATFORMS,
         kind="yes_no",
         default=False,
-        effect=Effect.RESTART,
+        effect=Effect.RECONNECT,
+        platform=name,
         places=switch_places(platform),
         consequence="A token in the environment, the keyring or .env switches it on, unless it "
         "is set to false here.",
@@ -152,7 +153,8 @@ def _people(platform: Platform) -> Iterator[Option]:
         section=_PEOPLE,
         kind="texts",
         default=[],
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
+        platform=name,
         places=(
             Place((name, "allow_from"), owns=1),
             Place((*inner, "allow_from")),
@@ -160,7 +162,7 @@ def _people(platform: Platform) -> Iterator[Option]:
             Place((*inner, "extra", "allow_from")),
             Place(("gateway", *inner, "extra", "allow_from")),
         ),
-        consequence="Whoever is taken off the list is out from the next start of the gateway on.",
+        consequence="Whoever is taken off the list is out with their next message.",
     )
     yield Option(
         key=f"{name}.unauthorized_dm_behavior",
@@ -171,7 +173,8 @@ def _people(platform: Platform) -> Iterator[Option]:
         default="ignore" if platform is Platform.EMAIL else None,
         may_be_none=platform is not Platform.EMAIL,
         choices=_STRANGERS,
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
+        platform=name,
         places=(
             Place((name, "unauthorized_dm_behavior"), owns=1),
             Place((*inner, "unauthorized_dm_behavior")),
@@ -205,7 +208,7 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
         default=_RUNNING.restart_drain_timeout_s,
         low=0,
         high=3600,
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
         variables=("HERMES_RESTART_DRAIN_TIMEOUT",),
         consequence="With 0 they are cut off at once and taken up again after the restart. "
         "`hermes` takes 0 where nothing is set.",
@@ -222,7 +225,7 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
             "queue": "it waits",
             "steer": "it is given to the agent at its next step",
         },
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
         variables=("HERMES_GATEWAY_BUSY_INPUT_MODE",),
     ),
     Option(
@@ -232,7 +235,7 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
         section=_REPLYING,
         kind="yes_no",
         default=_STREAMING.enabled,
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
         places=_top_and_inner(("streaming", "enabled"), 1),
         consequence=_NOT_YET,
     ),
@@ -249,7 +252,7 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
             "edit": "by editing one message",
             "off": "not at all",
         },
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
         places=_top_and_inner(("streaming", "transport"), 1),
         consequence=_NOT_YET,
     ),
@@ -267,7 +270,7 @@ _OTHER_OPTIONS: tuple[Option, ...] = (
         default=DEFAULT_MAX_AGE_DAYS,
         low=0,
         high=36_500,
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
         places=_top_and_inner(("session_store_max_age_days",), 0),
         consequence="A chat that is forgotten begins a new conversation with its next message.",
         unknown_to_hermes="`hermes` reads it from gateway.json only; its gateway uses 90 days.",
@@ -281,7 +284,7 @@ _OTHER_OPTIONS: tuple[Option, ...] = (
         kind="choice",
         default="pair",
         choices=_STRANGERS,
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
         places=_top_and_inner(("unauthorized_dm_behavior",), 0),
     ),
     Option(
@@ -294,7 +297,7 @@ _OTHER_OPTIONS: tuple[Option, ...] = (
         may_be_none=True,
         low=1,
         high=10_000,
-        effect=Effect.RESTART,
+        effect=Effect.LIVE,
         places=_top_and_inner(("max_concurrent_sessions",), 0),
     ),
 )
@@ -320,7 +323,7 @@ def _token(platform: Platform, name: str) -> SecretOption:
         section=_PLATFORMS,
         platform=platform.value,
         places=(Place(inner), Place(("gateway", *inner))),
-        effect=Effect.RESTART,
+        effect=Effect.RECONNECT,
     )
 
 
@@ -332,7 +335,7 @@ def _extra(platform: Platform, variable_name: str, name: str, label: str) -> Sec
         section=_PLATFORMS,
         platform=platform.value,
         places=(Place((platform.value, "extra", name)), Place(inner), Place(("gateway", *inner))),
-        effect=Effect.RESTART,
+        effect=Effect.RECONNECT,
     )
 
 

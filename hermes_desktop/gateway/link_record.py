@@ -89,6 +89,14 @@ class LinkRecord:
         self._anew = True
         self._kick.set()
 
+    def use(self, tools: LinkTools) -> None:
+        """Work with other settings: connect anew with them, unless it is paused."""
+        self._tools = tools
+        self._clock, self._timing = tools.clock, tools.timing
+        if not self._paused:
+            self.settled.clear()
+            self.connect_anew()
+
     def wake(self) -> None:
         """See whether the server still answers; try at once if we were waiting to."""
         if self._state == "up":

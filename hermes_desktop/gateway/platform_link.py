@@ -48,7 +48,7 @@ class PlatformLink(LinkRecord):
         super().__init__(platform, tools)
         self._bounded = BoundedCalls()
         self._token: TokenIdentity | None = None
-        self._freeing: asyncio.Task[None] | None = None
+        self._freeing: tuple[TokenIdentity, asyncio.Task[None]] | None = None
 
     # Its life
 
@@ -82,7 +82,7 @@ class PlatformLink(LinkRecord):
         await self._let_go()
         await self._free_token()
         self._enter(state)
-        self.settled.set()
+        self._settle()
         while not self._anew:
             self._kick.clear()
             await self._kick.wait()
@@ -92,14 +92,14 @@ class PlatformLink(LinkRecord):
         self._enter("connecting")
         try:
             await self._unless_called_away(self._connect())
-        except _CalledAwayError:
+        except _CalledAwayError:  # what calls us away is what settles it
             await self._let_go()
             return
         except _FailedError as failure:
             await self._failed(failure)
+            self._settle()
             return
-        finally:
-            self.settled.set()
+        self._settle()
         await self._watch()
         self._lost_at = self._lost_at or self._last_heard_at or self._clock.time()
         if self._anew or self._paused:
@@ -107,6 +107,10 @@ class PlatformLink(LinkRecord):
         self._backoff.broke(self._clock.monotonic())
         if self._state != "fatal":
             self._enter("retrying")
+
+    def _settle(self) -> None:
+        if not self._anew:
+            self.settled.set()
 
     async def _failed(self, failure: _FailedError) -> None:
         log.warning("%s is not connected: %s", self.platform.value, failure.words)
@@ -152,9 +156,11 @@ class PlatformLink(LinkRecord):
 
     async def _take_token(self, adapter: PlatformAdapter) -> None:
         tokens = self._tools.tokens
+        if self._token != adapter.token:
+            await self._free_token()
         if tokens is None or adapter.token is None:
             return
-        await self._keep_token()
+        await self._keep_token(adapter.token)
         owner = await tokens.acquire(adapter.token, self.platform.value)
         if owner is not None:
             raise _FailedError("token_in_use", in_use_words(owner))
@@ -168,7 +174,8 @@ class PlatformLink(LinkRecord):
         if len(self._bounded):
             log.warning("The token of %s is kept: its connection hangs", self.platform.value)
             freeing = self._free_later(token, self._tools.tokens)
-            self._freeing = asyncio.get_running_loop().create_task(freeing, name="token, later")
+            task = asyncio.get_running_loop().create_task(freeing, name="token, later")
+            self._freeing = token, task
         else:
             await self._tools.tokens.release(token)
 
@@ -176,12 +183,17 @@ class PlatformLink(LinkRecord):
         await self._bounded.ended()
         await tokens.release(token)
 
-    async def _keep_token(self) -> None:
-        """Do not give back later what is used again, or what is given back with all others."""
-        freeing, self._freeing = self._freeing, None
-        if freeing is not None:
-            freeing.cancel()
-            await asyncio.wait({freeing})
+    async def _keep_token(self, wanted: TokenIdentity | None = None) -> None:
+        """Do not give back later what is used again, or what is given back with all others.
+
+        Args:
+            wanted: What is used again; None at the end.
+        """
+        if self._freeing is None or wanted not in {None, self._freeing[0]}:
+            return
+        (_, freeing), self._freeing = self._freeing, None
+        freeing.cancel()
+        await asyncio.wait({freeing})
 
     async def _watch(self) -> None:
         """Return when the connection is not worth keeping."""

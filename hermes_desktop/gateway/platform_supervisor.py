@@ -2,21 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.events import Notice, PlatformHealth
-from hermes_desktop.gateway import status
 from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.config_changes import PlatformOutcome, changed_platforms
 from hermes_desktop.gateway.network_watch import NetworkWatch
 from hermes_desktop.gateway.platform_link import LinkTools, PlatformLink
+from hermes_desktop.gateway.platform_status import PlatformError, PlatformStatusFile
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from hermes_desktop.gateway.reconnect import LinkTiming
@@ -35,9 +34,6 @@ log = logging.getLogger(__name__)
 
 _FIRST_ROUND_SPARE_S = 3.0
 _STOP_S = 2.0
-
-# What the status file says, where its words are others than ours.
-_FILE_STATES = {"silent": "retrying", "unavailable": "disabled"}
 
 
 async def _nothing(_: Platform) -> None:
@@ -63,13 +59,6 @@ class SupervisorWiring:
     notify: Callable[[Notice], None] = lambda _: None
     identity: IdentityHolder | None = None
     tokens: TokenGate | None = None
-
-
-@dataclass(slots=True)
-class _Shown:
-    """What the state file last said of a platform."""
-
-    entry: dict[str, Any] = field(default_factory=dict)
 
 
 class PlatformSupervisor:
@@ -107,18 +96,17 @@ class PlatformSupervisor:
         self._wiring = wiring
         self._home = home or Path()
         self._clock: Clock = clock or SystemClock()
-        self._timing = (
-            timing
-            or registry.timing
-            or LinkTiming(connect_s=config.running.platform_connect_timeout_s)
-        )
+        self._given_timing = timing or registry.timing
+        self._timing = self._timing_for(config)
         self._sleep_watch = sleep_watch or SleepWatch(self._clock, boot_time=boot_clock())
         self._network_watch = network_watch or NetworkWatch()
         self._links: dict[Platform, PlatformLink] = {}
+        self._lives: dict[Platform, asyncio.Task[None]] = {}
+        self._began = False
         self._unserved = tuple(_unserved(config, registry))
         self._tasks = TaskSet()
         self._after = TaskSet()
-        self._shown: dict[str, _Shown] = {}
+        self._status_file = PlatformStatusFile(wiring.identity, self._clock)
         self._slept_until = 0.0
 
     # Life
@@ -128,21 +116,44 @@ class PlatformSupervisor:
 
         However they behave, that takes little longer than connecting one may.
         """
-        for platform in self._config.get_connected_platforms():
-            if platform in self._registry:
-                self._links[platform] = PlatformLink(platform, self._tools(platform))
-        for link in self._links.values():
-            self._tasks.start(link.run(), name=f"platform {link.platform.value}")
+        self._began = True
+        for platform in self._wanted():
+            self._begin(platform)
         self._tasks.start(
             self._sleep_watch.run(self._woke, self.look_at_network), name="sleep watch"
         )
         self._changed()
-        settled = [asyncio.ensure_future(link.settled.wait()) for link in self._links.values()]
-        if settled:
-            patience = self._timing.connect_s + self._timing.disconnect_s + _FIRST_ROUND_SPARE_S
-            _, late = await asyncio.wait(settled, timeout=patience)
-            for each in late:
-                each.cancel()
+        await self._settled(self._links.values())
+
+    async def replace_config(self, config: GatewayConfig) -> tuple[PlatformOutcome, ...]:
+        """Go on with other settings; returns when each platform concerned was tried once.
+
+        Platforms that became switched on are connected, those that are no longer are left, and
+        those whose adapters need what changed are connected anew; all others are not touched.
+        One that is paused stays so. Not to be called again before it has returned.
+
+        Args:
+            config: The settings from now on.
+        """
+        old, self._config = self._config, config
+        self._timing = self._timing_for(config)
+        self._unserved = tuple(_unserved(config, self._registry))
+        if not self._began:
+            return ()
+        wanted = self._wanted()
+        left = [platform for platform in self._links if platform not in wanted]
+        leaving = [self._end(platform) for platform in left]
+        tried = [platform for platform in changed_platforms(old, config) if platform in wanted]
+        for platform in tried:
+            if platform in self._links:
+                self._links[platform].use(self._tools(platform))
+            else:
+                self._begin(platform)
+        self._changed()
+        await self._settled([self._links[platform] for platform in tried])
+        await self._gone(leaving)
+        gone = [PlatformOutcome(platform.value, ok=True, left=True) for platform in left]
+        return (*gone, *(self._outcome(platform) for platform in tried))
 
     async def stop(self, *, within_s: float = _STOP_S) -> None:
         """Leave all platforms. Harmless when called twice.
@@ -150,9 +161,11 @@ class PlatformSupervisor:
         Args:
             within_s: How long that may take; what hangs is left to end by itself.
         """
+        self._began = False
         await self._tasks.cancel_all(timeout=within_s)
         await self._after.cancel_all(timeout=within_s)
         self._links.clear()
+        self._lives.clear()
 
     # What others want to know
 
@@ -233,6 +246,49 @@ class PlatformSupervisor:
 
     # Parts
 
+    def _timing_for(self, config: GatewayConfig) -> LinkTiming:
+        seconds = config.running.platform_connect_timeout_s
+        return self._given_timing or LinkTiming(connect_s=seconds)
+
+    def _wanted(self) -> list[Platform]:
+        connected = self._config.get_connected_platforms()
+        return [platform for platform in connected if platform in self._registry]
+
+    def _begin(self, platform: Platform) -> None:
+        self._links[platform] = link = PlatformLink(platform, self._tools(platform))
+        life = self._tasks.start(link.run(), name=f"platform {platform.value}")
+        self._lives[platform] = life
+
+    def _end(self, platform: Platform) -> "asyncio.Task[None]":
+        del self._links[platform]
+        life = self._lives.pop(platform)
+        life.cancel()
+        return life
+
+    async def _gone(self, lives: Collection["asyncio.Task[None]"]) -> None:
+        if lives:
+            await asyncio.wait(lives, timeout=self._timing.disconnect_s + _STOP_S)
+
+    async def _settled(self, links: Iterable[PlatformLink]) -> None:
+        """Wait until each was tried once, or is over, but not for ever."""
+        tries = [asyncio.ensure_future(link.settled.wait()) for link in links]
+        if not tries:
+            return
+        patience = self._timing.connect_s + self._timing.disconnect_s + _FIRST_ROUND_SPARE_S
+        try:
+            await asyncio.wait(tries, timeout=patience)
+        finally:
+            for each in tries:
+                each.cancel()
+
+    def _outcome(self, platform: Platform) -> PlatformOutcome:
+        link = self._links.get(platform)
+        if link is None:
+            return PlatformOutcome(platform.value, ok=False, words="The gateway was stopped.")
+        health = link.health()
+        ok = health.state in {"connected", "connecting", "paused"}
+        return PlatformOutcome(platform.value, ok=ok, words="" if ok else health.detail)
+
     def _link(self, platform: Platform) -> PlatformLink:
         link = self._links.get(platform)
         if link is None:
@@ -290,32 +346,16 @@ class PlatformSupervisor:
 
     def _changed(self) -> None:
         try:
-            if self._wiring.identity is not None:
-                self._write_status()
+            self._status_file.write(self._errors())
             self._wiring.changed()
         except Exception:  # what others make of it is not the platforms' affair
             log.exception("Telling how platforms do failed")
 
-    def _write_status(self) -> None:
-        now = datetime.fromtimestamp(self._clock.time(), UTC).isoformat()
-        fresh = False
+    def _errors(self) -> Iterable[tuple[PlatformHealth, PlatformError]]:
+        links = {link.platform.value: link for link in self._links.values()}
         for health in self.health():
-            shown = self._shown.setdefault(health.name, _Shown())
-            entry = self._entry(health)
-            if {**shown.entry, "updated_at": None} != {**entry, "updated_at": None}:
-                shown.entry = {**entry, "updated_at": now}
-                fresh = True
-        if fresh:
-            platforms = {name: each.entry for name, each in self._shown.items()}
-            status.write_runtime_status(self._wiring.identity, platforms=platforms)
-
-    def _entry(self, health: PlatformHealth) -> dict[str, Any]:
-        link = next(
-            (each for each in self._links.values() if each.platform.value == health.name), None
-        )
-        code, words = link.error if link else (None, health.detail or None)
-        state = _FILE_STATES.get(health.state, health.state)
-        return {"state": state, "error_code": code, "error_message": words}
+            link = links.get(health.name)
+            yield health, link.error if link else (None, health.detail or None)
 
 
 def _unserved(config: GatewayConfig, registry: AdapterRegistry) -> Iterable[PlatformHealth]:

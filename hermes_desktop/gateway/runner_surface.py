@@ -7,6 +7,7 @@ from typing import ParamSpec, TypeVar
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.agent_cache import PENDING
+from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.refusals import closing
 from hermes_desktop.gateway.runner_agents import RunnerAgents
 from hermes_desktop.gateway.runner_state import Phase
@@ -36,6 +37,16 @@ class RunnerSurface(RunnerAgents):
         except RuntimeError:
             raise closing() from None
         return await asyncio.wrap_future(future)
+
+    def use_config(self, config: GatewayConfig) -> None:
+        """Take other settings; whoever looks one up from now on finds the new one.
+
+        A turn that runs keeps what it looked up at its begin.
+        """
+        self.config = config
+        self.session_store.config = config
+        if self.access is not None:
+            self.access.use(config)
 
     def is_busy(self, session_key: str) -> bool:
         """Whether a turn of a chat runs or waits."""

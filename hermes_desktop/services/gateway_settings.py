@@ -9,6 +9,7 @@ from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway import config_loading
+from hermes_desktop.gateway.authorization import refuse_open_policies
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.config_options import GATEWAY_SECRETS, switch_places
@@ -83,6 +84,25 @@ def read_gateway_config(
         variables=read_env_file(paths.env_file),
     )
     return _finished(paths, environ, redactor, loaded)
+
+
+def running_config(
+    paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor | None = None
+) -> LoadedGatewayConfig:
+    """What a gateway that runs may go on with.
+
+    Args:
+        paths: The home.
+        environ: The process environment, with the keyring behind it where that is wanted.
+        redactor: Learns the tokens, and whatever the keyring holds.
+
+    Raises:
+        ConfigError: A file cannot be read or understood.
+        RefusedError: Everybody could write to it by mistake.
+    """
+    loaded = read_gateway_config(paths, environ, redactor)
+    refuse_open_policies(loaded.config, live_lookup(paths, environ)())
+    return loaded
 
 
 def _joined(

@@ -8,6 +8,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import (
@@ -29,6 +30,28 @@ _CONNECT_S = 12.0
 
 InUse = Callable[[Platform, TokenIdentity | None], PlatformHealth | None]
 """How a platform does that our own gateway serves with this very token; None: it does not."""
+
+
+class RefusedByPlatformError(RefusedError):
+    """A platform does not take a secret.
+
+    Attributes:
+        key: The variable.
+    """
+
+    def __init__(self, key: str, title: str, detail: str = "", hint: str = "") -> None:
+        super().__init__(title, detail, hint)
+        self.key = key
+
+
+def refused_by(platform: str, variable: str, answer: CheckAnswer) -> RefusedByPlatformError:
+    """What is said when a platform does not take a secret."""
+    return RefusedByPlatformError(
+        variable,
+        f"{platform} does not take this {'token' if 'TOKEN' in variable else 'secret'}.",
+        answer.words,
+        answer.hint or "Copy it once more. Nothing was changed; the one before stays in use.",
+    )
 
 
 class PlatformChecker:

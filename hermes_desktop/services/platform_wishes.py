@@ -1,11 +1,14 @@
 """What a person wishes of the platforms of a hosted gateway."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from hermes_desktop.core.events import PlatformHealth
-from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.config_changes import ConfigReplaced
 from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor
 from hermes_desktop.gateway.platforms.base import TokenIdentity
+from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.hosted_gateway import HostedGateway
 from hermes_desktop.services.hosting_words import not_served_here
 
@@ -13,10 +16,28 @@ from hermes_desktop.services.hosting_words import not_served_here
 class PlatformWishes(ABC):
     """The face of the host that is about single platforms and chats. Everything on the loop."""
 
+    _private: GatewayRunner | None
+
     @property
     @abstractmethod
     def _hosted(self) -> HostedGateway | None:
         """The gateway that is hosted now."""
+
+    async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
+        """Let the gateway, if one is hosted, go on with other settings.
+
+        Limits, policies and lists of people count from the next message on. Platforms whose own
+        settings or secret changed are connected anew, switched on or left; all others are not
+        touched. Replies that are on their way are kept and brought afterwards.
+
+        Args:
+            config: Settings that were read just now.
+        """
+        private, hosted = self._private, self._hosted
+        if private is not None:
+            own = replace(private.config, quick_commands=config.quick_commands)
+            private.use_config(own)
+        return ConfigReplaced() if hosted is None else await hosted.replace_config(config)
 
     async def reconnect(self, platform: str) -> None:
         """Connect a platform anew, now. One that is paused is not paused any more.

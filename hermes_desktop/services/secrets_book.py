@@ -188,6 +188,15 @@ class SecretsBook:
         """Keep a secret again as it was. Errors as in :meth:`keep`."""
         self.keep(kept.name, kept.value, plain=kept.plain)
 
+    def take_back(self, before: Mapping[str, Kept | None]) -> None:
+        """Let secrets be as they were before they were kept, as far as the keyring allows.
+
+        Args:
+            before: What :meth:`kept` said of each.
+        """
+        for name, kept in before.items():
+            self._back_as_it_was(name, kept, HermesError(""))
+
     def give_up(self) -> None:
         """Let whoever waits for the keyring hear that it does not answer. Any thread."""
         self._access.store.give_up()

@@ -3,7 +3,7 @@
 Command line and window use the same; the window through ``settings_service``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,7 +179,7 @@ class SettingsBook:
         if not dry_run:
             self._must_count(changes)
             notes += self._overridden(changes)
-        return Saved(diff, tuple(notes), _news(changes) if diff else ())
+        return Saved(diff, tuple(notes), news_of(change.key for change in changes) if diff else ())
 
     def edits(self, changes: Sequence[Change]) -> list[Edit]:
         """What changes would do to config.yaml. Errors as in :meth:`save`."""
@@ -199,8 +199,8 @@ class SettingsBook:
         before = {} if dry_run else self._values()
         done = self.config.restore(version, dry_run=dry_run)
         after = before if dry_run else self._values()
-        changed = [Change(key) for key in OPTIONS if before.get(key) != after.get(key)]
-        return Saved(done.diff, done.notes, _news(changed))
+        changed = [key for key in OPTIONS if before.get(key) != after.get(key)]
+        return Saved(done.diff, done.notes, news_of(changed))
 
     def _values(self) -> dict[str, Any]:
         try:
@@ -323,6 +323,9 @@ def _siblings_inside(data: Mapping[str, Any]) -> bool:
     return bool(inside) and not names & set(data)
 
 
-def _news(changes: Sequence[Change]) -> tuple[SettingChanged, ...]:
-    options = [find_option(change.key) for change in changes]
-    return tuple(SettingChanged(option.key, option.effect.value) for option in options)
+def news_of(keys: Iterable[str]) -> tuple[SettingChanged, ...]:
+    """That settings changed, each with when it counts."""
+    options = [find_option(key) for key in keys]
+    return tuple(
+        SettingChanged(option.key, option.effect.value, option.platform) for option in options
+    )

@@ -4,20 +4,25 @@ A change is checked as a whole, then secrets go to the keyring, then the files a
 :class:`SettingsChanged` is published and it is told what counts already and what waits for what.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import GatewayState, SettingChanged, SettingsChanged
+from hermes_desktop.core.events import SettingChanged
+from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import PlatformConfig
+from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
-from hermes_desktop.services.platform_checks import PlatformChecker
+from hermes_desktop.services.applied import Applied, PlatformChecked, what_became
+from hermes_desktop.services.gateway_settings import running_config
+from hermes_desktop.services.live_settings import HostedGateway, LiveParts, LiveSettings
+from hermes_desktop.services.platform_checks import PlatformChecker, refused_by
 from hermes_desktop.services.platform_facts import PLATFORMS
 from hermes_desktop.services.platform_settings import PlatformBook, PlatformStanding
 from hermes_desktop.services.secret_access import SecretAccess, with_secrets
@@ -30,48 +35,16 @@ from hermes_desktop.services.secrets_book import (
 )
 from hermes_desktop.services.settings_book import SECRETS, Change, Saved, SettingsBook
 from hermes_desktop.services.settings_reading import SettingView, UnknownKey
+from hermes_desktop.services.settings_snapshot import Snapshot, SnapshotTaker, secret_news
+from hermes_desktop.services.settings_watch import SettingsWatch
 from hermes_desktop.settings.config_store import Version
 from hermes_desktop.settings.options import Effect
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import Reading
 
+__all__ = ["Applied", "SettingsService", "build_settings"]
+
 T = TypeVar("T")
-
-_RUNS: frozenset[GatewayState] = frozenset({"starting", "running", "working", "degraded"})
-
-
-class HostedGateway(Protocol):
-    """What is asked of the gateway's host."""
-
-    @property
-    def state(self) -> GatewayState:
-        """How it is now."""
-        ...
-
-    async def restart(self) -> None:
-        """Stop, read the settings again, start."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What became of a change.
-
-    Attributes:
-        saved: What was written.
-        at_once: What counts already: from the next message on, or because no gateway runs that
-            would have to be restarted for it.
-        after_restart: What waits until our gateway is restarted; see
-            :meth:`SettingsService.restart_gateway`.
-        other_gateway: What waits until the other program, which has the home, is restarted.
-        next_start: What waits until the desktop program is started anew.
-    """
-
-    saved: Saved
-    at_once: tuple[str, ...] = ()
-    after_restart: tuple[str, ...] = ()
-    other_gateway: tuple[str, ...] = ()
-    next_start: tuple[str, ...] = ()
 
 
 class SettingsService:
@@ -81,7 +54,7 @@ class SettingsService:
         book: Settings.
         secrets: Tokens and keys.
         gateway: Who hosts; None where nobody does.
-        bus: Hears of changes.
+        live: Brings changes into the running program.
         checker: Asks platforms; None: none can be asked.
         platforms: What variables say about them.
     """
@@ -91,7 +64,7 @@ class SettingsService:
         book: SettingsBook,
         secrets: SecretsBook,
         gateway: HostedGateway | None,
-        bus: EventBus,
+        live: LiveSettings,
         checker: PlatformChecker | None = None,
         *,
         platforms: PlatformBook,
@@ -101,7 +74,7 @@ class SettingsService:
         self._book = book
         self._secrets = secrets
         self._gateway = gateway
-        self._bus = bus
+        self._live = live
         self._removed: dict[str, Kept] = {}
         # Two kinds: a keyring that waits for its password must not hold settings up.
         self._files = WorkerThreads("settings")
@@ -127,7 +100,11 @@ class SettingsService:
     async def apply(
         self, changes: Sequence[Change], secrets: Mapping[str, str] | None = None
     ) -> Applied:
-        """Change settings and secrets.
+        """Change settings and secrets, and let the running program follow.
+
+        Platforms are asked first whether they take a new secret. One that cannot be reached does
+        not stand in its way: :attr:`Applied.checked` says so. May take as long as connecting a
+        platform does.
 
         Args:
             changes: Settings; with ``seen`` from the views that were shown, so that what somebody
@@ -136,16 +113,46 @@ class SettingsService:
 
         Raises:
             InvalidValueError: A value makes no sense; ``key`` says which. Nothing was changed.
-            HermesError: As :meth:`SettingsBook.save` and :meth:`SecretsBook.keep_all`; settings
-                were not changed then.
+            RefusedByPlatformError: A platform does not take a secret; ``key`` says which. Nothing
+                was changed, and the one before goes on being used.
+            HermesError: As :meth:`SettingsBook.save` and :meth:`SecretsBook.keep_all`; neither
+                settings nor secrets were changed then.
         """
         given = _checked(secrets)
         saved = await self.preview(changes) if changes else Saved("")
-        if given:
-            await self._keyring.run(self._secrets.keep_all, given)
-        if changes:
-            saved = await self._files.run(self._book.save, changes)
-        return self._announce(saved, tuple(_secret_news(name) for name in given))
+        checked = await self._ask_platforms(given, changes)
+        async with self._live.alone():
+            before = {name: await self._keyring.run(self._secrets.kept, name) for name in given}
+            if given:
+                await self._keyring.run(self._secrets.keep_all, given)
+            try:
+                if changes:
+                    saved = await self._files.run(self._book.save, changes)
+            except BaseException:
+                await self._keyring.run(self._secrets.take_back, before)
+                raise
+            return await self._announce(saved, tuple(map(secret_news, given)), checked)
+
+    async def _ask_platforms(
+        self, given: Mapping[str, str], changes: Sequence[Change]
+    ) -> tuple[PlatformChecked, ...]:
+        """Let each platform that a secret belongs to look at it.
+
+        Raises:
+            RefusedByPlatformError: One does not take it.
+        """
+        variables: dict[str, str] = {}
+        for name in given:
+            platform = SECRETS[name].platform if name in SECRETS else ""
+            if platform and self.serves(platform):
+                variables.setdefault(platform, name)
+        asking = (self.check_platform(each, given, changes) for each in variables)
+        answers = await asyncio.gather(*asking)
+        checked = tuple(map(PlatformChecked, variables, answers))
+        for each in checked:
+            if each.answer.kind == "refused":
+                raise refused_by(each.platform, variables[each.platform], each.answer)
+        return checked
 
     async def look_at_platforms(self) -> Mapping[str, PlatformStanding]:
         """What variables say about each platform. Raises :class:`ConfigError`."""
@@ -153,9 +160,11 @@ class SettingsService:
 
     async def set_home_channel(self, platform: str, chat_id: str) -> str:
         """Say where news of a platform go; what it was before. As :meth:`PlatformBook.set_home`."""
-        before = await self._files.run(self._platforms.set_home, platform, chat_id)
-        name = PLATFORMS[platform].home_variable
-        self._announce(Saved(""), (SettingChanged(name, Effect.RESTART.value, platform),))
+        async with self._live.alone():
+            before = await self._files.run(self._platforms.set_home, platform, chat_id)
+            name = PLATFORMS[platform].home_variable
+            news = SettingChanged(name, Effect.LIVE.value, platform)
+            await self._announce(Saved(""), (news,))
         return before
 
     def serves(self, platform: str) -> bool:
@@ -202,7 +211,8 @@ class SettingsService:
 
     async def restore(self, version: Version) -> Applied:
         """Bring one of them back. Errors as in :meth:`SettingsBook.restore`."""
-        return self._announce(await self._files.run(self._book.restore, version))
+        async with self._live.alone():
+            return await self._announce(await self._files.run(self._book.restore, version))
 
     async def restart_gateway(self) -> None:
         """Restart our gateway, so that all settings count."""
@@ -272,39 +282,50 @@ class SettingsService:
         """Whoever waits for the keyring here hears that it does not answer; nothing is changed."""
         self._secrets.give_up()
 
+    async def start_following(self) -> None:
+        """Learn how things are; what others change from here on is taken over."""
+        await self._live.open()
+
+    def noticed(self) -> None:
+        """Somebody else changed a file: see what, publish it, let the gateway follow."""
+        self._live.noticed()
+
+    async def stop_following(self) -> None:
+        """Take over nothing more that others change."""
+        await self._live.close()
+
     def close(self) -> None:
         """Do nothing more; never waits."""
         self._files.close()
         self._keyring.close()
+        self._live.end()
 
     async def _with_secret(self, name: str, do: Callable[[str], object]) -> Applied:
-        await self._keyring.run(do, name)
-        return self._announce(Saved(""), (_secret_news(name.strip()),))
+        async with self._live.alone():
+            await self._keyring.run(do, name)
+            return await self._announce(Saved(""), (secret_news(name.strip()),))
 
-    def _announce(self, saved: Saved, more: tuple[SettingChanged, ...] = ()) -> Applied:
-        changes = (*saved.changes, *more)
-        if changes:
-            self._bus.publish(SettingsChanged(changes))
+    async def _announce(
+        self,
+        saved: Saved,
+        more: tuple[SettingChanged, ...] = (),
+        checked: tuple[PlatformChecked, ...] = (),
+    ) -> Applied:
+        own = (*saved.changes, *more)
         state = self._gateway.state if self._gateway is not None else "stopped"
-        found: dict[str, list[str]] = {"at_once": [], "restart": [], "other": [], "next": []}
-        for change in changes:
-            found[_when(Effect(change.effect), state)].append(change.key)
-        return Applied(
-            saved,
-            at_once=tuple(found["at_once"]),
-            after_restart=tuple(found["restart"]),
-            other_gateway=tuple(found["other"]),
-            next_start=tuple(found["next"]),
-        )
+        return what_became(saved, own, await self._live.changed_here(own), state, checked)
 
 
-def build_settings(
+def build_settings(  # noqa: PLR0913 - the parts it joins
     paths: HermesPaths,
     environ: Mapping[str, str],
     clock: Clock,
     gateway: HostedGateway | None,
     bus: EventBus,
     checker: PlatformChecker | None = None,
+    *,
+    redactor: SecretRedactor | None = None,
+    remember: Callable[[], None] = lambda: None,
 ) -> SettingsService:
     """The settings of a home, with the same keyring as gateway and agent have.
 
@@ -315,33 +336,31 @@ def build_settings(
         gateway: Who hosts.
         bus: Hears of changes.
         checker: Asks platforms; None: none can be asked.
+        redactor: Learns secrets that are read.
+        remember: Reads, for others, what could be understood just now. May block.
     """
     if not isinstance(environ, EnvironmentWithSecrets):
         environ = with_secrets(paths, environ, clock)
+    surroundings = environ
     access = SecretAccess(environ.store, environ.plain)
     book = SettingsBook(paths, environ.process, clock)
     secrets = SecretsBook(paths, environ.process, access, clock)
+    worker = WorkerThreads("settings-live")
+    watch = SettingsWatch(paths)
+    taker = SnapshotTaker(paths, book, environ)
+
+    def take() -> Snapshot:
+        found = taker.take()
+        remember()
+        return found
+
+    def load() -> LoadedGatewayConfig:
+        return running_config(paths, surroundings, redactor)
+
+    live = LiveSettings(LiveParts(take, load, worker, lambda: watch.settled), gateway, bus)
     platforms = PlatformBook(paths, environ.process)
-    return SettingsService(book, secrets, gateway, bus, checker, platforms=platforms)
+    return SettingsService(book, secrets, gateway, live, checker, platforms=platforms)
 
 
 def _checked(secrets: Mapping[str, str] | None) -> dict[str, str]:
     return {checked_name(name): checked_value(value) for name, value in (secrets or {}).items()}
-
-
-def _when(effect: Effect, state: GatewayState) -> str:
-    if effect is Effect.NEXT_START:
-        return "next"
-    if effect is Effect.LIVE:
-        return "at_once"
-    if state == "attached":
-        return "other"
-    # Neither a platform nor the whole gateway takes settings while it runs.
-    return "restart" if state in _RUNS else "at_once"
-
-
-def _secret_news(name: str) -> SettingChanged:
-    secret = SECRETS.get(name)
-    if secret is None:
-        return SettingChanged(name, Effect.RESTART.value)
-    return SettingChanged(name, secret.effect.value, secret.platform)

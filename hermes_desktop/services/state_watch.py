@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import logging
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import StateError
@@ -29,6 +31,19 @@ HIDDEN_INTERVAL_S = 2.0
 _NOTICE_KEY = "state-watch"
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Something else that is looked at again and again.
+
+    Attributes:
+        look: Whether it changed since the last look; called on a thread, takes microseconds.
+        changed: Told so on the loop.
+    """
+
+    look: Callable[[], bool]
+    changed: Callable[[], None]
+
+
 class StateWatch:
     """The only source of news about data, whether we or another process wrote.
 
@@ -39,9 +54,10 @@ class StateWatch:
         readers: The ``state-read`` worker.
         bus: Gets :class:`SessionsChanged`.
         pairing: Looked at beside; its news is :class:`PairingChanged`. None: nothing is.
+        beside: What else is looked at, in the same pauses.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - the parts it joins
         self,
         watcher: ChangeWatcher,
         catalog: LiveCatalog,
@@ -49,8 +65,10 @@ class StateWatch:
         readers: WorkerThreads,
         bus: EventBus,
         pairing: PairingWatch | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self._pairing = pairing
+        self._beside = beside
         self._watcher = watcher
         self._catalog = catalog
         self._transcript = transcript
@@ -106,6 +124,8 @@ class StateWatch:
                     loop.call_soon_threadsafe(self._hear, look)
                 if self._pairing is not None and self._pairing.look():
                     loop.call_soon_threadsafe(self._bus.publish, PairingChanged())
+                if self._beside is not None and self._beside.look():
+                    loop.call_soon_threadsafe(self._beside.changed)
                 self._due.wait(self._interval_s)
                 self._due.clear()
                 look = self._readers.submit(self._look)

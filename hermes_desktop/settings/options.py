@@ -31,7 +31,7 @@ class Effect(enum.Enum):
 
 EFFECT_WORDS: Mapping[Effect, str] = {
     Effect.LIVE: "It counts at once, from the next message on.",
-    Effect.RECONNECT: "It counts when the platform is connected anew.",
+    Effect.RECONNECT: "It counts at once; a gateway that runs connects the platform anew for it.",
     Effect.RESTART: "It counts when the gateway is started the next time.",
     Effect.NEXT_START: "It counts when the desktop program is started the next time.",
 }
@@ -92,6 +92,7 @@ class Option:
         unknown_to_hermes: What ``hermes`` does instead of reading it, as a sentence; "" if it
             reads it.
         store: config.yaml, or our own settings.yaml.
+        platform: The messaging platform that it is about; "" for none.
     """
 
     key: str
@@ -112,6 +113,7 @@ class Option:
     consequence: str = ""
     unknown_to_hermes: str = ""
     store: Store = "config"
+    platform: str = ""
 
     def all_places(self) -> tuple[Place, ...]:
         """Its places; the one its key names where none was declared."""

@@ -21,4 +21,4 @@ class SecretOption:
     section: str
     platform: str = ""
     places: tuple[Place, ...] = ()
-    effect: Effect = Effect.RESTART
+    effect: Effect = Effect.RECONNECT

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,18 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, NoticeCleared
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_files import read_json
+from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.services.desktop_services import DesktopServices, join_parts
 from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.services.hosting_return import Patience
+from hermes_desktop.settings.plain_secrets import PlainSecrets
+from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
+from hermes_desktop.settings.secrets import KeyringSecretStore
+from tests.fakes.keyring import FakeKeyring
 from tests.fakes.model_server import ModelServer
 from tests.fakes.socket_platform import ChatServer, chat_server, socket_registry
 
@@ -92,6 +99,14 @@ def write_config(home: Path, model: ModelServer, port: int, **more: Any) -> None
     home.joinpath("config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
+def _with_keyring(
+    paths: HermesPaths, process: Mapping[str, str], keyring: FakeKeyring
+) -> EnvironmentWithSecrets:
+    index = SecretIndex(paths.desktop_dir)
+    store = KeyringSecretStore(index, "test", SystemClock(), open_keyring=lambda: keyring)
+    return EnvironmentWithSecrets(process, store, PlainSecrets(index))
+
+
 @contextlib.asynccontextmanager
 async def host_stage(
     folder: Path,
@@ -103,12 +118,20 @@ async def host_stage(
     prepare: Callable[[Path], None] = lambda _: None,
     path: str = "",
     locks: Path | None = None,
+    platforms: Sequence[Platform] = (Platform.TELEGRAM,),
+    keyring: FakeKeyring | None = None,
 ) -> AsyncIterator[HostStage]:
-    """Services on a home that nothing was started on; closed at the end whatever happened."""
+    """Services on a home that nothing was started on; closed at the end whatever happened.
+
+    Args:
+        platforms: Those that can be served, by the socket platform.
+        keyring: Secrets are kept in it; None: nowhere.
+    """
     home = folder / "home"
     home.mkdir(mode=0o700, exist_ok=True)
     paths = HermesPaths(home, home)
-    environ = {"HERMES_GATEWAY_LOCK_DIR": str(locks or folder / "locks"), "PATH": path}
+    process = {"HERMES_GATEWAY_LOCK_DIR": str(locks or folder / "locks"), "PATH": path}
+    environ = process if keyring is None else _with_keyring(paths, process, keyring)
     with ModelServer() as model:
         async with chat_server() as chat:
             write_config(home, model, chat.port, **(config or {}))
@@ -127,7 +150,7 @@ async def host_stage(
                 redactor=SecretRedactor(),
                 offline=False,
                 clock=SystemClock(),
-                registry=socket_registry() if served else None,
+                registry=socket_registry(*platforms) if served else AdapterRegistry(),
                 hosts=True,
             )
             stage = HostStage(paths, services, chat, model, environ, ended=ended)

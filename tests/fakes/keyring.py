@@ -1,6 +1,10 @@
 """Keyrings that do what real ones do at their worst."""
 
 import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class KeyringLocked(Exception):  # noqa: N818 - the library's name
@@ -18,11 +22,13 @@ class FakeKeyring:
         self.locked = False
         self.forgets = False
         self.fails_at = ""
+        self.before: Callable[[str], None] = lambda _: None
         self.answers = threading.Event()
         self.answers.set()
 
     def _asked(self, what: str) -> None:
         self.calls.append(what)
+        self.before(what)
         if not self.answers.wait(30):
             raise AssertionError("nobody let this keyring answer")
         if self.locked or (self.fails_at and what.startswith(self.fails_at)):

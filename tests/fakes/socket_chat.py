@@ -35,6 +35,7 @@ class Faults:
         lose_receipts: So many texts are put into the chat, but the bot never hears of it.
         hang_login: A connection is accepted, and nothing happens then.
         bad_token: A token that is not known here.
+        bad_login: One that is known, but must not log in.
     """
 
     silent: bool = False
@@ -44,6 +45,7 @@ class Faults:
     lose_receipts: int = 0
     hang_login: bool = False
     bad_token: str = ""
+    bad_login: str = ""
 
 
 @dataclass
@@ -246,6 +248,9 @@ class ChatServer:
             bot.say(type="you", name=f"@bot-{token[-4:]}")
 
     async def _serve_bot(self, reader: asyncio.StreamReader, bot: _Bot, token: str) -> None:
+        if token and token == self.faults.bad_login:
+            bot.say(type="no", code="bad_token")
+            return
         if await self._refused(reader, bot, token):
             return
         self.logins += 1

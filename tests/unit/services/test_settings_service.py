@@ -11,6 +11,8 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayState, SettingsChanged
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config import GatewayConfig
+from hermes_desktop.gateway.config_changes import ConfigReplaced
 from hermes_desktop.services.desktop_config import read_desktop_config
 from hermes_desktop.services.settings_book import OPTIONS, Change
 from hermes_desktop.services.settings_service import SettingsService, build_settings
@@ -32,9 +34,15 @@ class Gateway:
     def __init__(self) -> None:
         self.state: GatewayState = "running"
         self.restarts = 0
+        self.configs: list[GatewayConfig] = []
+        self.answer = ConfigReplaced()
 
     async def restart(self) -> None:
         self.restarts += 1
+
+    async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
+        self.configs.append(config)
+        return self.answer
 
 
 class Stage:
@@ -68,8 +76,9 @@ async def test_what_counts_when_is_told(stage: Stage) -> None:
         Change("desktop.start_hidden", value=True),
     ]
     applied = await stage.settings.apply(changes)
-    assert applied.at_once == ("model.default",)
-    assert applied.after_restart == ("session_reset.mode",)
+    assert applied.at_once == ("model.default", "session_reset.mode")
+    assert applied.after_restart == ()
+    assert stage.gateway.configs[-1].default_reset_policy.mode == "idle"
     assert applied.next_start == ("desktop.start_hidden",)
     assert [change.key for change in stage.news[0].changes] == [each.key for each in changes]
     assert stage.paths.config_yaml.read_text() == (
@@ -83,7 +92,7 @@ async def test_what_counts_when_is_told(stage: Stage) -> None:
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("state", "where"),
-    [("attached", "other_gateway"), ("stopped", "at_once"), ("degraded", "after_restart")],
+    [("attached", "other_gateway"), ("stopped", "at_once"), ("degraded", "at_once")],
 )
 async def test_it_depends_on_who_is_the_gateway(
     stage: Stage, state: GatewayState, where: str
@@ -115,7 +124,7 @@ async def test_secrets_come_first_and_a_locked_keyring_stops_it(stage: Stage) ->
     assert not stage.paths.config_yaml.exists()
     stage.keyring.locked = False
     applied = await stage.settings.apply([Change("model.default", "m")], {TOKEN: "1234567:secret"})
-    assert applied.after_restart == (TOKEN,)
+    assert applied.at_once == ("model.default", TOKEN)
     assert stage.news[-1].changes[-1].platform == "telegram"
     assert "secret" not in stage.paths.config_yaml.read_text()
     (view,) = [each for each in await stage.settings.look_at_secrets() if each.places]
@@ -155,7 +164,7 @@ async def test_what_was_removed_comes_back_once(stage: Stage) -> None:
 @pytest.mark.asyncio
 async def test_kept_in_the_clear_only_when_asked_for(stage: Stage) -> None:
     applied = await stage.settings.keep_plain(TOKEN, "1234567:secret")
-    assert applied.after_restart == (TOKEN,)
+    assert applied.at_once == (TOKEN,)
     assert stage.keyring.calls == []
     (view,) = [each for each in await stage.settings.look_at_secrets() if each.places]
     assert [place.where for place in view.places] == ["plain file"]

@@ -1,0 +1,341 @@
+"""Settings changed while the gateway runs: what follows at once, and what is left alone."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from hermes_desktop.core.events import Notice, NoticeCleared, SettingsChanged
+from hermes_desktop.gateway.config import Platform
+from hermes_desktop.services.platform_checks import RefusedByPlatformError
+from hermes_desktop.services.settings_book import Change
+from hermes_desktop.settings.config_store import ChangedElsewhereError
+from hermes_desktop.settings.secrets import SecretStoreError
+from tests.fakes.hosting import HostStage, host_stage
+from tests.fakes.keyring import FakeKeyring
+from tests.fakes.model_server import Recorded, Reply, chunk, echo, event
+from tests.fakes.socket_platform import ChatServer, chat_server
+
+VARIABLE = "TELEGRAM_BOT_TOKEN"
+FIRST, SECOND, DISCORD = "123:first-token", "987:second-token", "555:discord-token"
+
+
+class Stage:
+    """A hosted gateway with two platforms, each with a chat service of its own."""
+
+    def __init__(self, host: HostStage, keyring: FakeKeyring, second: ChatServer) -> None:
+        self.host, self.keyring = host, keyring
+        self.telegram, self.discord = host.chat, second
+        self.news: list[SettingsChanged] = []
+        host.services.bus.subscribe(SettingsChanged, self.news.append)
+        host.model.responder = _slow_or_echo
+
+    @property
+    def settings(self) -> Any:
+        return self.host.services.settings
+
+    @property
+    def runner(self) -> Any:
+        hosted = self.host.host._hosted
+        assert hosted is not None
+        return hosted.runner
+
+    def edit(self, **groups: Any) -> None:
+        """As an editor would: config.yaml written anew."""
+        file = self.host.paths.config_yaml
+        data = yaml.safe_load(file.read_text())
+        file.write_text(yaml.safe_dump({**data, **groups}))
+
+    def keys(self) -> list[str]:
+        return [change.key for news in self.news for change in news.changes]
+
+    def titles(self) -> list[str]:
+        return [each.title if isinstance(each, Notice) else "" for each in self.host.notices]
+
+    async def talk(self, chat: ChatServer, text: str) -> str:
+        """Say something and wait for the answer."""
+        before = len(chat.sent)
+        chat.say(text)
+        await self.host.until(lambda: len(chat.sent) > before)
+        await self.host.until(lambda: self.host.host.status.running_turns == 0)
+        return chat.sent[-1].text
+
+    async def begin_long_turn(self, chat: ChatServer) -> None:
+        chat.say("something slow")
+        await self.host.until(lambda: self.host.host.status.running_turns == 1)
+
+
+def _slow_or_echo(request: Recorded) -> Reply:
+    if "slow" in str(request.messages[-1]["content"]):
+        return Reply([event(chunk("It took")), 1.2, event(chunk(" a while."))])
+    return echo(request)
+
+
+def _prepare(home: Path, discord: int) -> None:
+    data = yaml.safe_load((home / "config.yaml").read_text())
+    telegram = data["platforms"]["telegram"]
+    telegram["token"] = FIRST
+    data["platforms"]["discord"] = {
+        "enabled": True,
+        "token": DISCORD,
+        "extra": {**telegram["extra"], "port": discord},
+    }
+    (home / "config.yaml").write_text(yaml.safe_dump(data))
+
+
+@pytest_asyncio.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    keyring = FakeKeyring()
+    async with (
+        chat_server() as second,
+        host_stage(
+            tmp_path,
+            platforms=(Platform.TELEGRAM, Platform.DISCORD),
+            prepare=lambda home: _prepare(home, second.port),
+            keyring=keyring,
+        ) as host,
+    ):
+        await host.host.start()
+        await host.reach("running")
+        host.services.watch.set_visible(visible=True)
+        yield Stage(host, keyring, second)
+
+
+@pytest.mark.asyncio
+async def test_the_next_sweep_uses_another_age_and_no_adapter_restarts(stage: Stage) -> None:
+    runner = stage.runner
+    applied = await stage.settings.apply(
+        [Change("session_store_max_age_days", 3), Change("session_reset.idle_minutes", 7)]
+    )
+    assert applied.at_once == ("session_store_max_age_days", "session_reset.idle_minutes")
+    assert (applied.reconnected, applied.after_restart) == ((), ())
+    assert stage.runner is runner
+    assert runner.config.session_store_max_age_days == 3
+    assert runner.session_store.config.default_reset_policy.idle_minutes == 7
+    assert (stage.telegram.logins, stage.discord.logins) == (1, 1)
+    assert len(stage.news) == 1
+
+
+@pytest.mark.asyncio
+async def test_another_token_restarts_exactly_that_adapter(stage: Stage) -> None:
+    assert await stage.talk(stage.discord, "before") == "You said: before"
+    await stage.begin_long_turn(stage.discord)
+    applied = await stage.settings.apply([], {VARIABLE: SECOND})
+    assert [(each.platform, each.ok) for each in applied.reconnected] == [("telegram", True)]
+    assert [each.answer.name for each in applied.checked] == ["@bot-oken"]
+    assert stage.telegram.tokens == [FIRST, SECOND]
+    assert stage.host.host.status.running_turns == 1  # not touched
+    await stage.host.until(lambda: len(stage.discord.sent) == 2)
+    assert stage.discord.sent[-1].text == "It took a while."
+    assert stage.discord.logins == 1
+    assert await stage.talk(stage.telegram, "after") == "You said: after"
+    assert len(list(stage.host.locks.glob("*.lock"))) == 2  # that of the old token was given back
+    assert SECOND not in stage.host.paths.config_yaml.read_text()
+
+
+@pytest.mark.asyncio
+async def test_a_reply_that_is_being_written_arrives_over_the_new_connection(stage: Stage) -> None:
+    await stage.begin_long_turn(stage.telegram)
+    await stage.settings.apply([], {VARIABLE: SECOND})
+    await stage.host.until(lambda: stage.telegram.sent)
+    assert stage.telegram.texts() == ["It took a while."]
+    await stage.host.until(lambda: not stage.telegram.pending)
+
+
+@pytest.mark.asyncio
+async def test_a_token_that_is_refused_changes_nothing(stage: Stage) -> None:
+    stage.telegram.set(bad_token=SECOND)
+    changes = [Change("agent.max_turns", 5)]
+    with pytest.raises(RefusedByPlatformError) as caught:
+        await stage.settings.apply(changes, {VARIABLE: SECOND})
+    assert caught.value.key == VARIABLE
+    assert caught.value.detail == "The service said bad_token."
+    assert (stage.keyring.values, stage.news, stage.telegram.logins) == ({}, [], 1)
+    assert "max_turns" not in stage.host.paths.config_yaml.read_text()
+    assert await stage.talk(stage.telegram, "still there?") == "You said: still there?"
+
+
+@pytest.mark.asyncio
+async def test_refused_at_the_connection_although_the_check_passed(stage: Stage) -> None:
+    stage.telegram.set(bad_login=SECOND)
+    applied = await stage.settings.apply([], {VARIABLE: SECOND})
+    assert [each.answer.kind for each in applied.checked] == ["ok"]
+    assert [(each.platform, each.ok, each.words) for each in applied.reconnected] == [
+        ("telegram", False, "The service said bad_token.")
+    ]
+    assert stage.host.host.state == "degraded"
+    stage.telegram.set(bad_login="")
+    applied = await stage.settings.apply([], {VARIABLE: FIRST})
+    assert [each.ok for each in applied.reconnected] == [True]
+    assert await stage.talk(stage.telegram, "again") == "You said: again"
+
+
+@pytest.mark.asyncio
+async def test_one_that_cannot_be_reached_is_stored_and_that_is_said(stage: Stage) -> None:
+    port = stage.telegram.port
+    await stage.telegram.stop()
+    applied = await stage.settings.apply([], {VARIABLE: SECOND})
+    assert [each.answer.kind for each in applied.checked] == ["unreachable"]
+    assert [each.ok for each in applied.reconnected] == [False]
+    await stage.telegram.start(port)
+    await stage.host.until(lambda: stage.telegram.tokens == [FIRST, SECOND])
+    assert stage.discord.logins == 1
+
+
+@pytest.mark.asyncio
+async def test_a_platform_is_left_and_connected_without_a_restart(stage: Stage) -> None:
+    runner = stage.runner
+    off = await stage.settings.apply([Change("platforms.telegram.enabled", value=False)])
+    assert [(each.platform, each.left) for each in off.reconnected] == [("telegram", True)]
+    assert [each.name for each in stage.host.host.status.platforms] == ["discord"]
+    state = "gateway_state.json"
+    await stage.host.until(lambda: list(stage.host.file(state)["platforms"]) == ["discord"])
+    assert stage.telegram.look()["bots"] == 0
+    stage.telegram.say("while it was off")
+    on = await stage.settings.apply([Change("platforms.telegram.enabled", value=True)])
+    assert [(each.platform, each.ok) for each in on.reconnected] == [("telegram", True)]
+    await stage.host.until(lambda: stage.telegram.texts() == ["You said: while it was off"])
+    assert stage.runner is runner
+    assert stage.discord.logins == 1
+
+
+@pytest.mark.asyncio
+async def test_who_is_taken_off_a_list_is_out_with_the_next_message(stage: Stage) -> None:
+    assert await stage.talk(stage.telegram, "hello") == "You said: hello"
+    changes = [
+        Change("telegram.allow_from", ["u2"]),
+        Change("telegram.unauthorized_dm_behavior", "ignore"),
+    ]
+    applied = await stage.settings.apply(changes)
+    assert applied.at_once == tuple(change.key for change in changes)
+    stage.telegram.say("still in?")
+    stage.telegram.say("I am new", chat="c2", user="u2")
+    await stage.host.until(lambda: not stage.telegram.pending)
+    assert stage.telegram.texts() == ["You said: hello", "You said: I am new"]
+    assert stage.telegram.logins == 1
+
+
+@pytest.mark.asyncio
+async def test_a_paused_platform_stays_paused_and_takes_its_new_token_later(stage: Stage) -> None:
+    await stage.host.host.pause("telegram")
+    await stage.host.until(lambda: stage.telegram.look()["bots"] == 0)
+    applied = await stage.settings.apply([], {VARIABLE: SECOND})
+    assert [(each.platform, each.ok) for each in applied.reconnected] == [("telegram", True)]
+    assert stage.telegram.logins == 1
+    await stage.host.host.resume("telegram")
+    await stage.host.until(lambda: stage.telegram.tokens == [FIRST, SECOND])
+
+
+# ----------------------------------------------------------------------- changed by somebody else
+
+
+@pytest.mark.asyncio
+async def test_an_editor_is_followed(stage: Stage) -> None:
+    stage.edit(session_store_max_age_days=5)
+    await stage.host.until(lambda: stage.runner.config.session_store_max_age_days == 5)
+    assert stage.keys() == ["session_store_max_age_days"]
+    data = yaml.safe_load(stage.host.paths.config_yaml.read_text())
+    data["platforms"]["telegram"]["token"] = SECOND
+    stage.edit(platforms=data["platforms"])
+    await stage.host.until(lambda: stage.telegram.tokens == [FIRST, SECOND])
+    assert stage.keys() == ["session_store_max_age_days", VARIABLE]
+    assert stage.discord.logins == 1
+    stage.host.paths.env_file.write_text(f"{VARIABLE}={FIRST}\n")
+    await stage.host.until(lambda: stage.telegram.tokens == [FIRST, SECOND, FIRST])
+
+
+@pytest.mark.asyncio
+async def test_a_broken_file_changes_nothing_and_is_named_with_its_line(stage: Stage) -> None:
+    file = stage.host.paths.config_yaml
+    good = file.read_text()
+    file.write_text(good + "agent:\n  max_turns: [1\n")
+    await stage.host.until(lambda: "config.yaml cannot be understood." in stage.titles())
+    notice = next(each for each in stage.host.notices if isinstance(each, Notice))
+    assert "line " in notice.detail
+    assert await stage.talk(stage.telegram, "hello") == "You said: hello"
+    assert (stage.news, stage.telegram.logins) == ([], 1)
+    file.write_text(good + "agent:\n  max_turns: 7\n")
+    await stage.host.until(lambda: stage.runner.config.running.max_iterations == 7)
+    assert NoticeCleared(notice.key) in stage.host.notices
+    assert stage.keys() == ["agent.max_turns"]
+
+
+@pytest.mark.asyncio
+async def test_what_would_let_everybody_in_is_not_taken(stage: Stage) -> None:
+    stage.edit(telegram={"dm_policy": "open"})
+    await stage.host.until(lambda: "Everybody could write to the assistant." in stage.titles())
+    assert "dm_policy" not in stage.runner.config.platforms[Platform.TELEGRAM].extra
+    assert stage.telegram.logins == 1
+
+
+@pytest.mark.asyncio
+async def test_what_chats_are_built_on_waits_for_a_restart_and_is_named(stage: Stage) -> None:
+    stage.edit(group_sessions_per_user=False, agent={"max_turns": 6})
+    await stage.host.until(lambda: stage.runner.config.running.max_iterations == 6)
+    assert stage.runner.config.group_sessions_per_user
+    waits = "Some changed settings wait for a restart of the gateway."
+    await stage.host.until(lambda: waits in stage.titles())
+    await stage.settings.restart_gateway()
+    assert not stage.runner.config.group_sessions_per_user
+
+
+@pytest.mark.asyncio
+async def test_our_own_change_is_told_once(stage: Stage) -> None:
+    await stage.settings.apply([Change("agent.max_turns", 5)], {VARIABLE: SECOND})
+    stage.edit(session_store_max_age_days=5)
+    await stage.host.until(lambda: stage.runner.config.session_store_max_age_days == 5)
+    assert stage.keys() == ["agent.max_turns", VARIABLE, "session_store_max_age_days"]
+    assert stage.telegram.tokens == [FIRST, SECOND]
+
+
+# ------------------------------------------------------------------------------------- the keyring
+
+
+@pytest.mark.asyncio
+async def test_a_keyring_pulled_away_leaves_nothing_half_saved(stage: Stage) -> None:
+    before = stage.host.paths.config_yaml.read_text()
+
+    def pulled_away(what: str) -> None:
+        if what == "set DISCORD_BOT_TOKEN":
+            stage.keyring.locked = True
+
+    stage.keyring.before = pulled_away
+    with pytest.raises(SecretStoreError):
+        await stage.settings.apply(
+            [Change("agent.max_turns", 5)],
+            {VARIABLE: SECOND, "DISCORD_BOT_TOKEN": "556:other"},
+        )
+    assert stage.host.paths.config_yaml.read_text() == before
+    assert (stage.news, stage.telegram.logins, stage.discord.logins) == ([], 1, 1)
+    assert stage.runner.config.running.max_iterations != 5
+
+
+@pytest.mark.asyncio
+async def test_a_file_that_cannot_be_written_brings_the_secret_back(stage: Stage) -> None:
+    await stage.settings.apply([], {VARIABLE: SECOND})
+    views = await stage.settings.look("agent.max_turns")
+    (view,) = [each for each in views if each.key == "agent.max_turns"]
+    stage.edit(agent={"max_turns": 9})
+    with pytest.raises(ChangedElsewhereError):
+        await stage.settings.apply(
+            [Change("agent.max_turns", 5, seen=view.seen)], {VARIABLE: "777:third-token"}
+        )
+    assert list(stage.keyring.values.values()) == [SECOND]
+    assert "777:third-token" not in stage.telegram.tokens
+    assert await stage.talk(stage.telegram, "hello") == "You said: hello"
+
+
+@pytest.mark.asyncio
+async def test_a_keyring_that_locks_later_breaks_no_connection(stage: Stage) -> None:
+    await stage.settings.apply([], {VARIABLE: SECOND})
+    index = stage.host.paths.desktop_dir / "secrets.json"
+    stage.keyring.locked = True
+    index.write_text(index.read_text() + " ")  # as if another process had kept something
+    stage.edit(agent={"max_turns": 9})
+    await stage.host.until(lambda: stage.runner.config.running.max_iterations == 9)
+    assert stage.telegram.tokens == [FIRST, SECOND]
+    assert stage.keys() == [VARIABLE, "agent.max_turns"]
+    assert await stage.talk(stage.telegram, "hello") == "You said: hello"
