@@ -25,6 +25,7 @@ _COMMANDS = {
     "chat": ("hermes_desktop.cli.chat_command", "chat"),
     "config": ("hermes_desktop.cli.settings_commands", "config"),
     "gateway": ("hermes_desktop.cli.gateway_commands", "gateway"),
+    "insights": ("hermes_desktop.cli.insights_command", "insights"),
     "plugins": ("hermes_desktop.cli.plugin_commands", "plugins"),
     "rpc": ("hermes_desktop.cli.rpc_command", "rpc"),
     "secrets": ("hermes_desktop.cli.secrets_commands", "secrets"),

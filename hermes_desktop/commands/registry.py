@@ -106,6 +106,13 @@ COMMANDS: tuple[CommandDef, ...] = (
     ),
     CommandDef("usage", "tokens and costs of this conversation", "Model", while_busy=True),
     CommandDef(
+        "insights",
+        "tokens, costs and tools of the last days, of all conversations",
+        "Model",
+        args_hint="[days]",
+        while_busy=True,
+    ),
+    CommandDef(
         "approve",
         "allow what waits for your word",
         args_hint="[session | always | all]",
@@ -154,7 +161,6 @@ COMMANDS: tuple[CommandDef, ...] = (
         "fast",
         "footer",
         "goal",
-        "insights",
         "kanban",
         "learn",
         "memory",

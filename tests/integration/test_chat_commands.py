@@ -659,3 +659,14 @@ async def test_queueing_in_the_window(tmp_path: Path) -> None:
         assert (await gateway.desktop.wait(first)).reply == "reply 1"
         assert (await gateway.desktop.wait(second)).reply == "reply 2"
         assert gateway.rows(session_id)[2] == ("user", "two")
+
+
+@pytest.mark.asyncio
+async def test_what_all_conversations_used(tmp_path: Path) -> None:
+    async with command_gateway(tmp_path) as chat:
+        await talk(chat, "hello")
+        told = await chat.tell("/insights 7")
+        assert "**The last 7 days**\n1 session, 2 messages" in told
+        assert "telegram" in told
+        for bad in ("0", "x", "-3", "99999", "²"):
+            assert "That is no number of days." in await chat.tell(f"/insights {bad}")

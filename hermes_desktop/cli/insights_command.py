@@ -1,0 +1,70 @@
+"""``hermes-desktop insights``: what conversations used, by model, platform, tool and day."""
+
+import json
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.store_access import open_store
+from hermes_desktop.state.insights import insights as count_insights
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.state.insights import Insights, Used
+
+_MOST_DAYS = 3650
+_ANY_LENGTH = 1_000_000
+
+
+@click.command()
+@click.option(
+    "--days",
+    type=click.IntRange(1, _MOST_DAYS),
+    default=30,
+    show_default=True,
+    help="How many days back.",
+)
+@click.option("--source", metavar="NAME", help="Only one platform, such as cli or telegram.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object with all figures.")
+@with_home
+def insights(*, days: int, source: str | None, as_json: bool, paths: "HermesPaths") -> None:
+    """Count what the sessions of the last days used: tokens, costs, tools.
+
+    Costs that nobody named are told as not known. Archived sessions and those of subagents count.
+    """
+    with open_store(paths) as db:
+        found = count_insights(db, days, now=time.time(), source=source)
+    if as_json:
+        output.write(json.dumps(_object(found), ensure_ascii=False, indent=2) + "\n")
+        return
+    from hermes_desktop.commands.insights_command import words
+
+    text = words(found, _ANY_LENGTH)
+    output.write("\n".join(each for each in text.split("\n") if each != "```") + "\n")
+
+
+def _object(found: "Insights") -> dict[str, object]:
+    return {
+        "days": found.days_asked,
+        "source": found.source,
+        "since": found.since,
+        "until": found.until,
+        "user_messages": found.user_messages,
+        "total": _used(found.total),
+        "models": [_used(each) for each in found.models],
+        "platforms": [_used(each) for each in found.platforms],
+        "tools": [{"name": name, "calls": calls} for name, calls in found.tools],
+        "by_day": [_used(each) for each in found.days],
+    }
+
+
+def _used(used: "Used") -> dict[str, object]:
+    """Figures of a group; a price that nobody named is null, not 0."""
+    figures = {**asdict(used), "tokens": used.tokens}
+    if used.unpriced and not used.cost_usd:
+        figures["cost_usd"] = None
+    return figures

@@ -1,0 +1,113 @@
+"""``/insights [days]``: what conversations used, as a text of plain tables."""
+
+from collections.abc import Sequence
+
+from hermes_desktop.commands.context import CommandContext, CommandReply
+from hermes_desktop.commands.words import count
+from hermes_desktop.core.errors import RefusedError, UsageError
+from hermes_desktop.state.insights import Insights, Used, insights
+
+USUAL_DAYS = 30
+MOST_DAYS = 3650
+MOST_CHARS = 4000
+_ROWS = 8
+_NAME = 26
+_FENCE = "```"
+
+
+def days_of(text: str, usage: str) -> int:
+    """How many days were asked for.
+
+    Raises:
+        UsageError: That is no number of days.
+    """
+    if not text:
+        return USUAL_DAYS
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 4 else 0  # noqa: PLR2004
+    if not 1 <= number <= MOST_DAYS:
+        raise UsageError(
+            "That is no number of days.", f"It must be between 1 and {MOST_DAYS}.", f"{usage} 7"
+        )
+    return number
+
+
+async def insights_(context: CommandContext) -> CommandReply:
+    """Figures of the whole home: for the owner, not for everybody in a chat."""
+    sender = context.sender
+    if not (sender.in_window or sender.is_admin):
+        raise RefusedError("You may not see this.", "It tells of other people's conversations.")
+    days = days_of(context.args, context.name("insights"))
+    now = context.clock.time()
+    found = await context.run_aside(lambda: insights(context.store, days, now=now))
+    return CommandReply(words(found))
+
+
+def words(found: Insights, most: int = MOST_CHARS) -> str:
+    """The figures as text, at most so long."""
+    total = found.total
+    head = [
+        f"**The last {count(found.days_asked, 'day')}**"
+        + (f" ({found.source})" if found.source else ""),
+        f"{count(total.sessions, 'session')}, {count(total.messages, 'message')}"
+        f" ({found.user_messages:,} by persons), {count(total.tool_calls, 'call')} of tools",
+        f"{count(total.tokens, 'token')}: {total.input_tokens:,} in, {total.output_tokens:,} out"
+        + (f", {total.cache_read_tokens:,} from a cache" if total.cache_read_tokens else ""),
+        f"Costs: {cost(total)}",
+    ]
+    if not total.sessions:
+        return f"{head[0]}\nNothing was said."
+    tables = [
+        _table("Model", _use_rows(found.models, ("sessions", "tokens"), costs=True)),
+        _table("Platform", _use_rows(found.platforms, ("sessions", "messages", "tokens"))),
+        _table("Tool", [("", "calls"), *((name, f"{calls:,}") for name, calls in found.tools)]),
+        _table("Day", _use_rows(found.days[::-1], ("sessions", "messages", "tokens"))),
+    ]
+    text = "\n".join(head)
+    for table in filter(None, tables):
+        block = f"\n\n{_FENCE}\n{table}\n{_FENCE}"
+        if len(text) + len(block) > most:
+            break
+        text += block
+    return text
+
+
+def cost(used: Used) -> str:
+    """What is known of costs. What nobody knows is never told as nothing."""
+    if used.unpriced and not used.cost_usd:
+        return "not known"
+    least = "at least " if used.unpriced else ""
+    return f"{least}{used.cost_usd:.2f} US dollars"
+
+
+def _use_rows(
+    used: Sequence[Used], columns: Sequence[str], *, costs: bool = False
+) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("", *columns, *(["costs"] if costs else []))]
+    for each in used:
+        figures = [f"{getattr(each, column):,}" for column in columns]
+        price = f"{each.cost_usd:.2f} $" if each.cost_usd else "?" if each.unpriced else "0.00 $"
+        rows.append((each.name, *figures, *([price] if costs else [])))
+    return rows
+
+
+def _table(title: str, rows: Sequence[tuple[str, ...]]) -> str:
+    """Columns under each other; the rest of a long list is counted."""
+    shown = [(title, *rows[0][1:]), *(_plain(row) for row in rows[1 : _ROWS + 1])]
+    if len(rows) <= 1:
+        return ""
+    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if at == 0 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in shown
+    ]
+    more = len(rows) - 1 - _ROWS
+    return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])])
+
+
+def _plain(row: tuple[str, ...]) -> tuple[str, ...]:
+    """A name that breaks no table and no fence."""
+    name = " ".join(row[0].replace("`", "'").split()) or "unknown"
+    return (name if len(name) <= _NAME else name[: _NAME - 1] + "…", *row[1:])
