@@ -31,12 +31,12 @@ from hermes_desktop.ui.application import (
     install_message_handler,
     run_on_loop,
 )
-from hermes_desktop.ui.approvals.approval_desk import ApprovalDesk
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.demo_picture import take_demo_picture
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.main_window import MainWindow
+from hermes_desktop.ui.questions.asking import Asking
 from hermes_desktop.ui.single_instance import SingleInstance, ask_first_instance, instance_name
 from hermes_desktop.ui.start_up import open_or_explain
 from hermes_desktop.ui.theme import ColorScheme, Theme
@@ -210,17 +210,13 @@ class DesktopProgram:
             clock=self._clock,
             demo=self._setup.demo,
         )
-        self._approvals = ApprovalDesk(
-            services.approvals,
-            bridge,
-            place=page.sheets,
-            window=window,
-            theme=self._theme,
-            clock=self._clock,
-            shown=lambda: page.current_session_id,
+        self._asking = Asking(
+            services, bridge, page=page, window=window, theme=self._theme, clock=self._clock
         )
-        self._approvals.session_wanted.connect(window.open_session)
-        page.shown_changed.connect(self._approvals.session_shown)
+        self._asking.session_wanted.connect(window.come_forward)
+        self._asking.session_wanted.connect(window.open_session)
+        self._asking.waiting_changed.connect(tray.show_waiting)
+        self._asking.asked_unseen.connect(tray.tell_of_question)
         return window
 
     def _connect(self, window: MainWindow, tray: Tray, bridge: EventBridge) -> None:
@@ -251,7 +247,7 @@ class DesktopProgram:
     async def _run_open(self, services: DesktopServices, window: MainWindow, tray: Tray) -> None:
         self._instance.listen()
         self._first_show(window, tray)
-        self._approvals.open()
+        self._asking.open()
         await services.start()
         window.begin()
         tray.show_status(services.gateway.status)
@@ -274,9 +270,9 @@ class DesktopProgram:
         self._deadline.arm(DRAIN_S + EXIT_SLACK_S)
         self._watchdog.pause()
         tray.close()
+        self._asking.end()
         await self._end_gateway(services, window)
         window.prepare_to_end()
-        self._approvals.close()
         await services.close(drain_s=0.0)
         window.close()
         window.deleteLater()

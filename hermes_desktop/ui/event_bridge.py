@@ -6,17 +6,22 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import (
     ApprovalRequested,
     ApprovalResolved,
+    ContextUsed,
     GatewayStatusChanged,
     Notice,
     NoticeCleared,
     PairingChanged,
+    QuestionAnswered,
+    QuestionAsked,
     SessionReset,
     SessionsChanged,
+    SettingsChanged,
     StateFileChanged,
     ToolFinished,
     ToolStarted,
     TurnDelta,
     TurnFinished,
+    TurnNote,
     TurnQueued,
     TurnStarted,
 )
@@ -36,11 +41,16 @@ class EventBridge(QObject):
     turn_delta = Signal(object)
     turn_finished = Signal(object)
     tool_news = Signal(object)
+    turn_note = Signal(object)
+    context_used = Signal(object)
     approval_requested = Signal(object)
     approval_resolved = Signal(object)
+    question_asked = Signal(object)
+    question_answered = Signal(object)
     gateway_status_changed = Signal(object)
     pairing_changed = Signal(object)
     session_reset = Signal(object)
+    settings_changed = Signal(object)
     notice = Signal(object)
     notice_cleared = Signal(object)
 
@@ -55,11 +65,16 @@ class EventBridge(QObject):
             bus.subscribe(TurnFinished, self.turn_finished.emit),
             bus.subscribe(ToolStarted, self.tool_news.emit),
             bus.subscribe(ToolFinished, self.tool_news.emit),
+            bus.subscribe(TurnNote, self.turn_note.emit),
+            bus.subscribe(ContextUsed, self.context_used.emit),
             bus.subscribe(ApprovalRequested, self.approval_requested.emit),
             bus.subscribe(ApprovalResolved, self.approval_resolved.emit),
+            bus.subscribe(QuestionAsked, self.question_asked.emit),
+            bus.subscribe(QuestionAnswered, self.question_answered.emit),
             bus.subscribe(GatewayStatusChanged, self.gateway_status_changed.emit),
             bus.subscribe(PairingChanged, self.pairing_changed.emit),
             bus.subscribe(SessionReset, self.session_reset.emit),
+            bus.subscribe(SettingsChanged, self.settings_changed.emit),
             bus.subscribe(Notice, self.notice.emit),
             bus.subscribe(NoticeCleared, self.notice_cleared.emit),
         ]

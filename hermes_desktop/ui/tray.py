@@ -17,6 +17,7 @@ from hermes_desktop.ui.tray_state import (
     TrayFace,
     menu_label,
     tray_face,
+    waiting_text,
 )
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class Tray(QObject):
     gateway_wanted = Signal(str)
     platforms_wanted = Signal()
     settings_wanted = Signal()
+    _told_of = "platforms"
 
     def __init__(
         self,
@@ -66,6 +68,7 @@ class Tray(QObject):
         self._status = GatewayStatusChanged("stopped")
         self._problems: dict[str, Notice] = {}
         self._requests = 0
+        self._waiting = 0
         self._face = tray_face(self._status)
         self._since_trigger = QElapsedTimer()
         self._menu = QMenu()
@@ -80,6 +83,8 @@ class Tray(QObject):
         self._status_action.setEnabled(False)
         self._requests_action = self._menu.addAction("", self.platforms_wanted.emit)
         self._requests_action.setVisible(False)
+        self._waiting_action = self._menu.addAction("", self.show_requested.emit)
+        self._waiting_action.setVisible(False)
         self._menu.addSeparator()
         self._menu.addAction(self.tr("Show Hermes"), self.show_requested.emit)
         self._menu.addAction(self.tr("New chat"), self.new_chat_requested.emit)
@@ -139,6 +144,19 @@ class Tray(QObject):
             self._requests_action.setVisible(count > 0)
             self._refresh()
 
+    def show_waiting(self, count: int) -> None:
+        """Say how many questions of the assistant wait for an answer."""
+        self._waiting = count
+        if not self._closed:
+            self._waiting_action.setText(f"{waiting_text(count)}…")
+            self._waiting_action.setVisible(count > 0)
+            self._refresh()
+
+    def tell_of_question(self, title: str, words: str) -> None:
+        """As :meth:`tell`; clicked, it leads to the window."""
+        self.tell(title, words)
+        self._told_of = "window"
+
     def tell(self, title: str, words: str) -> None:
         """Show a notification of the desktop, where there is an icon to send it from.
 
@@ -146,6 +164,7 @@ class Tray(QObject):
             title: A few words.
             words: Plain text; nothing in it is taken for markup.
         """
+        self._told_of = "platforms"
         if self._icon is not None:
             self._icon.showMessage(title, _without_markup(words), self._icon.icon(), _MESSAGE_MS)
 
@@ -182,7 +201,7 @@ class Tray(QObject):
 
     def _refresh(self) -> None:
         problem = next(iter(self._problems.values()), None)
-        face = tray_face(self._status, problem, self._requests)
+        face = tray_face(self._status, problem, self._requests, self._waiting)
         if face == self._face or self._closed:
             return
         self._face = face
@@ -196,7 +215,7 @@ class Tray(QObject):
         icon.setToolTip(self._face.tooltip)
         icon.setContextMenu(self._menu)
         icon.activated.connect(self._activated)
-        icon.messageClicked.connect(self.platforms_wanted)
+        icon.messageClicked.connect(self._message_clicked)
         icon.show()
         self._icon = icon
 
@@ -214,6 +233,12 @@ class Tray(QObject):
             return
         self._since_trigger.start()
         self.toggle_requested.emit()
+
+    def _message_clicked(self) -> None:
+        if self._told_of == "window":
+            self.show_requested.emit()
+        else:
+            self.platforms_wanted.emit()
 
     def _show_allowed(self) -> None:
         """Entries that make no sense now are off; taking over is offered only where it does."""

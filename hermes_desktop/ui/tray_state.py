@@ -27,7 +27,10 @@ class TrayFace:
 
 
 def tray_face(
-    status: GatewayStatusChanged, problem: Notice | None = None, requests: int = 0
+    status: GatewayStatusChanged,
+    problem: Notice | None = None,
+    requests: int = 0,
+    waiting: int = 0,
 ) -> TrayFace:
     """Decide icon, tooltip and status line.
 
@@ -35,15 +38,26 @@ def tray_face(
         status: What the gateway said last.
         problem: The oldest error that is still shown in the window, if any; it needs a person.
         requests: How many people ask to be let in; they need a person, too.
+        waiting: How many questions of the assistant wait for an answer, likewise.
     """
     words = status_words(status)
     lines = [f"Hermes: {words[0].lower()}{words[1:]}", *_troubles(status)]
     if requests:
         lines.append(requests_text(requests))
+    if waiting:
+        lines.append(waiting_text(waiting))
     icon = f"tray-{shape_of(status)}"
     if problem is not None:
         return TrayFace("tray-attention", "\n".join([*lines, problem.title]), problem.title)
-    return TrayFace("tray-attention" if requests else icon, "\n".join(lines), words)
+    needs_you = requests or waiting
+    return TrayFace("tray-attention" if needs_you else icon, "\n".join(lines), words)
+
+
+def waiting_text(count: int) -> str:
+    """How many questions wait, in words."""
+    if count == 1:
+        return "The assistant waits for your answer"
+    return f"The assistant waits for {count} answers of yours"
 
 
 def menu_label(text: str) -> str:

@@ -14,6 +14,7 @@ from hermes_desktop.ui.approvals.approval_sheet import ApprovalSheet
 from hermes_desktop.ui.chat.announcement import announce
 from hermes_desktop.ui.chat.sheet_place import SheetPlace
 from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.ui.questions.where_words import where_words
 from hermes_desktop.ui.theme import Theme
 
 _WIDTH = 620
@@ -44,7 +45,7 @@ class ApprovalDesk(QObject):
         approvals: The queue.
         bridge: News of it.
         place: Where the sheet stands.
-        window: While this is hidden, a dialog asks.
+        window: While this is hidden, or shows something else than the place, a dialog asks.
         shown: Id of the session on the page.
 
     Signals:
@@ -67,6 +68,7 @@ class ApprovalDesk(QObject):
         super().__init__(window)
         self._approvals = approvals
         self._window = window
+        self._page = place.page
         self._shown = shown
         self._looked_at = ""
         self._asked_last: dict[str, ApprovalRequested] = {}
@@ -83,7 +85,8 @@ class ApprovalDesk(QObject):
         escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         bridge.approval_requested.connect(self._asked)
         bridge.approval_resolved.connect(self._resolved)
-        window.installEventFilter(self)
+        for watched in (window, self._page):
+            watched.installEventFilter(self)
 
     def open(self) -> None:
         """From now on a person can be asked; on the loop."""
@@ -107,11 +110,24 @@ class ApprovalDesk(QObject):
 
     def _resolved(self, event: ApprovalResolved) -> None:
         request = self._asked_last.pop(event.request_id, None)
-        if request is not None and event.reason == "timeout":
-            words = self.tr("Denied, because nobody answered in time.")
+        words = self._end_words(event)
+        if request is not None and words:
             self._over = request, words
             announce(self.sheet, words)
         self._show()
+
+    def _end_words(self, event: ApprovalResolved) -> str:
+        if event.reason == "timeout":
+            return self.tr("Denied, because nobody answered in time.")
+        if event.reason != "answered" or event.by in {"", "window"}:
+            return ""
+        done = {
+            "once": self.tr("allowed once"),
+            "session": self.tr("allowed in this session"),
+            "always": self.tr("allowed for always"),
+            "deny": self.tr("denied"),
+        }
+        return self.tr("Answered {}: {}.").format(where_words(event.by), done[event.choice])
 
     def _answer(self, request_id: str, choice: str) -> None:
         if choice in {"once", "session", "always", "deny"}:
@@ -144,7 +160,7 @@ class ApprovalDesk(QObject):
         request, place = waiting[at], (at + 1, len(waiting))
         elsewhere = request.session_id != self._shown()
         self.sheet.show_request(request, elsewhere=elsewhere, place=place)
-        if not self._window.isVisible() or self._window.isMinimized():
+        if not self._page.isVisible() or self._window.isMinimized():
             self.dialog.sheet.show_request(request, elsewhere=False, place=place)
             self.dialog.show()
             self.dialog.raise_()

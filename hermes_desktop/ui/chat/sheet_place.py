@@ -29,6 +29,11 @@ class SheetPlace(QWidget):
         page.installEventFilter(self)
         self.hide()
 
+    @property
+    def page(self) -> QWidget:
+        """What it stands on."""
+        return self._page
+
     def add(self, sheet: QWidget) -> None:
         """Give a sheet its place; the ones added first stand above. It may be hidden."""
         self._sheets.append(sheet)

@@ -1,0 +1,88 @@
+"""A question and its choices: as high as they are, and scrolling where there is less room."""
+
+from PySide6.QtCore import QEvent, QMargins, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel
+from hermes_desktop.ui.questions.choice_button import ChoiceButton
+from hermes_desktop.ui.scroll_bars import make_slim
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, Theme
+from hermes_desktop.ui.transcript.look import tint
+from hermes_desktop.ui.transcript.visible_text import visible
+
+_LEAST = 56
+
+
+class AskedArea(QScrollArea):
+    """What is asked, in plain text, and a button for each choice.
+
+    Signals:
+        chosen: Which choice, from 1.
+    """
+
+    chosen = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.buttons: list[ChoiceButton] = []
+        self.question = LeadingLabel()
+        self.question.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.body = QWidget()
+        self._column = QVBoxLayout(self.body)
+        self._column.setContentsMargins(QMargins(0, 0, SPACE_8, SPACE_4))
+        self._column.setSpacing(SPACE_4)
+        self._column.addWidget(self.question)
+        self._column.addStretch(1)
+        self.setWidget(self.body)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setAutoFillBackground(False)
+        self.body.setAutoFillBackground(False)
+        make_slim(self, theme)
+        theme.changed.connect(self._colour)
+        self._colour()
+
+    def show_question(self, text: str, choices: tuple[str, ...]) -> None:
+        """Ask this."""
+        self.question.setText("\n".join(visible(line) for line in text.split("\n")))
+        for button in self.buttons:
+            self._column.removeWidget(button)
+            button.deleteLater()
+        self.buttons = [ChoiceButton(at, words) for at, words in enumerate(choices, 1)]
+        for at, button in enumerate(self.buttons, 1):
+            button.clicked.connect(lambda _=False, number=at: self.chosen.emit(number))
+            button.installEventFilter(self)
+            self._column.insertWidget(at, button)
+        self.verticalScrollBar().setValue(0)
+        self.updateGeometry()
+
+    @override
+    def sizeHint(self) -> QSize:
+        width = max(self.viewport().width(), 200)
+        height = self._column.totalHeightForWidth(width)
+        return QSize(super().sizeHint().width(), height + 2)
+
+    @override
+    def minimumSizeHint(self) -> QSize:
+        return QSize(160, min(_LEAST, self.sizeHint().height()))
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()  # its height follows from its width
+
+    @override
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FocusIn and isinstance(watched, QWidget):
+            self.ensureWidgetVisible(watched, 0, SPACE_4)
+        return super().eventFilter(watched, event)
+
+    def _colour(self) -> None:
+        tint(self.question, self._theme.palette.text)
