@@ -197,7 +197,7 @@ class AIAgent:
             stream_callback: Gets each piece of the reply.
             reasoning_callback: Gets each piece of the model's thinking.
             persisted_callback: Gets the id of each stored row, the person's first.
-            tool_callback: Told of each tool as it begins and ends, on any thread.
+            tool_callback: Told of tools as they come and go, of notes, of the context; any thread.
             turn_note: Stands before the message in what the model is told, now and whenever the
                 conversation is told again; what is stored as typed does not have it.
             platform_message_id: What the platform calls the message.
@@ -217,7 +217,7 @@ class AIAgent:
         log.debug("Turn %s of %s begins", task_id or "", self.session_id)
         if conversation_history is not None:
             self._history = list(conversation_history)
-        self._make_room(text, cancel)
+        self._make_room(text, cancel, tool_callback)
         writer = RowWriter(self._store, self.session_id, persisted_callback)
         hooks = TurnHooks(self.session_id, task_id, self._provider.choice, self._source, cancel)
         try:
@@ -265,8 +265,10 @@ class AIAgent:
             result["pending_steer"] = unheard
         return result
 
-    def _make_room(self, text: str, cancel: CancelSignal) -> None:
+    def _make_room(self, text: str, cancel: CancelSignal, heard: ToolListener | None) -> None:
         """Shorten the conversation, if the coming request would be too long for the model."""
+        if self.room is not None:
+            self.room.listener = heard
         if self.room is None or not self._row_seen:
             return
         if self._history is None:

@@ -9,7 +9,14 @@ from hermes_desktop.agent.compression_settings import MOST
 from hermes_desktop.agent.context_compression import ContextCare, Shortened, Wish
 from hermes_desktop.agent.context_length import estimate, estimate_text
 from hermes_desktop.agent.conversation_loop import Reply
-from hermes_desktop.agent.types import CancelSignal, ConversationMessage
+from hermes_desktop.agent.types import (
+    CallNote,
+    CancelSignal,
+    ContextNews,
+    ConversationMessage,
+    ToolListener,
+    TurnNews,
+)
 from hermes_desktop.core.errors import HermesError, TooLongError
 from hermes_desktop.state import SessionDB
 
@@ -21,6 +28,8 @@ log = logging.getLogger(__name__)
 SMALL = 3_000
 """Below so many tokens nobody is asked how much fits: every model takes them."""
 LEAST_MESSAGES = 4
+SHORTENING = "Shortening the session, so that it fits what the model can be told…"
+"""What is told while a summary is written."""
 
 
 class TurnRoom:
@@ -33,12 +42,14 @@ class TurnRoom:
     Attributes:
         exhausted: The last turn's conversation is too long and cannot be made shorter.
         moved: Told where a conversation goes on, as soon as it does.
+        listener: Told how full it is, and while it is shortened; None: nobody.
     """
 
     def __init__(self, care: ContextCare, store: SessionDB) -> None:
         self.care = care
         self.exhausted = False
         self.moved: Callable[[str], None] = lambda _: None
+        self.listener: ToolListener | None = None
         self._store = store
         self._tried = False
         self._seen: tuple[str, int, int] = ("", 0, 0)
@@ -87,7 +98,7 @@ class TurnRoom:
             return False
         self._tried = True
         wish = Wish("overflow", seen=estimate(rounds.history))
-        done = self.care.shorten(rounds.turn.session_id, wish, rounds.turn.cancel)
+        done = self._shorten(rounds.turn.session_id, wish, rounds.turn.cancel)
         if not done.changed:
             self.exhausted = done.kind in {"nothing", "failed"}
             return False
@@ -103,6 +114,12 @@ class TurnRoom:
         used = reply.finished
         if used is not None and used.input_tokens:
             self._seen = (session_id, len(history), used.input_tokens)
+
+    def tell_used(self, reply: Reply) -> None:
+        """Tell how full the conversation is, as the model counted."""
+        used = reply.finished
+        if used is not None and used.input_tokens:
+            self._tell_size(used.input_tokens + used.output_tokens)
 
     def tidy(
         self, session_id: str, last_prompt_tokens: int, cancel: CancelSignal
@@ -164,11 +181,38 @@ class TurnRoom:
             log.warning("Whether %s may be shortened is not known: %s", session_id, error.title)
             return None
         wish = Wish("threshold", seen=estimate(history))
-        done = self.care.shorten(session_id, wish, cancel)
+        done = self._shorten(session_id, wish, cancel)
         log.info("%s had about %d tokens; shortening it: %s", session_id, size, done.kind)
         if done.changed:
             self._seen = ("", 0, 0)
         return done
+
+    def _shorten(self, session_id: str, wish: Wish, cancel: CancelSignal) -> Shortened:
+        """Shorten it, and tell whoever watches the turn while that takes its time."""
+        self._tell(CallNote(SHORTENING))
+        try:
+            done = self.care.shorten(session_id, wish, cancel)
+        finally:
+            self._tell(CallNote(""))
+        if done.kind == "failed" and done.error is not None:
+            self._tell(CallNote(f"The session could not be shortened: {done.error.title}"))
+        elif done.kind == "done":
+            self._tell_size(done.after, about=True)
+        return done
+
+    def _tell_size(self, tokens: int, *, about: bool = False) -> None:
+        window = self.care.window(ask=False)
+        known = window.tokens if window.certain else None
+        limit = self.care.threshold(ask=False) if self.care.settings.enabled else None
+        self._tell(ContextNews(tokens, known, limit, about))
+
+    def _tell(self, news: TurnNews) -> None:
+        if self.listener is None:
+            return
+        try:
+            self.listener(news)
+        except Exception:
+            log.exception("A listener to a turn failed")
 
     def _read_anew(self, rounds: "ToolRounds", done: Shortened) -> None:
         """Go on with the conversation as it stands now, wherever that is."""

@@ -96,13 +96,13 @@ class WindowBook:
 
         Args:
             choice: The model.
-            ask: Whether a server may be asked.
+            ask: Whether a server may be asked that was not asked yet.
         """
         with self._lock:
             learned = self._learned.get(_key(choice))
         length = learned or choice.context_length
         if length is None:
-            length = (self._asked(choice) if ask else None) or known_length(choice.model)
+            length = self._asked(choice, ask=ask) or known_length(choice.model)
         return Window(length or GUESS, length is not None)
 
     def learn(self, choice: ModelChoice, words: str, sent_tokens: int) -> Window:
@@ -115,10 +115,10 @@ class WindowBook:
             self._learned[_key(choice)] = length
         return Window(length, certain=True)
 
-    def _asked(self, choice: ModelChoice) -> int | None:
+    def _asked(self, choice: ModelChoice, *, ask: bool) -> int | None:
         key = _key(choice)
         with self._lock:
-            if self._probe is None or key in self._probed:
+            if self._probe is None or not ask or key in self._probed:
                 return self._probed.get(key)
         length = self._probe(choice)
         with self._lock:

@@ -49,6 +49,7 @@ class ToolTurn:
     Attributes:
         listener: Told when each begins and is over; any thread; None: nobody.
         cut_off: The answer ended before it was whole: nothing of it is done.
+        step: Which answer of the model it is, from 1.
     """
 
     session_id: str
@@ -56,6 +57,7 @@ class ToolTurn:
     cancel: CancelSignal
     listener: ToolListener | None = None
     cut_off: bool = False
+    step: int = 0
 
 
 class Tools(Protocol):
@@ -148,6 +150,7 @@ class ToolRounds:
             reply = self._ask_once(definitions, more)
             self.room.after_refusal(self, reply)
         self.room.note(self.turn.session_id, reply, self.history)
+        self.room.tell_used(reply)
         return reply
 
     def _ask_once(self, definitions: tuple[Mapping[str, Any], ...], more: str) -> Reply:
@@ -162,7 +165,7 @@ class ToolRounds:
         self.asked += 1
         self.hooks.asking(request)
         cancel, heard = self.turn.cancel, self.listeners
-        reply = ask(provider, request, cancel, heard.text, heard.reasoning)
+        reply = ask(provider, request, cancel, heard.text, heard.reasoning, heard.tools)
         self.hooks.answered(request, reply)
         self.count(reply)
         return reply
@@ -188,7 +191,12 @@ class ToolRounds:
     def _turn(self, reason: str) -> ToolTurn:
         turn = self.turn
         return ToolTurn(
-            turn.session_id, turn.task_id, turn.cancel, self.listeners.tools, reason == "length"
+            turn.session_id,
+            turn.task_id,
+            turn.cancel,
+            self.listeners.tools,
+            reason == "length",
+            self.asked,
         )
 
     def _keep_last(self, result: ToolResult) -> bool:

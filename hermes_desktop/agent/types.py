@@ -69,6 +69,7 @@ class ToolNews:
         subject: What it works on, in one line without secrets.
         ok: None while it runs.
         seconds: How long it took.
+        step: Which answer of the model wants it, from 1.
     """
 
     call_id: str
@@ -76,10 +77,24 @@ class ToolNews:
     subject: str = ""
     ok: bool | None = None
     seconds: float = 0.0
+    step: int = 0
 
 
-ToolListener = Callable[[ToolNews], None]
-"""Told of tools, on any thread of the turn."""
+@dataclass(frozen=True, slots=True)
+class ContextNews:
+    """How much of what its model can be told a conversation takes now.
+
+    Attributes:
+        used_tokens: With the last answer.
+        context_length: How much the model can be told; None when nobody knows.
+        threshold: From where on it is shortened; None when it is not.
+        about: It was estimated; else the model counted.
+    """
+
+    used_tokens: int
+    context_length: int | None = None
+    threshold: int | None = None
+    about: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +163,10 @@ StreamEvent = TextDelta | ReasoningDelta | CallNote | Finished
 
 NoteListener = Callable[[CallNote], None]
 """Told of notes, on the thread of the turn."""
+
+TurnNews = ToolNews | ContextNews | CallNote
+ToolListener = Callable[[TurnNews], None]
+"""Told of tools, of notes and of the context, on any thread of the turn."""
 
 
 class CancelSignal(Protocol):

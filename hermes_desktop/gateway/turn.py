@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
-from hermes_desktop.agent.types import AgentResult, ToolNews
-from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnDelta
+from hermes_desktop.agent.types import AgentResult, ContextNews, ToolNews
+from hermes_desktop.agent.types import TurnNews as AgentNews
+from hermes_desktop.core.events import ContextUsed, ToolFinished, ToolStarted, TurnDelta, TurnNote
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.gateway.agents import TurnAgent
 from hermes_desktop.gateway.session_records import SessionSource
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 DELTA_INTERVAL_S = 0.05
 
 DeltaKind = Literal["text", "reasoning"]
-TurnNews = TurnDelta | ToolStarted | ToolFinished
-_Piece = tuple[DeltaKind, str] | ToolNews
+TurnNews = TurnDelta | ToolStarted | ToolFinished | ContextUsed | TurnNote
+_Piece = tuple[DeltaKind, str] | AgentNews
 
 
 class DeltaRelay:
@@ -68,8 +69,8 @@ class DeltaRelay:
         if text:
             self._feed(("reasoning", text))
 
-    def feed_tool(self, news: ToolNews) -> None:
-        """Take news of a tool; they come between the pieces as they did."""
+    def feed_news(self, news: AgentNews) -> None:
+        """Take news of a tool or the context, or a note; they come between the pieces."""
         self._feed(news)
 
     def close(self) -> None:
@@ -112,10 +113,19 @@ class DeltaRelay:
         ids = (self._turn_id, self._session_id)
         if isinstance(piece, tuple):
             return TurnDelta(*ids, piece[1], piece[0])
-        tool = (*ids, piece.call_id, piece.name, piece.subject)
-        if piece.ok is None:
-            return ToolStarted(*tool)
-        return ToolFinished(*tool, piece.ok, piece.seconds)
+        if isinstance(piece, ToolNews):
+            return _tool_event(ids, piece)
+        if isinstance(piece, ContextNews):
+            sizes = (piece.used_tokens, piece.context_length, piece.threshold, piece.about)
+            return ContextUsed(self._session_id, *sizes)
+        return TurnNote(*ids, piece.text, piece.lasting)
+
+
+def _tool_event(ids: tuple[str, str], news: ToolNews) -> ToolStarted | ToolFinished:
+    tool = (*ids, news.call_id, news.name, news.subject)
+    if news.ok is None:
+        return ToolStarted(*tool, step=news.step)
+    return ToolFinished(*tool, ok=news.ok, seconds=news.seconds, step=news.step)
 
 
 def _joined(pieces: list[_Piece]) -> list[_Piece]:
@@ -232,7 +242,7 @@ def run(
 
     heard: dict[str, Any] = {}
     if getattr(agent, "tells_tools", False):  # others do not know what a tool is
-        heard["tool_callback"] = relay.feed_tool
+        heard["tool_callback"] = relay.feed_news
     return agent.run_conversation(
         record.prompt,
         stream_callback=relay.feed_text,

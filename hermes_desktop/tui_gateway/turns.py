@@ -223,7 +223,9 @@ class _Turn:
             self._server.emit("reasoning.delta", self._sid, {"text": text})
 
     def _tell_tool(self, news: Any) -> None:
-        """A tool begins, or is over; on any thread of the turn."""
+        """A tool begins, or is over; on any thread of the turn. Other news have no frame yet."""
+        if not hasattr(news, "call_id"):
+            return
         told = {"tool_id": news.call_id, "name": news.name}
         if news.ok is None:
             self._server.emit("tool.start", self._sid, {**told, "context": news.subject})

@@ -99,7 +99,7 @@ class ToolBox:
     def _begin(self, call: ToolCall, turn: ToolTurn) -> _Begun:
         begun = _Begun(call, self._tools.get(call.name), began=time.monotonic())
         begun.error = self._prepare(begun, turn)
-        _tell(turn, ToolNews(call.id, call.name, begun.subject))
+        _tell(turn, ToolNews(call.id, call.name, begun.subject, step=turn.step))
         tool, arguments = begun.tool, begun.arguments
         if not begun.error and tool is not None:
             context = ToolContext(
@@ -137,7 +137,8 @@ class ToolBox:
             answer = self._await(begun, begun.pending, turn)
         name, seconds = begun.call.name, time.monotonic() - begun.began
         ok = not answer.get("error")
-        _tell(turn, ToolNews(begun.call.id, name, begun.subject, ok, seconds))
+        well = ok and not answer.get("exit_code")  # a command that failed was run all the same
+        _tell(turn, ToolNews(begun.call.id, name, begun.subject, well, seconds, turn.step))
         log.info("Tool %s: %s in %.1f s", name[:60], "done" if ok else "not done", seconds)
         text = self._text(answer)
         return ToolResult(begun.call.id, name, _changed(begun, text, turn, seconds, ok=ok))
