@@ -27,6 +27,7 @@ from hermes_desktop.state.records import SessionSummary
 SOURCE = "cli"
 DRAIN_S = 5.0
 STOP_S = 10.0
+_SHOWN = 120
 CLOSING_S = DRAIN_S + 20.0
 """What closing may rightly wait for: a locked database takes 20 s."""
 
@@ -82,6 +83,8 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
     finally:
         ExitDeadline(tell=output.say).arm(CLOSING_S + EXIT_SLACK_S)
         await services.close(drain_s=DRAIN_S)
+        for ended in services.ended_processes:
+            output.say(f"Ended with the program: {ended.command[:_SHOWN]}")
 
 
 def _session_to_continue(services: DesktopServices, aim: ChatAim) -> SessionSummary | None:

@@ -48,8 +48,10 @@ def words(found: Insights, most: int = MOST_CHARS) -> str:
     head = [
         f"**The last {count(found.days_asked, 'day')}**"
         + (f" ({found.source})" if found.source else ""),
-        f"{count(total.sessions, 'session')}, {count(total.messages, 'message')}"
-        f" ({found.user_messages:,} by persons), {count(total.tool_calls, 'call')} of tools",
+        (
+            f"{count(total.sessions, 'session')}, {count(total.messages, 'message')}"
+            f" ({found.user_messages:,} by persons), {count(total.tool_calls, 'call')} of tools"
+        ),
         f"{count(total.tokens, 'token')}: {total.input_tokens:,} in, {total.output_tokens:,} out"
         + (f", {total.cache_read_tokens:,} from a cache" if total.cache_read_tokens else ""),
         f"Costs: {cost(total)}",

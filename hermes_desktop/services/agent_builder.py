@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.config import AgentConfig, resolve_model, with_chosen_model
@@ -15,6 +16,7 @@ from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvid
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import Clock
@@ -26,6 +28,7 @@ from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.secret_access import learn_secrets
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
+from hermes_desktop.settings.last_good import LastGoodConfig
 from hermes_desktop.state import SessionDB
 
 
@@ -66,6 +69,7 @@ class AgentBuilder:
         self._environ = environ
         self._offline = offline
         self._clock = clock
+        self._config = LastGoodConfig(paths.config_yaml)
         self._tools = None if offline else tools
         self._tls = SharedTls(clock)
         self._care = AgentCare(db, clock, WindowBook(probe_context), self._side_provider)
@@ -84,6 +88,21 @@ class AgentBuilder:
     def rooms(self) -> tuple[ApprovalQueue | QuestionQueue, ...]:
         """Where turns wait for a person."""
         return () if self._tools is None else (self._tools.queue, self._tools.questions)
+
+    @property
+    def processes(self) -> ProcessTable | None:
+        """What runs in the background; None: agents have no tools."""
+        return self._tools.processes if self._tools is not None else None
+
+    def remember_config(self) -> None:
+        """Read config.yaml, which counts from then on while somebody breaks it. Blocking.
+
+        Raises:
+            ConfigError: It cannot be understood.
+        """
+        self._config.read()
+        if self._tools is not None:
+            self._tools.facts()
 
     def choose_model(self, chosen: Mapping[str, str] = MappingProxyType({})) -> ModelChoice:
         """Name the model that a new turn would use.
@@ -155,7 +174,8 @@ class AgentBuilder:
         if self._offline:
             name = chosen.get("model") or OFFLINE_CHOICE.model
             return AgentSettings(replace(OFFLINE_CHOICE, model=name))
-        return read_agent_settings(self._paths, self._environ, self._redactor, chosen)
+        config = self._config.read()
+        return read_agent_settings(self._paths, self._environ, self._redactor, chosen, config)
 
     def _provider(self, settings: AgentSettings) -> ChatProvider:
         if self._offline:
@@ -173,6 +193,7 @@ def read_agent_settings(
     environ: Mapping[str, str],
     redactor: SecretRedactor,
     chosen: Mapping[str, str] = MappingProxyType({}),
+    config: Mapping[str, Any] | None = None,
 ) -> AgentSettings:
     """Read which model answers, and how patiently. Blocking; creates nothing.
 
@@ -181,16 +202,17 @@ def read_agent_settings(
         environ: The process environment, with the keyring behind it where that is wanted.
         redactor: Learns the key, and whatever the keyring holds.
         chosen: What was chosen for one conversation.
+        config: config.yaml as read; None: it is read here.
 
     Raises:
         NotConfiguredError: No model is set; the hint says what to set.
         ConfigError: config.yaml cannot be understood.
     """
-    document = read_config(paths.config_yaml)
+    data = read_config(paths.config_yaml).data if config is None else config
     lookup = first_set(environ, read_env_file(paths.env_file))
     learn_secrets(environ, redactor)
-    choice = resolve_model(with_chosen_model(document.data, chosen), lookup)
-    care = CareSettings.read(document.data, lookup)
+    choice = resolve_model(with_chosen_model(data, chosen), lookup)
+    care = CareSettings.read(data, lookup)
     for key in (choice.api_key, *care.keys()):
         redactor.learn(key)
-    return AgentSettings(choice, AgentConfig.from_mapping(document.data), care)
+    return AgentSettings(choice, AgentConfig.from_mapping(data), care)

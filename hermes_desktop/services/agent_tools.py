@@ -8,6 +8,7 @@ from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.building import ToolParts, build_tools
 from hermes_desktop.agent.tools.executor import ToolBox
+from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.core.clean_environment import names_secret
 from hermes_desktop.core.clock import Clock
@@ -15,8 +16,8 @@ from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
-from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import read_env_file
+from hermes_desktop.settings.last_good import LastGoodConfig
 from hermes_desktop.state import SessionDB
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class AgentTools:
     Attributes:
         queue: What waits for a person's word.
         questions: What the assistant asks.
+        processes: What runs in the background.
 
     Args:
         paths: The home.
@@ -56,11 +58,13 @@ class AgentTools:
     ) -> None:
         self.queue = queue
         self.questions = questions
+        self.processes = ProcessTable(clock, paths.desktop_dir / "processes")
         self._surface = surface
         self._paths = paths
         self._db = db
         self._environ = environ
         self._redactor = redactor
+        self._config = LastGoodConfig(paths.config_yaml)
         home = environ.get("HOME") or ""
         self._parts = ToolParts(
             home=paths.home,
@@ -72,6 +76,7 @@ class AgentTools:
             queue=queue,
             memory=ApprovalMemory(paths.desktop_dir / "approvals"),
             questions=questions,
+            processes=self.processes,
         )
 
     def build(self, request: AgentRequest) -> ToolBox | None:
@@ -80,7 +85,7 @@ class AgentTools:
         Raises:
             ConfigError: config.yaml or ``.env`` cannot be read.
         """
-        config = read_config(self._paths.config_yaml).data
+        config = self._config.read()
         self._learn_secrets()
         return build_tools(
             self._parts,
@@ -98,7 +103,7 @@ class AgentTools:
     def facts(self) -> str:
         """Changes when tools have to be made anew; without secrets."""
         try:
-            config = read_config(self._paths.config_yaml).data
+            config = self._config.read()
         except ConfigError:
             return ""
         return repr([config.get(name) for name in _SECTIONS])

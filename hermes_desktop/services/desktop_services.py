@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.process_table import ProcessInfo
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.clock import Clock
@@ -16,6 +17,7 @@ from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.approvals_queue import Approvals
+from hermes_desktop.services.background_care import BackgroundCare
 from hermes_desktop.services.desktop_chat import DesktopChat
 from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.services.hosted_gateway import HostedParts
@@ -33,7 +35,8 @@ from hermes_desktop.services.questions_queue import Questions
 from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.services.session_search import SessionSearch
 from hermes_desktop.services.settings_service import SettingsService, build_settings
-from hermes_desktop.services.state_watch import StateWatch
+from hermes_desktop.services.settings_watch import SettingsWatch
+from hermes_desktop.services.state_watch import Beside, StateWatch
 from hermes_desktop.services.transcript import TranscriptReader
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.change_watcher import ChangeWatcher
@@ -47,6 +50,7 @@ class DesktopServices:
 
     Attributes:
         hosts: Whether the gateway of the home may be hosted here at all.
+        ended_processes: What closing has ended, for whoever tells the person.
     """
 
     paths: HermesPaths
@@ -64,11 +68,13 @@ class DesktopServices:
     watcher: ChangeWatcher
     workers: Workers
     plugins: PluginCare
+    background: BackgroundCare
     settings: SettingsService
     models: ModelServers
     approvals: Approvals
     questions: Questions
     hosts: bool = True
+    ended_processes: tuple[ProcessInfo, ...] = ()
 
     async def start(self, *, watch: bool = True) -> None:
         """Start the desktop's own chat and, for a window, the watching of database and gateway.
@@ -79,10 +85,12 @@ class DesktopServices:
         self.plugins.open(self.bus)
         if not watch:  # a single question; a window does not wait for them
             await self.plugins.ready()
+        await self.background.open(self.workers.readers)
         await self.gateway.open(host=watch and self.hosts)
         if watch:
             self.tasks.start(self.watch.run(), name="state-watch")
             self.tasks.start(self.actions.tidy_later(), name="tidy-trash")
+            self.tasks.start(self.settings.start_following(), name="settings")
             # The first look only learns. It is queued now, so that whatever is read from here on
             # is read after it, on the same thread.
             await asyncio.sleep(0)
@@ -94,7 +102,9 @@ class DesktopServices:
         Nothing waits for a person any more.
         """
         self.end_asking()
+        await self.settings.stop_following()
         await self.gateway.close(drain_s=drain_s)
+        self.ended_processes = await self.background.close(self.workers.readers)
         await self.workers.readers.run(self.plugins.close)
         self.search.cancel()
         await self.tasks.cancel_all()
@@ -135,8 +145,10 @@ def join_parts(
     catalog = LiveCatalog(db, workers.readers, workers.writers)
     transcript = TranscriptReader(db, workers.readers)
     watcher = ChangeWatcher(paths.state_db)
-    watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, PairingWatch(paths.home))
     gateway = GatewayHost(setup, parts, runner, bus, clock)
+    settings = _settings(parts, gateway, workers)
+    looks = (PairingWatch(paths.home), Beside(SettingsWatch(paths).look, settings.noticed))
+    watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
     return DesktopServices(
         paths=paths,
         bus=bus,
@@ -153,9 +165,8 @@ def join_parts(
         watcher=watcher,
         workers=workers,
         plugins=parts.plugins,
-        settings=build_settings(
-            paths, environ, clock, gateway, bus, _checker(parts, gateway, workers)
-        ),
+        background=parts.background,
+        settings=settings,
         models=ModelServers(paths, environ, redactor),
         approvals=Approvals(tools.queue, bus),
         questions=Questions(tools.questions, bus),
@@ -192,8 +203,8 @@ def _actions(
     )
 
 
-def _checker(parts: HostedParts, gateway: GatewayHost, workers: Workers) -> PlatformChecker:
-    return PlatformChecker(
+def _settings(parts: HostedParts, gateway: GatewayHost, workers: Workers) -> SettingsService:
+    checker = PlatformChecker(
         parts.paths,
         parts.environ,
         parts.registry,
@@ -201,6 +212,16 @@ def _checker(parts: HostedParts, gateway: GatewayHost, workers: Workers) -> Plat
         locks=parts.locks,
         worker=workers.hosting,
         clock=parts.clock,
+    )
+    return build_settings(
+        parts.paths,
+        parts.environ,
+        parts.clock,
+        gateway,
+        parts.bus,
+        checker,
+        redactor=parts.redactor,
+        remember=parts.builder.remember_config,
     )
 
 

@@ -31,6 +31,7 @@ from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.gateway.token_gate import LockedTokens
 from hermes_desktop.gateway.token_locks import TokenLocks
 from hermes_desktop.services.agent_builder import AgentBuilder
+from hermes_desktop.services.background_care import BackgroundCare
 from hermes_desktop.services.hosted_commands import know_people, take_commands
 from hermes_desktop.services.hosting_ending import Ending, EndingWish
 from hermes_desktop.services.plugin_care import PluginCare
@@ -57,6 +58,7 @@ class HostedParts:
         commands: Where commands and looks at senders block.
         environ: The process environment.
         plugins: Those of the home.
+        background: What runs beside the conversations.
     """
 
     paths: HermesPaths
@@ -75,6 +77,7 @@ class HostedParts:
     bus: EventBus
     clock: Clock
     plugins: PluginCare
+    background: BackgroundCare
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +222,7 @@ class HostedGateway:
                 asking.open()
         self._quiet_watch.start()
         await self._platforms.start()
+        self._parts.background.add(self._runner)
         await self._runner.tell_startup()
 
     async def leave(self, wish: EndingWish) -> None:
@@ -229,6 +233,7 @@ class HostedGateway:
                 outside, else after the turns.
         """
         self._quiet_watch.stop()
+        self._parts.background.remove(self._runner)
         for asking in (self._runner.approvals, self._runner.questions):
             if asking is not None:
                 asking.close()  # turns that wait for a person's word end by themselves then
@@ -321,4 +326,5 @@ def _store(parts: HostedParts, config: GatewayConfig) -> SessionStore:
         db=parts.db,
         clock=parts.clock,
         namespace=parts.paths.namespace,
+        has_active_processes_fn=parts.background.is_busy,
     )

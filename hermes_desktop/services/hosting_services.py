@@ -11,10 +11,12 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.platforms.shipped import shipped_platforms
 from hermes_desktop.gateway.runner_state import MAX_TURNS
 from hermes_desktop.gateway.token_locks import TokenLocks, locks_folder
 from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.agent_tools import AgentTools
+from hermes_desktop.services.background_care import BackgroundCare
 from hermes_desktop.services.gateway_host import DRAIN_S, GatewayHost, HostSetup
 from hermes_desktop.services.hosted_gateway import HostedParts
 from hermes_desktop.services.plugin_care import PluginCare
@@ -36,11 +38,13 @@ class GatewayServices:
     db: SessionDB
     workers: Workers
     plugins: PluginCare
+    background: BackgroundCare
     tools: AgentTools
 
     async def start(self) -> None:
         """Begin to watch who is the gateway of the home; awaited on the loop that serves it."""
         self.plugins.open(self.bus)
+        await self.background.open(self.workers.readers)
         await self.gateway.open()
 
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
@@ -52,6 +56,7 @@ class GatewayServices:
         """
         self.tools.end_asking()
         await self.gateway.close(drain_s=drain_s)
+        await self.background.close(self.workers.readers)
         await self.workers.readers.run(self.plugins.close)
         await self.workers.readers.run(self.db.close)
         self.workers.close()
@@ -90,6 +95,7 @@ def join_gateway(
         db=db,
         workers=workers,
         plugins=parts.plugins,
+        background=parts.background,
         tools=tools,
     )
 
@@ -125,7 +131,7 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
         turns=workers.turns,
         turn_leases=KeyedLocks(),
         turn_slots=asyncio.Semaphore(MAX_TURNS),
-        registry=AdapterRegistry() if registry is None else registry,
+        registry=shipped_platforms() if registry is None else registry,
         locks=TokenLocks(locks_folder(setup.environ), clock),
         worker=workers.hosting,
         commands=workers.commands,
@@ -133,5 +139,6 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
         redactor=redactor,
         bus=bus,
         clock=clock,
+        background=BackgroundCare(builder.processes, bus),
         plugins=PluginCare(setup.paths, environ=setup.environ, redactor=redactor, clock=clock),
     )

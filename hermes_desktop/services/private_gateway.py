@@ -67,6 +67,7 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
         clock=parts.clock,
         persist=False,
         namespace=parts.paths.namespace,
+        has_active_processes_fn=parts.background.is_busy,
     )
     adapter = DesktopAdapter(
         session_store=store, session_db=parts.session_db, bus=parts.bus, clock=parts.clock
@@ -86,4 +87,5 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
     )
     runner.rooms = parts.builder.rooms
     take_commands(runner, parts)
+    parts.background.add(runner)
     return runner, adapter
