@@ -163,7 +163,7 @@ def test_a_home_that_is_not_there_is_not_made(program: Program, home: Path) -> N
 
 def test_what_would_not_run_is_named_before_somebody_insists(program: Program, home: Path) -> None:
     home.joinpath("config.yaml").write_text(
-        f"platforms: {{telegram: {{enabled: true, token: '{TOKEN}'}}}}\n"
+        f"platforms: {{mattermost: {{enabled: true, token: '{TOKEN}'}}}}\n"
     )
 
     refused = program.run("gateway", "run")
@@ -171,12 +171,12 @@ def test_what_would_not_run_is_named_before_somebody_insists(program: Program, h
         code = started.end()
 
     assert refused.code == 1
-    assert "- Messages of Telegram" in refused.err
+    assert "- Messages of Mattermost" in refused.err
     assert "Add --insist to start it all the same." in refused.err
     assert TOKEN not in refused.err
     assert not home.joinpath(PID_FILE).exists()
     assert code == 0
-    assert "telegram: unavailable" in started.said
+    assert "mattermost: unavailable" in started.said
 
 
 def test_settings_that_do_not_count_are_named(program: Program, home: Path) -> None:

@@ -8,6 +8,7 @@ from hermes_desktop.gateway.config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
+from hermes_desktop.gateway.reconnect import LinkTiming
 
 _SERVED = {Platform.TELEGRAM: "hermes_desktop.gateway.platforms.telegram.serving"}
 """Modules with a class ``Serving``, loaded once they are needed; see :class:`Serving`."""
@@ -43,9 +44,9 @@ class _Late:
         return serving
 
 
-def shipped_platforms() -> AdapterRegistry:
+def shipped_platforms(timing: LinkTiming | None = None) -> AdapterRegistry:
     """A registry with all of them."""
-    registry = AdapterRegistry()
+    registry = AdapterRegistry(timing=timing)
     for platform, module in _SERVED.items():
         late = _Late(module)
         registry.register(platform, late.make, late.check)
