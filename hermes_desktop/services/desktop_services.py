@@ -28,13 +28,13 @@ from hermes_desktop.services.model_servers import ModelServers
 from hermes_desktop.services.own_turns import OwnTurns
 from hermes_desktop.services.pairing_requests import PairingRequests
 from hermes_desktop.services.pairing_watch import PairingWatch
-from hermes_desktop.services.platform_checks import PlatformChecker
 from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers, build_private_gateway
 from hermes_desktop.services.questions_queue import Questions
 from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.services.session_search import SessionSearch
-from hermes_desktop.services.settings_service import SettingsService, build_settings
+from hermes_desktop.services.settings_joining import join_settings
+from hermes_desktop.services.settings_service import SettingsService
 from hermes_desktop.services.settings_watch import SettingsWatch
 from hermes_desktop.services.state_watch import Beside, StateWatch
 from hermes_desktop.services.transcript import TranscriptReader
@@ -146,7 +146,7 @@ def join_parts(
     transcript = TranscriptReader(db, workers.readers)
     watcher = ChangeWatcher(paths.state_db)
     gateway = GatewayHost(setup, parts, runner, bus, clock)
-    settings = _settings(parts, gateway, workers)
+    settings = join_settings(parts, gateway)
     looks = (PairingWatch(paths.home), Beside(SettingsWatch(paths).look, settings.noticed))
     watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
     return DesktopServices(
@@ -200,28 +200,6 @@ def _actions(
         bulk=workers.bulk,
         catalog=catalog,
         watch=watch,
-    )
-
-
-def _settings(parts: HostedParts, gateway: GatewayHost, workers: Workers) -> SettingsService:
-    checker = PlatformChecker(
-        parts.paths,
-        parts.environ,
-        parts.registry,
-        in_use=gateway.in_use,
-        locks=parts.locks,
-        worker=workers.hosting,
-        clock=parts.clock,
-    )
-    return build_settings(
-        parts.paths,
-        parts.environ,
-        parts.clock,
-        gateway,
-        parts.bus,
-        checker,
-        redactor=parts.redactor,
-        remember=parts.builder.remember_config,
     )
 
 

@@ -21,6 +21,7 @@ from hermes_desktop.services.gateway_host import DRAIN_S, GatewayHost, HostSetup
 from hermes_desktop.services.hosted_gateway import HostedParts
 from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers
+from hermes_desktop.services.settings_joining import SettingsPulse, join_settings
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 
 
@@ -38,6 +39,7 @@ class GatewayServices:
     db: SessionDB
     workers: Workers
     plugins: PluginCare
+    settings: SettingsPulse
     background: BackgroundCare
     tools: AgentTools
 
@@ -46,6 +48,7 @@ class GatewayServices:
         self.plugins.open(self.bus)
         await self.background.open(self.workers.readers)
         await self.gateway.open()
+        self.settings.start()
 
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
         """Stop the gateway, give the home back, close everything.
@@ -55,6 +58,7 @@ class GatewayServices:
                 ``gateway.hurry()`` cuts it short.
         """
         self.tools.end_asking()
+        await self.settings.stop()
         await self.gateway.close(drain_s=drain_s)
         await self.background.close(self.workers.readers)
         await self.workers.readers.run(self.plugins.close)
@@ -88,10 +92,12 @@ def join_gateway(
     parts = hosted_parts(
         setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
     )
+    gateway = GatewayHost(setup, parts, None, bus, clock)
     return GatewayServices(
         paths=setup.paths,
         bus=bus,
-        gateway=GatewayHost(setup, parts, None, bus, clock),
+        gateway=gateway,
+        settings=SettingsPulse(setup.paths, join_settings(parts, gateway)),
         db=db,
         workers=workers,
         plugins=parts.plugins,
