@@ -105,7 +105,7 @@ class ProviderError(HermesError):
         kind: A stable word for logs, results and tests.
         status: HTTP status when there was one, else None.
         reason: Why it said no, where that is known: ``auth``, ``billing``, ``rate_limit``,
-            ``model_missing``, ``overload``, ``policy``, ``address``; else "".
+            ``model_missing``, ``overload``, ``policy``, ``address``, ``empty``; else "".
     """
 
     kind: ClassVar[str] = "provider"

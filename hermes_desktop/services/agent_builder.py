@@ -7,26 +7,34 @@ from types import MappingProxyType
 from typing import Any
 
 from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.config import AgentConfig, resolve_model, with_chosen_model
+from hermes_desktop.agent.config import (
+    AgentConfig,
+    resolve_fallbacks,
+    resolve_model,
+    with_chosen_model,
+)
 from hermes_desktop.agent.context_compression import ContextCare
 from hermes_desktop.agent.context_length import WindowBook
-from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.providers.base import ChatProvider, Retries
+from hermes_desktop.agent.providers.dialect import DialectBook
 from hermes_desktop.agent.providers.local_context import probe_context
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls
+from hermes_desktop.agent.providers.standing_by import StandingBy
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.services.agent_care import AgentCare, CareSettings
 from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.secret_access import learn_secrets
-from hermes_desktop.settings.config_file import read_config
+from hermes_desktop.settings.config_file import Lookup, read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
 from hermes_desktop.settings.last_good import LastGoodConfig
 from hermes_desktop.state import SessionDB
@@ -34,15 +42,24 @@ from hermes_desktop.state import SessionDB
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """What the settings say about answering: by which model, and how patiently."""
+    """What the settings say about answering: by which model, and how patiently.
+
+    Attributes:
+        choice: Who answers.
+        standing_by: Who does if that one does not, in this order.
+        instead_of: Why the chosen model is not asked and another one is, as a sentence; "".
+    """
 
     choice: ModelChoice
     config: AgentConfig = field(default_factory=AgentConfig)
     care: CareSettings = field(default_factory=CareSettings)
+    standing_by: tuple[ModelChoice, ...] = ()
+    instead_of: str = ""
 
     def fingerprint(self) -> str:
         """A few characters that change with any of it, the key included, and show none of it."""
-        parts = (*astuple(self.choice), *astuple(self.config), *astuple(self.care))
+        choices = [astuple(each) for each in (self.choice, *self.standing_by)]
+        parts = (*choices, astuple(self.config), astuple(self.care), self.instead_of)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
@@ -71,7 +88,8 @@ class AgentBuilder:
         self._clock = clock
         self._config = LastGoodConfig(paths.config_yaml)
         self._tools = None if offline else tools
-        self._tls = SharedTls(clock)
+        self._tls = SharedTls(clock, environ)
+        self._dialects = DialectBook()
         self._care = AgentCare(db, clock, WindowBook(probe_context), self._side_provider)
 
     @property
@@ -168,7 +186,7 @@ class AgentBuilder:
     def _side_provider(self, choice: ModelChoice) -> ChatProvider:
         if choice.kind == "offline":
             return OfflineProvider(choice)
-        return OpenAICompatibleProvider(choice, redactor=self._redactor, tls=self._tls)
+        return self._asking(choice, Retries())
 
     def _settings(self, chosen: Mapping[str, str] = MappingProxyType({})) -> AgentSettings:
         if self._offline:
@@ -180,11 +198,23 @@ class AgentBuilder:
     def _provider(self, settings: AgentSettings) -> ChatProvider:
         if self._offline:
             return OfflineProvider(settings.choice)
+        retries = settings.config.retries()
+        if not settings.standing_by and not settings.instead_of:
+            return self._asking(settings.choice, retries)
+        # With others at hand nobody waits long for one.
+        brief = replace(retries, count=min(retries.count, 1), longest_asked_s=5.0)
+        *first, last = (settings.choice, *settings.standing_by)
+        asked = [*(self._asking(each, brief) for each in first), self._asking(last, retries)]
+        return StandingBy(asked, self._clock, settings.instead_of)
+
+    def _asking(self, choice: ModelChoice, retries: Retries) -> OpenAICompatibleProvider:
         return OpenAICompatibleProvider(
-            settings.choice,
-            retries=settings.config.retries(),
+            choice,
+            retries=retries,
             redactor=self._redactor,
             tls=self._tls,
+            dialects=self._dialects,
+            clock=self._clock,
         )
 
 
@@ -205,14 +235,30 @@ def read_agent_settings(
         config: config.yaml as read; None: it is read here.
 
     Raises:
-        NotConfiguredError: No model is set; the hint says what to set.
+        NotConfiguredError: No model is set, and none stands by; the hint says what to set.
         ConfigError: config.yaml cannot be understood.
     """
     data = read_config(paths.config_yaml).data if config is None else config
     lookup = first_set(environ, read_env_file(paths.env_file))
     learn_secrets(environ, redactor)
-    choice = resolve_model(with_chosen_model(data, chosen), lookup)
+    choice, standing_by, instead_of = _who_answers(data, chosen, lookup)
     care = CareSettings.read(data, lookup)
-    for key in (choice.api_key, *care.keys()):
+    for key in (choice.api_key, *care.keys(), *(each.api_key for each in standing_by)):
         redactor.learn(key)
-    return AgentSettings(choice, AgentConfig.from_mapping(data), care)
+    return AgentSettings(choice, AgentConfig.from_mapping(data), care, standing_by, instead_of)
+
+
+def _who_answers(
+    data: Mapping[str, Any], chosen: Mapping[str, str], lookup: Lookup
+) -> tuple[ModelChoice, tuple[ModelChoice, ...], str]:
+    """The model, those that stand by, and why it is not the chosen one."""
+    standing_by = resolve_fallbacks(data, lookup)
+    try:
+        choice = resolve_model(with_chosen_model(data, chosen), lookup)
+    except NotConfiguredError as error:
+        # What a person chose for this conversation is not replaced: they are told.
+        if chosen or not standing_by:
+            raise
+        return standing_by[0], standing_by[1:], error.title
+    own = (choice.model, choice.base_url)
+    return choice, tuple(e for e in standing_by if (e.model, e.base_url) != own), ""

@@ -83,7 +83,7 @@ class ModelServers:
         self._environ = environ
         self._redactor = redactor
         self._ports = tuple(ports)
-        self._tls = SharedTls()
+        self._tls = SharedTls(environ=environ)
         # A trial may take as long as a model needs to load; nobody else waits for it.
         self._work = WorkerThreads("model-servers", size=4)
 

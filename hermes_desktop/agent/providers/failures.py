@@ -151,6 +151,24 @@ class Failures:
             again=again,
         )
 
+    def empty(self, *, thought: bool) -> CallFailedError:
+        """The answer ended in good order without a word."""
+        what = "it thought and then said nothing" if thought else "it said nothing"
+        error = BrokenStreamError(
+            "The model gave no answer.",
+            f"{self.host}: {what}.",
+            "Send the message again, or ask another model.",
+            reason="empty",
+        )
+        return CallFailedError(error, again=True)
+
+    def filtered(self) -> CallFailedError:
+        """The filter of the provider left nothing of the answer."""
+        title, hint = _REFUSALS["policy"]
+        title = title.format(name=self._choice.provider)
+        detail = f"{self.host} ended the answer with “content_filter” before it began."
+        return CallFailedError(ModelRefusedError(title, detail, hint, reason="policy"))
+
     def refused(self, refusal: Refusal) -> CallFailedError:
         """The endpoint answered, and it was no reply."""
         said, codes = _said(refusal.body)

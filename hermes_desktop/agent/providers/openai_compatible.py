@@ -14,6 +14,7 @@ from hermes_desktop.agent.providers.completion import encode_json
 from hermes_desktop.agent.providers.dialect import Dialect, DialectBook
 from hermes_desktop.agent.providers.endpoint import Endpoint
 from hermes_desktop.agent.providers.failures import CallFailedError, Failures
+from hermes_desktop.agent.providers.reply_look import ReplyLook, is_empty
 from hermes_desktop.agent.providers.retry_words import pause_before_retry, told_pause
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.types import (
@@ -86,14 +87,19 @@ class OpenAICompatibleProvider:
     def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
         """Ask, and yield what comes; see :meth:`ChatProvider.stream`."""
         failed = 0
+        insist = True
         while not cancel.is_set():
             started = False
             try:
-                with contextlib.closing(self._attempt(request, cancel)) as events:
+                with contextlib.closing(self._attempt(request, cancel, insist=insist)) as events:
                     for event in events:
                         started = True
                         yield event
             except CallFailedError as failure:
+                if insist and is_empty(failure):
+                    log.info("%s said nothing; asking once more", self._failures.host)
+                    insist = False
+                    continue
                 if not started and self._adapt(failure):
                     continue
                 pause = None if started else self._pause(failure, failed)
@@ -169,9 +175,13 @@ class OpenAICompatibleProvider:
 
     # ------------------------------------------------------------------------------ one attempt
 
-    def _attempt(self, request: ChatRequest, cancel: CancelSignal) -> Generator[StreamEvent]:
+    def _attempt(
+        self, request: ChatRequest, cancel: CancelSignal, *, insist: bool
+    ) -> Generator[StreamEvent]:
+        look = ReplyLook(self._failures, insist=insist)
         with self._endpoint.asked("chat/completions", self._body(request), cancel) as answer:
-            yield from answer.events()
+            for event in answer.events():
+                yield from look.passed(event)
 
     def _body(self, request: ChatRequest) -> bytes:
         body: dict[str, Any] = {"model": request.model}

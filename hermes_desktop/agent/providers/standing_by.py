@@ -1,0 +1,135 @@
+"""Several models, of which the first that answers does: the chosen one, then those standing by."""
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.types import (
+    CallNote,
+    CancelSignal,
+    ChatRequest,
+    ModelChoice,
+    StreamEvent,
+)
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import (
+    BrokenStreamError,
+    CannotReachError,
+    ModelRefusedError,
+    ProviderError,
+)
+
+log = logging.getLogger(__name__)
+
+LEFT_ALONE_S = 60.0
+"""How long a model that failed is passed over, so that not every step of a turn waits for it."""
+LEFT_ALONE_LONG_S = 600.0
+"""The same after a refusal that a person has to do something about."""
+
+_FOR_OTHERS = frozenset({"auth", "billing", "rate_limit", "overload", "model_missing", "address"})
+_LASTING = frozenset({"auth", "billing", "model_missing", "address"})
+
+
+class StandingBy:
+    """A :class:`ChatProvider` made of several. Who answers is told to the person.
+
+    Args:
+        providers: The chosen one first.
+        clock: Measures how long one that failed is passed over.
+        instead_of: Why the first is not the chosen one itself, as a sentence; "" if it is.
+    """
+
+    def __init__(
+        self, providers: Sequence[ChatProvider], clock: Clock, instead_of: str = ""
+    ) -> None:
+        self._providers = tuple(providers)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._answering = 0
+        self._until: dict[int, float] = {}
+        self._untold = instead_of
+
+    @property
+    def choice(self) -> ModelChoice:
+        """The model that answered last, at first the chosen one."""
+        with self._lock:
+            return self._providers[self._answering].choice
+
+    def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
+        """Ask one after the other; see :meth:`ChatProvider.stream`."""
+        first_error: ProviderError | None = None
+        why = self._untold
+        for place in self._order():
+            begun = False
+            try:
+                for event in self._asked(place, request, cancel):
+                    if not begun and not isinstance(event, CallNote):
+                        begun = True
+                        yield from self._told(place, why)
+                    yield event
+            except ProviderError as error:
+                if begun or cancel.is_set() or not is_for_others(error):
+                    raise
+                self._leave_alone(place, error)
+                first_error = first_error or error
+                why = why or error.title
+            else:
+                return
+        if first_error is not None:
+            raise self._all_failed(first_error)
+
+    def close(self) -> None:
+        """Close all of them."""
+        for provider in self._providers:
+            provider.close()
+
+    def _asked(
+        self, place: int, request: ChatRequest, cancel: CancelSignal
+    ) -> Iterator[StreamEvent]:
+        provider = self._providers[place]
+        choice = provider.choice
+        own = replace(request, model=choice.model, max_tokens=choice.max_tokens)
+        yield from provider.stream(own, cancel=cancel)
+
+    def _order(self) -> list[int]:
+        """Those that did not fail a moment ago, then the others: somebody is always asked."""
+        now = self._clock.monotonic()
+        with self._lock:
+            waiting = {place for place, until in self._until.items() if until > now}
+        places = range(len(self._providers))
+        return [p for p in places if p not in waiting] + [p for p in places if p in waiting]
+
+    def _told(self, place: int, why: str) -> Iterator[CallNote]:
+        """Say who answers, where that is another one than before."""
+        with self._lock:
+            before, self._answering = self._answering, place
+            self._until.pop(place, None)
+            first_time, self._untold = bool(self._untold), ""
+        if place == before and not first_time:
+            return
+        choice = self._providers[place].choice
+        log.warning("%s at %s answers now: %s", choice.model, choice.provider, why)
+        reason = f": {why}" if why else " again."
+        yield CallNote(f"{choice.model} ({choice.provider}) answers{reason}", lasting=True)
+
+    def _leave_alone(self, place: int, error: ProviderError) -> None:
+        seconds = LEFT_ALONE_LONG_S if error.reason in _LASTING else LEFT_ALONE_S
+        with self._lock:
+            self._until[place] = self._clock.monotonic() + seconds
+        log.warning("%s did not answer: %s", self._providers[place].choice.model, error.title)
+
+    def _all_failed(self, error: ProviderError) -> ProviderError:
+        count = len(self._providers) - 1
+        others = "The one standing by" if count == 1 else f"The {count} standing by"
+        error.detail = f"{error.detail} {others} did not answer either."
+        return error
+
+
+def is_for_others(error: ProviderError) -> bool:
+    """Whether another model may do better: this one cannot be asked, or not now."""
+    if isinstance(error, CannotReachError | BrokenStreamError):
+        return True
+    server = error.status is not None and error.status >= 500  # noqa: PLR2004
+    return isinstance(error, ModelRefusedError) and (server or error.reason in _FOR_OTHERS)
