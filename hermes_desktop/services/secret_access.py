@@ -41,8 +41,11 @@ def with_secrets(
 ) -> EnvironmentWithSecrets:
     """The environment as gateway and agent look things up in it: secrets of the keyring behind.
 
-    Asks no keyring yet: that happens when a secret is looked up, which is done off the loop.
+    Asks no keyring yet: that happens when a secret is looked up, which is done off the loop. One
+    that has a keyring behind it already is left as it is.
     """
+    if isinstance(environ, EnvironmentWithSecrets):
+        return environ
     access = open_secrets(paths, clock)
     return EnvironmentWithSecrets(environ, access.store, access.plain)
 

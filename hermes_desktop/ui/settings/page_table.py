@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_desktop.ui.settings.parts import SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.platforms.platforms_part import PlatformsPart
+from hermes_desktop.ui.settings.secrets.secrets_group import SecretsGroup
 
 if TYPE_CHECKING:
     from hermes_desktop.settings.options import Option
@@ -76,12 +78,15 @@ PAGES: tuple[PageEntry, ...] = (
         "Platforms",
         "platforms",
         "Where Hermes can be reached, with which token, and by whom.",
+        above=(PlatformsPart,),
+        shown_by_parts=frozenset({"Platforms", "Who may write"}),
     ),
     PageEntry(
         PRIVACY,
         "Privacy",
         "lock",
         "Where secrets are kept, and what is written down.",
+        above=(SecretsGroup,),
     ),
     PageEntry(
         OTHER,

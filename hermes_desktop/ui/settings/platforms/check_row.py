@@ -1,0 +1,113 @@
+"""Test connection: a real round trip with what is stored and what was pasted, never stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.ui.gateway.gateway_words import plain
+from hermes_desktop.ui.gateway.section_parts import QuietLabel
+from hermes_desktop.ui.settings.platforms.platform_state import answer_words
+from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Mapping, Sequence
+
+    from hermes_desktop.services.platform_facts import PlatformFacts
+    from hermes_desktop.services.settings_book import Change
+    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.ui.settings.secrets.lines import Level
+
+
+class CheckRow(QWidget):
+    """A button, what is waited for, and the answer.
+
+    Args:
+        facts: Which platform.
+        context: The frame's.
+
+    Signals:
+        wanted: The button was pressed; the owner calls :meth:`run`.
+        refused_at: A setting or variable that makes no sense, and the error.
+    """
+
+    wanted = Signal()
+    refused_at = Signal(str, object)
+
+    def __init__(self, facts: PlatformFacts, context: SettingsContext) -> None:
+        super().__init__()
+        self._facts = facts
+        self._context = context
+        self._task: asyncio.Task[None] | None = None
+        self.button = small_button(self.tr("Test connection"), self.wanted.emit, self)
+        self.button.setAccessibleName(
+            self.tr("Test the connection with {name}").format(name=facts.title)
+        )
+        self.hint = QuietLabel(context.theme)
+        self.waiting = WaitLine(context.theme)
+        self.answer = SaidLine(context.theme)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_8)
+        head.addWidget(self.button)
+        head.addWidget(self.hint, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_4)
+        column.addLayout(head)
+        column.addWidget(self.waiting)
+        column.addWidget(self.answer)
+        self.waiting.given_up.connect(self.stop)
+
+    def show_ready(self, *, has_token: bool, pasted: bool) -> None:
+        """Say what would be tested."""
+        self.button.setEnabled((has_token or pasted) and self._task is None)
+        words = ""
+        if pasted:
+            words = self.tr("With what you pasted; nothing is stored.")
+        elif not has_token:
+            words = self.tr("There is no token to test yet.")
+        self.hint.setText(words)
+
+    def run(self, secrets: Mapping[str, str], changes: Sequence[Change]) -> None:
+        """Ask the platform with these values over the stored ones."""
+        if self._task is None:
+            self.answer.clear()
+            self.button.setEnabled(False)
+            self.waiting.begin(self.tr("Asking {name}").format(name=self._facts.title))
+            self._task = self._context.slots.start(
+                self._ask(secrets, changes), doing=self.tr("Testing a connection")
+            )
+
+    def stop(self) -> None:
+        """Wait for no answer any more."""
+        if self._task is not None:
+            self._task.cancel()
+            self._end("info", self.tr("The test was stopped; nothing is known from it."))
+
+    def forget(self) -> None:
+        """The answer was to other settings."""
+        self.answer.clear()
+
+    async def _ask(self, secrets: Mapping[str, str], changes: Sequence[Change]) -> None:
+        settings = self._context.services.settings
+        try:
+            answer = await settings.check_platform(self._facts.name, secrets, changes)
+        except HermesError as error:
+            self._end("error", plain(str(error)))
+            self.refused_at.emit(getattr(error, "key", ""), error)
+        except Exception:
+            self._end("error", self.tr("The test did not work; the log has the whole story."))
+            raise
+        else:
+            self._end(*answer_words(answer, self._facts))
+
+    def _end(self, level: Level, words: str) -> None:
+        self._task = None
+        self.waiting.end()
+        self.button.setEnabled(True)
+        self.answer.say(level, words)

@@ -1,0 +1,240 @@
+"""Who may write on one platform: the list, what variables add to it, requests and answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.ui.gateway.gateway_questions import revoke_question
+from hermes_desktop.ui.gateway.gateway_words import listed, plain
+from hermes_desktop.ui.gateway.people_list import Offer, PeopleList
+from hermes_desktop.ui.gateway.section_parts import QuietLabel
+from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.secrets.lines import SaidLine
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_16
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from hermes_desktop.services.platform_facts import PlatformFacts
+    from hermes_desktop.services.platform_settings import PlatformStanding
+    from hermes_desktop.ui.gateway.wanted import Person
+    from hermes_desktop.ui.settings.parts import SettingsContext
+
+_NAMED = 6
+
+
+class PeopleBlock(QWidget):
+    """Nobody may write who is not let in; this says who is, and lets people in.
+
+    Args:
+        facts: Which platform.
+        context: The frame's.
+    """
+
+    def __init__(self, facts: PlatformFacts, context: SettingsContext) -> None:
+        super().__init__()
+        self._facts = facts
+        self._context = context
+        self._standing: PlatformStanding | None = None
+        self._undo: Callable[[], None] | None = None
+        theme, draft = context.theme, context.draft
+        self.about = QuietLabel(theme)
+        self.warning = SaidLine(theme)
+        self.rows = [
+            FieldRow(draft.views[key], draft, theme, first=True)
+            for key in (facts.people_key, facts.strangers_key)
+            if key in draft.views
+        ]
+        self.listed = QuietLabel(theme)
+        self.said = SaidLine(theme)
+        self.requests_title = QuietLabel(theme, self.tr("They ask to be let in:"))
+        self.requests = PeopleList(
+            (
+                Offer(self.tr("Approve"), self.tr("Approve {name}"), self._approve),
+                Offer(self.tr("Deny"), self.tr("Deny {name}"), self._deny),
+            ),
+            verb=self.tr("asked"), nothing="", theme=theme,
+        )  # fmt: skip
+        self.people_title = QuietLabel(theme, self.tr("You let them in:"))
+        self.people = PeopleList(
+            (Offer(self.tr("Revoke…"), self.tr("Revoke {name}"), self._revoke),),
+            verb=self.tr("let in"), nothing="", theme=theme,
+        )  # fmt: skip
+        self._arrange()
+        self.said.acted.connect(self._take_back)
+        draft.key_changed.connect(self._key_changed)
+        self.show_people((), (), 0.0)
+        self._tell()
+
+    def show_standing(self, standing: PlatformStanding) -> None:
+        """Show what variables say."""
+        self._standing = standing
+        self._tell()
+
+    def show_people(self, waiting: Sequence[Person], let_in: Sequence[Person], now: float) -> None:
+        """Show who asks, and who was let in, on this platform."""
+        self.requests.show_people(waiting, now)
+        self.people.show_people(let_in, now)
+        for title, people, shown in (
+            (self.requests_title, self.requests, waiting),
+            (self.people_title, self.people, let_in),
+        ):
+            title.setVisible(bool(shown))
+            people.setVisible(bool(shown))
+
+    def tell_ages(self, now: float) -> None:
+        """Say anew how long ago things were."""
+        self.requests.tell_ages(now)
+        self.people.tell_ages(now)
+
+    def ages(self, now: float) -> list[float]:
+        """Seconds from now to each moment that is told."""
+        return self.requests.ages(now) + self.people.ages(now)
+
+    def row(self, key: str) -> FieldRow | None:
+        """The field of a setting."""
+        return next((row for row in self.rows if row.key == key), None)
+
+    def set_locked(self, reason: str) -> None:
+        """Let the lists of config.yaml not be changed; requests can be answered all the same."""
+        for row in self.rows:
+            row.set_locked(reason)
+
+    # --------------------------------------------------------------------------------- inside
+
+    def _arrange(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(padded(self.about, self.warning))
+        for row in self.rows:
+            column.addWidget(row)
+        below = (self.listed, self.requests_title, self.requests, self.people_title, self.people)
+        column.addWidget(padded(*below, self.said))
+
+    def _key_changed(self, key: str) -> None:
+        row = self.row(key)
+        if row is not None:
+            row.refresh()
+            self._tell()
+
+    def _tell(self) -> None:
+        facts, standing = self._facts, self._standing
+        words = self.tr(
+            "Nobody may write to the assistant but people who are listed here by {ids}, and those "
+            "you let in below."
+        ).format(ids=facts.ids)
+        if facts.id_sample:
+            words += self.tr(" An id looks like {sample}.").format(sample=facts.id_sample)
+        if facts.find_id:
+            words += f" {facts.find_id}"
+        self.about.setText(words)
+        self.warning.say("warning", self._too_open())
+        found = standing.listed if standing is not None else ()
+        lines = [
+            self.tr("{variable} in {where} lets in {names}, too.").format(
+                variable=each.variable,
+                where=_where(each.where),
+                names=listed(each.names, most=_NAMED),
+            )
+            for each in found
+        ]
+        self.listed.setText("\n".join(lines))
+        self.listed.setVisible(bool(lines))
+
+    def _too_open(self) -> str:
+        """What lets everybody in; "" when nothing does."""
+        draft, key, standing = self._context.draft, self._facts.people_key, self._standing
+        everybody = standing.everybody if standing is not None else ()
+        stars = [each for each in (standing.listed if standing else ()) if "*" in each.names]
+        if everybody or stars:
+            name, where = everybody[0] if everybody else (stars[0].variable, stars[0].where)
+            words = self.tr(
+                "Everybody may write to the assistant and let it work: {name} in {where} says so."
+            )
+            return words.format(name=name, where=_where(where))
+        if key in draft.views and "*" in (draft.value_of(key) or ()):
+            return self.tr(
+                "“*” lets everybody write to the assistant and let it work, with its tools, at "
+                "your cost."
+            )
+        return ""
+
+    def _approve(self, person: Person) -> None:
+        desk = self._context.services.pairing
+        words = self.tr("{name} may write on {place} now.")
+
+        def undo() -> None:
+            revoked = self.tr("{name} may not write on {place} any more.")
+            self._start(desk.revoke(person.platform, person.user_id), person, revoked, None)
+
+        self._start(desk.approve(person.platform, person.entry_id), person, words, undo)
+
+    def _deny(self, person: Person) -> None:
+        desk = self._context.services.pairing
+        words = self.tr("{name} was not let in. They may ask again.")
+        self._start(desk.deny(person.platform, person.entry_id), person, words, None)
+
+    def _revoke(self, person: Person) -> None:
+        self._context.slots.start(self._ask_and_revoke(person), doing=self.tr("Revoking access"))
+
+    async def _ask_and_revoke(self, person: Person) -> None:
+        question = revoke_question(person.name, person.platform, self._context.theme, self)
+        try:
+            answer = await self._context.slots.ask(question)
+        finally:
+            question.deleteLater()
+        if answer == QDialog.DialogCode.Accepted:
+            words = self.tr("{name} may not write on {place} any more.")
+            revoking = self._context.services.pairing.revoke(person.platform, person.user_id)
+            await self._do(revoking, person, words, None)
+
+    def _start(
+        self,
+        work: Awaitable[object],
+        person: Person,
+        words: str,
+        undo: Callable[[], None] | None,
+    ) -> None:
+        self._context.slots.start(
+            self._do(work, person, words, undo), doing=self.tr("Answering a request")
+        )
+
+    async def _do(
+        self,
+        work: Awaitable[object],
+        person: Person,
+        words: str,
+        undo: Callable[[], None] | None,
+    ) -> None:
+        try:
+            await work
+        except HermesError as error:
+            self.said.say("error", plain(str(error)))
+            return
+        self._undo = undo
+        said = words.format(name=person.name, place=self._facts.title)
+        self.said.say("ok", said, action=self.tr("Undo") if undo else "")
+
+    def _take_back(self) -> None:
+        undo, self._undo = self._undo, None
+        if undo is not None:
+            undo()
+
+
+def padded(*widgets: QWidget) -> QWidget:
+    """Widgets in a column, at the edge where fields begin."""
+    holder = QWidget()
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(SPACE_16, SPACE_4, SPACE_16, SPACE_4)
+    column.setSpacing(SPACE_8)
+    for widget in widgets:
+        column.addWidget(widget)
+    return holder
+
+
+def _where(where: str) -> str:
+    return "the environment" if where == "environment" else where

@@ -1,0 +1,331 @@
+"""One platform: a line that says how it is, and folded under it all that can be set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.services.settings_book import Change
+from hermes_desktop.ui.gateway.gateway_words import plain
+from hermes_desktop.ui.gateway.platform_words import UNAVAILABLE_WORDS
+from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.gateway.state_shapes import StateShape
+from hermes_desktop.ui.resource_files import icon, pixmap
+from hermes_desktop.ui.sessions.source_names import source_icon
+from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.platforms.check_row import CheckRow
+from hermes_desktop.ui.settings.platforms.home_row import HomeRow
+from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock, padded
+from hermes_desktop.ui.settings.platforms.platform_state import health_line
+from hermes_desktop.ui.settings.secrets.lines import SaidLine
+from hermes_desktop.ui.settings.secrets.secret_field import SecretField
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hermes_desktop.core.events import GatewayStatusChanged
+    from hermes_desktop.services.platform_facts import PlatformFacts
+    from hermes_desktop.services.platform_settings import PlatformStanding
+    from hermes_desktop.services.secrets_book import SecretView
+    from hermes_desktop.ui.settings.parts import SettingsContext
+
+_ICON = 20
+
+
+class CardHead(QWidget):
+    """Name, state and switch; a click anywhere else folds or unfolds.
+
+    Signals:
+        fold_wanted: The line was clicked.
+    """
+
+    fold_wanted = Signal()
+
+    def __init__(self, facts: PlatformFacts, context: SettingsContext) -> None:
+        super().__init__()
+        self._facts = facts
+        self._theme = context.theme
+        self._drawing = QLabel()
+        self.title = words_label(facts.title)
+        self.title.setWordWrap(False)
+        self.shape = StateShape(context.theme)
+        self.state = QuietLabel(context.theme)
+        self.state.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
+        self.switch = QCheckBox(self.tr("On"))
+        self.switch.setAccessibleName(self.tr("{name} is on").format(name=facts.title))
+        self.fold = QToolButton()
+        self.fold.setAutoRaise(True)
+        self.fold.clicked.connect(self.fold_wanted)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE_16, SPACE_8, SPACE_8, SPACE_8)
+        row.setSpacing(SPACE_8)
+        row.addWidget(self._drawing)
+        row.addWidget(self.title)
+        row.addSpacing(SPACE_8)
+        row.addWidget(self.shape)
+        row.addWidget(self.state, 1)
+        row.addWidget(self.switch)
+        row.addWidget(self.fold)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        context.theme.changed.connect(self._colour)
+        self.show_open(opened=False)
+
+    def show_open(self, *, opened: bool) -> None:
+        """Say whether what is folded under it shows."""
+        self._opened = opened
+        words = self.tr("Close {name}") if opened else self.tr("Set up {name}")
+        words = words.format(name=self._facts.title)
+        self.fold.setToolTip(words)
+        self.fold.setAccessibleName(words)
+        self._colour()
+
+    @override
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.pos()):
+            self.fold_wanted.emit()
+
+    def _colour(self) -> None:
+        palette = self._theme.palette
+        ratio = self.devicePixelRatioF()
+        drawing = pixmap(source_icon(self._facts.name), palette.secondary_text, _ICON, ratio)
+        self._drawing.setPixmap(drawing)
+        self.fold.setIcon(icon("chevron-up" if self._opened else "chevron-down", palette))
+
+
+class PlatformCard(Block):
+    """Keeps what is pasted and switched until the frame saves.
+
+    Args:
+        facts: Which platform.
+        context: The frame's.
+
+    Signals:
+        pending_changed: Something is wanted, or no longer.
+        secret_wanted: What is to be done to a secret, and its variable.
+    """
+
+    pending_changed = Signal()
+    secret_wanted = Signal(str, str)
+
+    def __init__(self, facts: PlatformFacts, context: SettingsContext) -> None:
+        super().__init__(context.theme)
+        self.facts = facts
+        self._context = context
+        self._switched: bool | None = None
+        self._has_secrets = False
+        self._locked = ""
+        self._opened = False
+        self.served = context.services.settings.serves(facts.name)
+        self.head = CardHead(facts, context)
+        self.body = QWidget()
+        self.why = QuietLabel(context.theme)
+        self.said = SaidLine(context.theme)
+        self.fields = {each.variable: SecretField(each, context.theme) for each in facts.secrets}
+        self.check = CheckRow(facts, context)
+        self.people = PeopleBlock(facts, context) if facts.people else None
+        self.home = HomeRow(facts, context) if facts.home else None
+        draft = context.draft
+        self.toolsets = (
+            FieldRow(draft.views[facts.toolsets_key], draft, context.theme, first=False)
+            if facts.toolsets_key in draft.views
+            else None
+        )
+        self._arrange()
+        self._connect()
+        self.body.hide()
+
+    # ------------------------------------------------------------------------------- pending
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what is folded under the line shows."""
+        return self._opened
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is on, as a person wants it; a token alone switches it on."""
+        if self._switched is not None:
+            return self._switched
+        view = self._context.draft.views.get(self.facts.switch_key)
+        if view is None or view.is_default:
+            return self._has_secrets
+        return bool(view.value)
+
+    def changes(self) -> tuple[Change, ...]:
+        """What is wanted of its settings, beside what stands in the draft."""
+        view = self._context.draft.views.get(self.facts.switch_key)
+        if self._switched is None or view is None:
+            return ()
+        return (Change(self.facts.switch_key, self._switched, seen=view.seen),)
+
+    def pasted(self) -> dict[str, str]:
+        """Secrets that can be saved."""
+        found = {name: field.pasted.value for name, field in self.fields.items()}
+        return {name: value for name, value in found.items() if value}
+
+    def faulty(self) -> int:
+        """How many fields hold what cannot be saved."""
+        return sum(1 for field in self.fields.values() if field.pasted.problem)
+
+    def revert(self) -> None:
+        """Forget what is wanted."""
+        self._switched = None
+        for field in self.fields.values():
+            field.clear()
+        self._settle()
+
+    # ------------------------------------------------------------------------------- showing
+
+    def show_secrets(self, views: Mapping[str, SecretView], managed: str) -> None:
+        """Show where its secrets are."""
+        needed = [each for each in self.facts.secrets if each.required]
+        counts = {name for name, view in views.items() if view.places}
+        instead = {each.instead_of for each in self.facts.secrets if each.variable in counts}
+        wanted = {each.variable for each in needed}
+        self._has_secrets = bool(needed) and wanted <= counts | instead
+        for name, field in self.fields.items():
+            field.show_view(views.get(name), managed=managed)
+        self._settle()
+
+    def show_standing(self, standing: PlatformStanding) -> None:
+        """Show what variables say."""
+        if self.people is not None:
+            self.people.show_standing(standing)
+        if self.home is not None:
+            self.home.show_home(standing.home)
+
+    def show_status(self, status: GatewayStatusChanged, now: float) -> None:
+        """Show how it is."""
+        shape, words, why = health_line(
+            self.facts.name, status, now, on=self.is_on, served=self.served
+        )
+        self.head.shape.show_shape(shape)
+        self.head.state.setText(words)
+        if not self.served:
+            why = UNAVAILABLE_WORDS
+        self.why.setText(why)
+        self.why.setVisible(bool(why))
+        name = f"{self.facts.title}, {words}"
+        if name != self.accessibleName():
+            self.setAccessibleName(name)
+
+    def show_open(self, *, opened: bool) -> None:
+        """Show, or fold away, what can be set."""
+        self._opened = opened
+        self.body.setVisible(opened)
+        self.head.show_open(opened=opened)
+
+    def set_locked(self, reason: str) -> None:
+        """Let settings not be changed; secrets in the keyring can be."""
+        self._locked = reason
+        for part in (self.people, self.home, self.toolsets):
+            if part is not None:
+                part.set_locked(reason)
+        self._settle()
+
+    def focus_key(self, key: str) -> bool:
+        """Open and put the focus on a setting or variable."""
+        row = self.people.row(key) if self.people is not None else None
+        if self.toolsets is not None and self.toolsets.key == key:
+            row = self.toolsets
+        field = self.fields.get(key)
+        if row is None and field is None and key != self.facts.switch_key:
+            return False
+        self.show_open(opened=True)
+        if row is not None:
+            row.focus()
+        elif field is not None:
+            field.focus()
+        else:
+            self.head.switch.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return True
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._opened:
+            painter = QPainter(self)
+            painter.setPen(QColor(self._theme.palette.separator))
+            y = self.body.geometry().top()
+            painter.drawLine(1, y, self.width() - 2, y)
+
+    # --------------------------------------------------------------------------------- inside
+
+    def _arrange(self) -> None:
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(0)
+        self.column.addWidget(self.head)
+        self.column.addWidget(self.body)
+        body = QVBoxLayout(self.body)
+        body.setContentsMargins(0, SPACE_12, 0, SPACE_12)
+        body.setSpacing(SPACE_12)
+        body.addWidget(padded(self.why, self.said, *self.fields.values(), self.check))
+        if self.people is not None:
+            title = words_label(self.tr("Who may write"))
+            title.setContentsMargins(SPACE_16, SPACE_4, SPACE_16, 0)
+            body.addWidget(title)
+            body.addWidget(self.people)
+        if self.toolsets is not None:
+            body.addWidget(self.toolsets)
+        if self.home is not None:
+            body.addWidget(padded(self.home))
+        self.check.setVisible(self.served)
+
+    def _connect(self) -> None:
+        self.head.fold_wanted.connect(lambda: self.show_open(opened=not self._opened))
+        self.head.switch.clicked.connect(self._switch)
+        self.check.wanted.connect(self._test)
+        self.check.refused_at.connect(self._refused_at)
+        for name, field in self.fields.items():
+            field.edited.connect(self._edited)
+            field.wanted.connect(lambda what, name=name: self.secret_wanted.emit(what, name))
+        if self.toolsets is not None:
+            row = self.toolsets
+            self._context.draft.key_changed.connect(
+                lambda key: row.refresh() if key == row.key else None
+            )
+
+    def _switch(self, on: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        self._switched = None
+        self._switched = on if on != self.is_on else None
+        self._settle()
+        self.pending_changed.emit()
+
+    def _edited(self) -> None:
+        self.check.forget()
+        self._settle()
+        self.pending_changed.emit()
+
+    def _settle(self) -> None:
+        """What follows from secrets, switch and lock."""
+        switch = self.head.switch
+        switch.setChecked(self.is_on)
+        switch.setEnabled(not self._locked and self.facts.switch_key in self._context.draft.views)
+        switch.setToolTip(plain(self._locked))
+        words = self.tr("On") if self._switched is None else self.tr("On, not saved yet")
+        if self._switched is False:
+            words = self.tr("Off, not saved yet")
+        switch.setText(words)
+        self.check.show_ready(has_token=self._has_secrets, pasted=bool(self.pasted()))
+
+    def _test(self) -> None:
+        names = (f"platforms.{self.facts.name}.", f"{self.facts.name}.")
+        draft = self._context.draft
+        drafted = [
+            change
+            for change in draft.changes()
+            if change.key.startswith(names) and change.key not in draft.faulty
+        ]
+        changes = [replace(change, seen=()) for change in (*drafted, *self.changes())]
+        self.check.run(self.pasted(), changes)
+
+    def _refused_at(self, key: str, error: object) -> None:
+        field = self.fields.get(key)
+        if field is not None:
+            field.show_problem(plain(str(error)))

@@ -1,0 +1,83 @@
+"""How a platform is, in one line, and what a test of its connection brought. No Qt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_desktop.ui.gateway.gateway_words import plain, serves
+from hermes_desktop.ui.gateway.platform_words import (
+    explained,
+    heard_words,
+    next_try_words,
+    state_shape,
+    state_words,
+)
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.events import GatewayStatusChanged, PlatformHealth
+    from hermes_desktop.gateway.platforms.checks import CheckAnswer
+    from hermes_desktop.services.platform_facts import PlatformFacts
+    from hermes_desktop.ui.settings.secrets.lines import Level
+
+
+def health_of(name: str, status: GatewayStatusChanged) -> PlatformHealth | None:
+    """How the gateway that runs, ours or another, says that a platform is."""
+    platforms = status.other.platforms if status.other is not None else status.platforms
+    return next((each for each in platforms if each.name == name), None)
+
+
+def health_line(
+    name: str, status: GatewayStatusChanged, now: float, *, on: bool, served: bool
+) -> tuple[str, str, str]:
+    """Shape, a few words, and why it is so.
+
+    Args:
+        name: The platform.
+        status: Of the gateway.
+        now: Seconds since the epoch.
+        on: Whether it is switched on and has what it needs.
+        served: Whether this version can serve it.
+    """
+    health = health_of(name, status)
+    if health is not None and (status.state != "stopped"):
+        heard = heard_words(health, now) if health.state in {"connected", "silent"} else ""
+        tried = next_try_words(health, now)
+        later = f"next try {tried}" if tried else ""
+        words = " · ".join(filter(None, (state_words(health), heard, later)))
+        return state_shape(health), words, plain(explained(health))
+    if not on:
+        return "stopped", "Switched off", ""
+    if not served:
+        return "stopped", "Not in this version", ""
+    if status.state == "attached":
+        return "attached", "Another gateway runs", "It does not say how this platform is."
+    if serves(status):
+        return "connecting", "Not connected yet", "It is connected when the gateway is restarted."
+    return "stopped", "Gateway stopped", ""
+
+
+def answer_words(answer: CheckAnswer, facts: PlatformFacts) -> tuple[Level, str]:
+    """What a platform said to our settings, as sentences."""
+    title = facts.title
+    said = plain(answer.words)
+    hint = plain(answer.hint)
+    if answer.kind == "ok":
+        who = f" It knows the bot as {answer.name}." if answer.name else ""
+        return "ok", f"{title} accepts the token.{who}{_also(said)}"
+    if answer.kind == "refused":
+        hint = hint or "Paste a new one, or remove it."
+        return "error", f"{title} refused the token. It answered: {_closed(said)} {hint}"
+    if answer.kind == "unreachable":
+        words = f"{title} could not be asked: {_closed(said)} Whether the token is right is not"
+        return "warning", f"{words} known.{_also(hint)}"
+    return "error", f"{_closed(said)}{_also(hint)}"
+
+
+def _closed(words: str) -> str:
+    """With a full stop, or something in its place."""
+    words = words or "nothing"
+    return words if words[-1] in ".!?" else f"{words}."
+
+
+def _also(words: str) -> str:
+    return f" {_closed(words)}" if words else ""

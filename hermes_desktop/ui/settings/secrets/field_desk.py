@@ -1,0 +1,121 @@
+"""Joins fields of secrets with what is done to them, and says at the field what came of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from hermes_desktop.ui.gateway.gateway_words import plain
+from hermes_desktop.ui.settings.secrets.secret_words import STATE_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hermes_desktop.core.errors import HermesError
+    from hermes_desktop.settings.secret_states import SecretStoreError
+    from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands, Told
+    from hermes_desktop.ui.settings.secrets.secret_field import SecretField
+    from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
+
+
+class FieldDesk(QObject):
+    """Main thread only.
+
+    Args:
+        fields: Those that there are, by variable.
+        feed: Where secrets are; looked up anew after every change.
+        commands: What does it.
+        parent: Lives as long.
+
+    Signals:
+        told_elsewhere: Of what came of something that no field is for.
+        emptied: What was pasted is stored now, so that it is no longer pending.
+    """
+
+    told_elsewhere = Signal(object)
+    emptied = Signal()
+
+    def __init__(
+        self,
+        fields: Callable[[], Mapping[str, SecretField]],
+        feed: SecretsFeed,
+        commands: SecretCommands,
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._fields = fields
+        self._feed = feed
+        self._commands = commands
+        commands.busy_changed.connect(self._busy)
+        commands.told.connect(self._told)
+        commands.changed.connect(feed.refresh)
+
+    def run(self, what: str, name: str) -> None:
+        """Do what a field asks for."""
+        field = self._fields().get(name)
+        if what == "plain" and field is not None:
+            self._commands.keep_plain(self._feed.view(name), field.pasted.value)
+        else:
+            self._commands.run(what, self._feed.view(name))
+
+    def wait_for(self, what: str) -> None:
+        """Say at what was pasted that it is being saved; "" when that is over."""
+        for field in self._fields().values():
+            if field.pasted.value:
+                field.wait_for(what)
+
+    def saved(self) -> list[str]:
+        """What was pasted is stored: forget it, and say so; the variables."""
+        names = [name for name, field in self._fields().items() if field.pasted.value]
+        for name in names:
+            field = self._fields()[name]
+            field.clear()
+            field.say("ok", self.tr("It is stored in the keyring."))
+        return names
+
+    def refused(self, key: str, error: HermesError) -> bool:
+        """Say at the field why what was pasted was not stored; False without such a field."""
+        field = self._fields().get(key)
+        if field is None or not field.pasted.value:
+            return False
+        kept = field.view is not None and bool(field.view.places)
+        before = self.tr("The one that was stored before stays and works.")
+        words = before if kept else self.tr("Nothing was stored.")
+        field.show_problem(f"{plain(str(error))} {words}")
+        return True
+
+    def keyring_failed(self, error: SecretStoreError) -> list[str]:
+        """Say it at what was pasted, with what helps in that state; the variables."""
+        helps = {
+            "locked": (self.tr("Unlock…"), "unlock"),
+            "not answering": (self.tr("Try again"), "retry"),
+            "no keyring": (self.tr("Keep it in a plain file…"), "plain"),
+        }
+        action, wanted = helps.get(error.state, ("", ""))
+        names = [name for name, field in self._fields().items() if field.pasted.value]
+        parts = (STATE_WORDS[error.state][1] if error.state != "stored" else error.title,)
+        words = " ".join((*parts, *filter(None, (plain(error.detail),))))
+        for name in names:
+            self._fields()[name].show_problem(
+                self.tr("{words} No setting was saved.").format(words=words),
+                action=action,
+                wanted=wanted,
+            )
+        return names
+
+    def _busy(self, name: str, what: str) -> None:
+        field = self._fields().get(name)
+        if field is not None:
+            field.wait_for(what)
+
+    def _told(self, told: Told) -> None:
+        field = self._fields().get(told.name)
+        if field is None:
+            self.told_elsewhere.emit(told)
+            return
+        if told.undo == "undo:take":
+            field.clear()
+            self.emptied.emit()
+        action = self.tr("Undo") if told.undo else ""
+        field.say("ok" if told.good else "error", told.words, action=action, wanted=told.undo)

@@ -1,0 +1,164 @@
+"""Lines under a field: what came of something, with one action; what is waited for, with Cancel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+
+from hermes_desktop.ui.chat.announcement import announce
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel
+from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.ui.theme import SPACE_8, Theme
+from hermes_desktop.ui.transcript.look import tint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Level = Literal["ok", "info", "warning", "error"]
+_ICON = 16
+_SECOND_MS = 1000
+
+
+class SaidLine(QWidget):
+    """One sentence or two with the sign of how good they are; hidden while there are none.
+
+    Args:
+        theme: Colours.
+
+    Signals:
+        acted: The button behind the words was pressed.
+    """
+
+    acted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._level: Level = "info"
+        self._icon = QLabel()
+        self._icon.setFixedSize(QSize(_ICON, _ICON + 2))
+        self.words = LeadingLabel()
+        self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.button = QPushButton(self)
+        self.button.setAutoDefault(False)
+        self.button.clicked.connect(self.acted)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_8)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.words, 1)
+        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        theme.changed.connect(self._colour)
+        self.hide()
+
+    @property
+    def level(self) -> Level:
+        """How good it is."""
+        return self._level
+
+    @property
+    def text(self) -> str:
+        """What is said; "" for nothing."""
+        return self.words.text() if not self.isHidden() else ""
+
+    def say(self, level: Level, words: str, *, action: str = "") -> None:
+        """Show this; "" shows nothing.
+
+        Args:
+            level: Its sign.
+            words: Plain text.
+            action: What stands on the button, "" for none.
+        """
+        news = bool(words) and words != self.text
+        self._level = level
+        self.words.setText(words)
+        self.button.setText(action)
+        self.button.setVisible(bool(action))
+        self._colour()
+        self.setVisible(bool(words))
+        if news:
+            announce(self, words)
+
+    def clear(self) -> None:
+        """Say nothing."""
+        self.say("info", "")
+
+    def _colour(self) -> None:
+        palette = self._theme.palette
+        colour = {
+            "ok": palette.ok,
+            "info": palette.secondary_text,
+            "warning": palette.warning,
+            "error": palette.error,
+        }[self._level]
+        self._icon.setPixmap(pixmap(self._level, colour, _ICON, self.devicePixelRatioF()))
+        tint(self.words, palette.error if self._level == "error" else palette.text)
+
+
+class WaitLine(QWidget):
+    """Says what is waited for and how long already; hidden while nothing is.
+
+    Args:
+        theme: Colours.
+
+    Signals:
+        given_up: The person waits no longer.
+    """
+
+    given_up = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._what = ""
+        self._seconds = 0
+        self.words = QuietLabel(theme)
+        self.cancel = QPushButton(self.tr("Cancel"), self)
+        self.cancel.setAutoDefault(False)
+        self.cancel.clicked.connect(self.given_up)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_8)
+        row.addWidget(self.words, 1)
+        row.addWidget(self.cancel)
+        self._timer = QTimer(self)
+        self._timer.setInterval(_SECOND_MS)
+        self._timer.timeout.connect(self._count)
+        self.hide()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something is waited for."""
+        return bool(self._what)
+
+    def begin(self, what: str) -> None:
+        """Wait for this: "Asking Telegram"."""
+        self._what, self._seconds = what, 0
+        self._tell()
+        self.show()
+        self._timer.start()
+        announce(self, what)
+
+    def end(self) -> None:
+        """It came, or is no longer waited for."""
+        self._what = ""
+        self._timer.stop()
+        self.hide()
+
+    def _count(self) -> None:
+        self._seconds += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        passed = f" {self._seconds} s" if self._seconds else ""
+        self.words.setText(f"{self._what}…{passed}")
+
+
+def small_button(words: str, do: Callable[[], object], parent: QWidget) -> QPushButton:
+    """A button that is never pressed by Enter elsewhere."""
+    button = QPushButton(words, parent)
+    button.setAutoDefault(False)
+    button.clicked.connect(lambda _: do())
+    return button

@@ -1,0 +1,288 @@
+"""What a person does to secrets that are stored: asks first, does it, tells it, takes it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QDialog
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.settings.secret_states import SecretStoreError
+from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
+from hermes_desktop.ui.gateway.gateway_words import plain
+from hermes_desktop.ui.settings.secrets.secret_words import (
+    HERMES_LOSES_IT,
+    PLAIN_WORDS,
+    STATE_WORDS,
+    label_words,
+    left_after_removal,
+    where_words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from PySide6.QtWidgets import QWidget
+
+    from hermes_desktop.services.secrets_book import SecretPlace, SecretView
+    from hermes_desktop.ui.settings.parts import SettingsContext
+
+_WAITING = "Waiting for the keyring; it may ask for its password in another window"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What came of it.
+
+    Attributes:
+        name: The variable; "" for the keyring itself.
+        words: One sentence or more.
+        good: Whether it worked.
+        undo: What :meth:`SecretCommands.run` understands to take it back; "" for nothing.
+    """
+
+    name: str
+    words: str
+    good: bool = True
+    undo: str = ""
+
+
+class SecretCommands(QObject):
+    """Does one thing at a time. Main thread only.
+
+    Args:
+        context: The frame's.
+        window: Parent of the questions.
+
+    Signals:
+        busy_changed: The variable ("" for the keyring itself), and what is waited for, "" when
+            that is over.
+        told: A :class:`Told`.
+        changed: Secrets are not where they were, or can be had again.
+    """
+
+    busy_changed = Signal(str, str)
+    told = Signal(object)
+    changed = Signal()
+
+    def __init__(self, context: SettingsContext, window: QWidget) -> None:
+        super().__init__(window)
+        self._context = context
+        self._settings = context.services.settings
+        self._window = window
+        self._busy = False
+        self._given_up = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done."""
+        return self._busy
+
+    def run(self, what: str, view: SecretView) -> None:
+        """Do something to one secret.
+
+        Args:
+            what: ``move``, ``move_back``, ``use_env``, ``overwrite_env``, ``remove``, ``unlock``,
+                ``retry``, ``cancel``, or ``undo:…`` as it was told.
+            view: Which, as it is shown.
+        """
+        if what == "cancel":
+            self.stop_waiting()
+        elif not self._busy:
+            doing = {"move": self.tr("Moving a secret"), "unlock": self.tr("Unlocking")}
+            self._context.slots.start(
+                self._run(what, view), doing=doing.get(what, self.tr("Changing a secret"))
+            )
+
+    def keep_plain(self, view: SecretView, value: str) -> None:
+        """Ask, then keep a value in a file that is not encrypted."""
+        if not self._busy:
+            self._context.slots.start(
+                self._keep_plain(view, value), doing=self.tr("Storing a secret")
+            )
+
+    def check(self) -> None:
+        """See whether the keyring works; a person may have to unlock it."""
+        if not self._busy:
+            self._context.slots.start(self._check(""), doing=self.tr("Checking the keyring"))
+
+    def stop_waiting(self) -> None:
+        """Wait for the keyring no longer; nothing is changed then."""
+        self._given_up = True
+        self._settings.stop_waiting()
+
+    # --------------------------------------------------------------------------------- inside
+
+    async def _run(self, what: str, view: SecretView) -> None:
+        if what in {"unlock", "retry"}:
+            await self._check(view.name)
+        elif what == "move":
+            await self._move(view)
+        elif what in {"move_back", "overwrite_env"}:
+            await self._move_back(view)
+        elif what in {"remove", "use_env"}:
+            await self._remove(view, use_env=what == "use_env")
+        elif what.startswith("undo:"):
+            await self._undo(what.removeprefix("undo:"), view)
+
+    async def _move(self, view: SecretView) -> None:
+        places = [place for place in view.places if place.where in {".env", "config.yaml"}]
+        name = label_words(view)
+        facts = [
+            self.tr("It is read back from the keyring before it is taken out there."),
+            HERMES_LOSES_IT,
+        ]
+        if any(place.where == "config.yaml" for place in places):
+            facts.insert(1, self.tr("It is taken out of the kept versions of config.yaml, too."))
+        title = self.tr("Move the {name} to the keyring?").format(name=name)
+        action = self.tr("Move to the keyring")
+        if not await self._agreed(title, action, facts, places):
+            return
+        where = " and ".join(where_words(place) for place in places)
+        words = self.tr("The {name} is in the keyring now, and no longer in {where}.")
+        only_env = all(place.where == ".env" for place in places)
+        await self._do(
+            self._settings.move_secret(view.name),
+            Told(view.name, words.format(name=name, where=where), undo="back" if only_env else ""),
+        )
+
+    async def _move_back(self, view: SecretView) -> None:
+        name = label_words(view)
+        there = next((place for place in view.places if place.where == ".env"), None)
+        facts = [
+            self.tr(
+                "Programs that may read this file can read the token there; “hermes” can, too."
+            ),
+            self.tr("It is taken out of the keyring once it is read back from .env."),
+        ]
+        if there is not None:
+            facts.insert(0, self.tr("The one that stands there now is overwritten."))
+        title = self.tr("Write the {name} into .env?").format(name=name)
+        if not await self._agreed(
+            title, self.tr("Write into .env"), facts, [there] if there is not None else []
+        ):
+            return
+        words = self.tr("The {name} stands in .env now, and no longer in the keyring.")
+        undo = "move" if there is None else ""
+        await self._do(
+            self._settings.move_secret_back(view.name),
+            Told(view.name, words.format(name=name), undo=undo),
+        )
+
+    async def _remove(self, view: SecretView, *, use_env: bool) -> None:
+        name = label_words(view)
+        places = [place for place in view.places if place.where in {"keyring", "plain file"}]
+        title = self.tr("Remove the {name}?").format(name=name)
+        action = self.tr("Remove it")
+        if use_env:
+            title = self.tr("Use the {name} of .env?").format(name=name)
+            action = self.tr("Use the one in .env")
+        facts = [left_after_removal(view)]
+        if use_env:
+            facts.insert(0, self.tr("The one that is kept here is removed."))
+        if not await self._agreed(title, action, facts, places):
+            return
+        words = self.tr("The {name} was removed. {then}")
+        words = words.format(name=name, then=left_after_removal(view))
+        await self._do(
+            self._settings.remove_secret(view.name), Told(view.name, words, undo="bring")
+        )
+
+    async def _keep_plain(self, view: SecretView, value: str) -> None:
+        name = label_words(view)
+        title = self.tr("Keep the {name} without encryption?").format(name=name)
+        facts = (PLAIN_WORDS, self.tr("With a keyring it can be moved there later."))
+        if await self._agreed(title, self.tr("Keep it in a plain file"), facts, ()):
+            words = self.tr("The {name} is kept in a plain file.").format(name=name)
+            await self._do(
+                self._settings.keep_plain(view.name, value),
+                Told(view.name, words, undo="take"),
+            )
+
+    async def _undo(self, what: str, view: SecretView) -> None:
+        name, settings = view.name, self._settings
+        if what == "bring" and settings.can_bring_back(name):
+            await self._do(settings.bring_secret_back(name), Told(name, self.tr("It is back.")))
+        elif what == "back":
+            await self._do(
+                settings.move_secret_back(name), Told(name, self.tr("It stands in .env again."))
+            )
+        elif what == "move":
+            await self._do(
+                settings.move_secret(name), Told(name, self.tr("It is in the keyring again."))
+            )
+        elif what == "take":
+            await self._do(settings.remove_secret(name), Told(name, self.tr("It was taken out.")))
+
+    async def _check(self, name: str) -> None:
+        self._begin(name, self.tr(_WAITING))
+        try:
+            reading = await self._settings.check_keyring()
+        except Exception:
+            self._end(name)
+            raise
+        self._end(name)
+        if reading.state == "stored":
+            words = self.tr("The keyring works: {name}.").format(name=reading.detail)
+            self.told.emit(Told(name, words))
+        elif self._given_up:
+            self.told.emit(Told(name, self.tr("You did not wait for the keyring."), good=False))
+        else:
+            self.told.emit(Told(name, STATE_WORDS[reading.state][1], good=False))
+        self.changed.emit()
+
+    async def _do(self, work: Awaitable[object], told: Told) -> None:
+        self._begin(told.name, self.tr(_WAITING))
+        try:
+            await work
+        except HermesError as error:
+            self._end(told.name)
+            self.told.emit(Told(told.name, self._failure(error), good=False))
+        except Exception:
+            self._end(told.name)
+            raise
+        else:
+            self._end(told.name)
+            undo = told.undo
+            if undo == "bring" and not self._settings.can_bring_back(told.name):
+                undo = ""
+            self.told.emit(Told(told.name, told.words, undo=f"undo:{undo}" if undo else ""))
+        self.changed.emit()
+
+    def _failure(self, error: HermesError) -> str:
+        if self._given_up:
+            return self.tr("You did not wait for the keyring; nothing was changed.")
+        if isinstance(error, SecretStoreError) and error.state in STATE_WORDS:
+            words = f"{error.title} {STATE_WORDS[error.state][1]}"
+            return self.tr("{words} Nothing was changed.").format(words=words)
+        return plain(str(error))
+
+    def _begin(self, name: str, what: str) -> None:
+        self._busy, self._given_up = True, False
+        self.busy_changed.emit(name, what)
+
+    def _end(self, name: str) -> None:
+        self._busy = False
+        self.busy_changed.emit(name, "")
+
+    async def _agreed(
+        self, title: str, action: str, facts: Sequence[str], places: Sequence[SecretPlace]
+    ) -> bool:
+        question = GatewayQuestion(
+            title,
+            about=[where_words(place, show_end=True) for place in places],
+            facts=facts,
+            action=action,
+            theme=self._context.theme,
+            parent=self._window,
+        )
+        question.setWindowTitle(self.tr("Secrets"))
+        self._busy = True  # nothing else is asked meanwhile
+        try:
+            answer = await self._context.slots.ask(question)
+        finally:
+            self._busy = False
+            question.deleteLater()
+        return answer == QDialog.DialogCode.Accepted

@@ -1,0 +1,271 @@
+"""One secret: where it is, a line to paste another one into, what can be done about it.
+
+What is stored is never shown; its last four characters only when a person asks for them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
+
+from hermes_desktop.services.pasted_secret import PastedSecret, look_at_pasted
+from hermes_desktop.ui.gateway.section_parts import QuietLabel, words_label
+from hermes_desktop.ui.gateway.state_shapes import StateShape
+from hermes_desktop.ui.settings.secrets.flow_row import FlowRow
+from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
+from hermes_desktop.ui.settings.secrets.secret_words import (
+    also_words,
+    can_move_back,
+    conflict_words,
+    is_fixed,
+    movable,
+    origin_words,
+    removable,
+)
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8, Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hermes_desktop.services.platform_facts import SecretFacts
+    from hermes_desktop.services.secrets_book import SecretView
+    from hermes_desktop.ui.settings.secrets.lines import Level
+
+
+class SecretField(QWidget):
+    """Shows what it is told; what a person wants leaves as a signal.
+
+    Args:
+        facts: What is wanted here.
+        theme: Colours.
+
+    Signals:
+        edited: Something else is pasted, or nothing any more.
+        wanted: ``move``, ``move_back``, ``use_env``, ``overwrite_env``, ``remove``, ``unlock``,
+            ``retry``, ``plain``, ``undo`` or ``cancel``.
+    """
+
+    edited = Signal()
+    wanted = Signal(str)
+
+    def __init__(self, facts: SecretFacts, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.facts = facts
+        self._theme = theme
+        self._view: SecretView | None = None
+        self._end_shown = False
+        self._managed = ""
+        self._pasted = PastedSecret()
+        self._after = ""
+        self._make_parts()
+        self._arrange()
+        self._connect()
+        self.show_view(None)
+
+    # ------------------------------------------------------------------------------- showing
+
+    @property
+    def view(self) -> SecretView | None:
+        """What is shown."""
+        return self._view
+
+    @property
+    def pasted(self) -> PastedSecret:
+        """What a person gave and has not saved."""
+        return self._pasted
+
+    def show_view(self, view: SecretView | None, *, managed: str = "") -> None:
+        """Show where the secret is; None: it is nowhere, or not known yet.
+
+        Args:
+            view: As it was looked up.
+            managed: Why files of this home are not written; "" when they are.
+        """
+        if view is None or self._view is None or view.places != self._view.places:
+            self._end_shown = False
+        self._view, self._managed = view, managed
+        self._tell()
+
+    def clear(self) -> None:
+        """Forget what was pasted."""
+        if self.line.text():
+            self.line.clear()
+            self._look()
+        self.message.clear()
+
+    def show_problem(self, words: str, *, action: str = "", wanted: str = "") -> None:
+        """Say why what was pasted could not be saved.
+
+        Args:
+            words: One sentence or more.
+            action: A button that helps.
+            wanted: What that button asks for.
+        """
+        self._after = wanted
+        self.message.say("error", words, action=action)
+
+    def say(self, level: Level, words: str, *, action: str = "", wanted: str = "") -> None:
+        """Say what came of something."""
+        self._after = wanted
+        self.message.say(level, words, action=action)
+
+    def wait_for(self, what: str) -> None:
+        """Show that something takes its time; "" when it is over."""
+        if what:
+            self.waiting.begin(what)
+        else:
+            self.waiting.end()
+        for widget in (self.line, self.buttons, self.eye):
+            widget.setEnabled(not what and not (widget is not self.buttons and self._is_fixed))
+
+    def focus(self) -> None:
+        """Put the focus where one pastes."""
+        self.line.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    # --------------------------------------------------------------------------------- inside
+
+    @property
+    def _is_fixed(self) -> bool:
+        return is_fixed(self._view)
+
+    def _make_parts(self) -> None:
+        facts, theme = self.facts, self._theme
+        self.title = words_label(facts.label)
+        self.optional = QuietLabel(theme, "" if facts.required else self.tr("optional"))
+        self.shape = StateShape(theme)
+        self.origin = QuietLabel(theme)
+        self.line = QLineEdit()
+        self.line.setEchoMode(QLineEdit.EchoMode.Password)
+        self.line.setAccessibleName(facts.label)
+        self.line.setInputMethodHints(
+            Qt.InputMethodHint.ImhSensitiveData | Qt.InputMethodHint.ImhNoPredictiveText
+        )
+        self.title.setBuddy(self.line)
+        self.eye = QToolButton()
+        self.eye.setText(self.tr("Show"))
+        self.eye.setCheckable(True)
+        self.eye.setToolTip(self.tr("Show what you pasted; what is stored is never shown"))
+        self.eye.setAutoRaise(True)
+        self.message = SaidLine(theme)
+        self.waiting = WaitLine(theme)
+        self.conflict = SaidLine(theme)
+        self.help = QuietLabel(theme, facts.where)
+        self.buttons = FlowRow()
+        words = {
+            "unlock": self.tr("Unlock…"),
+            "retry": self.tr("Try again"),
+            "end": self.tr("Show its end"),
+            "move": self.tr("Move to the keyring…"),
+            "use_env": self.tr("Use the one in .env…"),
+            "overwrite_env": self.tr("Write this one into .env…"),
+            "move_back": self.tr("Move to .env…"),
+            "remove": self.tr("Remove…"),
+        }
+        self.offers = {
+            name: small_button(text, self._presser(name), self) for name, text in words.items()
+        }
+        for name, button in self.offers.items():
+            button.setAccessibleName(f"{words[name]} ({facts.label})")
+            self.buttons.add(button)
+
+    def _arrange(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_8)
+        head.addWidget(self.title)
+        head.addWidget(self.optional)
+        head.addStretch(1)
+        state = QHBoxLayout()
+        state.setSpacing(SPACE_8)
+        state.addWidget(self.shape, 0, Qt.AlignmentFlag.AlignTop)
+        state.addWidget(self.origin, 1)
+        entry = QHBoxLayout()
+        entry.setSpacing(SPACE_8)
+        entry.addWidget(self.line, 1)
+        entry.addWidget(self.eye)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACE_4 + 2)
+        column.addLayout(head)
+        column.addLayout(state)
+        column.addWidget(self.conflict)
+        column.addWidget(self.buttons)
+        column.addLayout(entry)
+        for widget in (self.message, self.waiting, self.help):
+            column.addWidget(widget)
+        self.help.setVisible(bool(self.facts.where))
+        self.optional.setVisible(not self.facts.required)
+
+    def _connect(self) -> None:
+        self.line.textChanged.connect(lambda _: self._look())
+        self.eye.toggled.connect(self._show_pasted)
+        self.message.acted.connect(lambda: self.wanted.emit(self._after))
+        self.waiting.given_up.connect(lambda: self.wanted.emit("cancel"))
+
+    def _presser(self, name: str) -> Callable[[], None]:
+        def press() -> None:
+            if name == "end":
+                self._end_shown = not self._end_shown
+                self._tell()
+            else:
+                self.wanted.emit(name)
+
+        return press
+
+    def _show_pasted(self, shown: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        modes = QLineEdit.EchoMode
+        self.line.setEchoMode(modes.Normal if shown else modes.Password)
+
+    def _look(self) -> None:
+        """What stands in the line now."""
+        before = self._pasted
+        self._pasted = look_at_pasted(self.line.text(), self.facts)
+        self._after = ""
+        if self._pasted.problem:
+            self.message.say("error", self._pasted.problem)
+        else:
+            self.message.say("info", self._pasted.note)
+        if before != self._pasted:
+            self.edited.emit()
+
+    def _tell(self) -> None:
+        view = self._view
+        first = view.places[0] if view is not None and view.places else None
+        trouble = first is not None and first.state != "stored"
+        words = [origin_words(view, show_end=self._end_shown), also_words(view)]
+        self.origin.setText(" ".join(filter(None, words)) or self.tr("Not set."))
+        good = first is not None and not trouble
+        self.shape.show_shape("running" if good else "attention" if trouble else "stopped")
+        differ = view is not None and view.differ
+        self.conflict.say("warning", conflict_words(view))
+        self.line.setPlaceholderText(self._placeholder())
+        self.line.setEnabled(not self._is_fixed)
+        self.eye.setEnabled(not self._is_fixed)
+        in_env = view is not None and any(each.where == ".env" for each in view.places)
+        ours = removable(view)
+        files = not self._managed
+        state = first.state if first is not None else ""
+        shown = {
+            "unlock": state == "locked",
+            "retry": state in {"not answering", "no keyring"},
+            "end": good and bool(first and first.end),
+            "move": movable(view) and not differ and files and not self._is_fixed,
+            "use_env": differ and in_env and ours and not self._is_fixed,
+            "overwrite_env": differ and in_env and ours and files and not trouble,
+            "move_back": can_move_back(view) and files and good and not self._is_fixed,
+            "remove": ours and not (differ and in_env),
+        }
+        end = self.tr("Hide its end") if self._end_shown else self.tr("Show its end")
+        self.offers["end"].setText(end)
+        for name, visible in shown.items():
+            self.offers[name].setVisible(visible)
+        self.buttons.settle()
+
+    def _placeholder(self) -> str:
+        view = self._view
+        if self._is_fixed:
+            return self.tr("Set in the environment")
+        if view is not None and view.places:
+            return self.tr("Paste another one to replace it")
+        return self.tr("Paste it here")

@@ -1,0 +1,193 @@
+"""Secrets in words: where one is, whether it can be had, what follows. No Qt.
+
+Nothing here holds a value; its last four characters stand in a sentence only when asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_desktop.ui.gateway.gateway_words import listed
+from hermes_desktop.ui.sessions.source_names import source_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hermes_desktop.services.secrets_book import SecretPlace, SecretView, Where
+    from hermes_desktop.settings.secret_states import ReadState
+
+HERMES_LOSES_IT = (
+    "“hermes gateway run” and the other commands of “hermes” no longer find it: they look in the "
+    "environment and in .env only. “Move to .env…” undoes it."
+)
+PLAIN_WORDS = (
+    "It then stands in the file plain-secrets.json of this home. Only you may read that file, but "
+    "it is not encrypted: whoever copies it has the token."
+)
+_NO_KEYRING = (
+    "This desktop has no keyring. Start one (gnome-keyring, KWallet, KeePassXC), or keep the "
+    "token in the environment or in .env."
+)
+_SILENT = "The keyring does not answer. It may be waiting for its password in another window."
+STATE_WORDS: Mapping[ReadState, tuple[str, str]] = {
+    "stored": ("Works", "The keyring of this desktop keeps secrets encrypted."),
+    "not stored": ("Not stored", ""),
+    "missing": ("Gone", "It was put into the keyring and is no longer there. Paste it again."),
+    "damaged": ("Damaged", "Only a part of it is still in the keyring. Paste it again."),
+    "locked": ("Locked", "The keyring is locked. What is in it counts once it is unlocked."),
+    "no keyring": ("No keyring", _NO_KEYRING),
+    "not answering": ("Not answering", _SILENT),
+}
+"""Each state in a word, and what a person should know."""
+
+QUIET_STATES = frozenset({"Stored", "Not set"})
+"""What :func:`spoken_state` says where there is nothing to worry about."""
+
+_WHERE: Mapping[Where, str] = {
+    "environment": "the environment",
+    "keyring": "the keyring",
+    "plain file": "a plain file",
+    ".env": ".env",
+    "config.yaml": "config.yaml",
+    "gateway.json": "gateway.json",
+}
+_FIXED = frozenset({"environment"})
+
+
+def where_words(place: SecretPlace, *, show_end: bool = False) -> str:
+    """A place in a sentence: ``.env, ending in …1234``."""
+    words = _WHERE[place.where]
+    if place.where in {"config.yaml", "gateway.json"} and place.place:
+        words = f"{words} ({place.place})"
+    if show_end:
+        end = f"…{place.end}" if place.end else "too short to show any of it"
+        words = f"{words}, ending in {end}" if place.end else f"{words}, {end}"
+    return words
+
+
+def origin_words(view: SecretView | None, *, show_end: bool = False) -> str:
+    """Where a secret is, as a sentence; "" where it is nowhere."""
+    if view is None or not view.places:
+        return ""
+    first = view.places[0]
+    if first.where == "keyring" and first.state != "stored":
+        return _kept_and_not_had(view, first, show_end=show_end)
+    words = f"Stored in {where_words(first, show_end=show_end)}."
+    if first.where == "environment":
+        words = (
+            f"Set in the environment as {first.place}"
+            f"{_end_of(first) if show_end else ''}. It can be changed only there."
+        )
+    elif first.where == "plain file":
+        words += " It is not encrypted there."
+    return words
+
+
+def conflict_words(view: SecretView | None) -> str:
+    """What is to be said where two places hold different values; "" where they do not."""
+    if view is None or not view.differ:
+        return ""
+    stored = [place for place in view.places if place.state == "stored"]
+    places = listed([where_words(place, show_end=True) for place in stored])
+    words = f"Two places differ: {places}."
+    if len(stored) > 2:  # noqa: PLR2004 - more than a pair
+        words = f"{len(stored)} places differ: {places}."
+    words += f" Hermes Desktop uses the one in {_WHERE[stored[0].where]}"
+    theirs = next((place.where for place in stored if place.where in {"environment", ".env"}), None)
+    hermes = next((place.where for place in stored if place.where == ".env"), theirs)
+    if hermes is not None and hermes != stored[0].where:
+        return f"{words}; “hermes” takes {_WHERE[hermes]} first."
+    return f"{words}."
+
+
+def also_words(view: SecretView | None) -> str:
+    """Other places that hold the same value; "" where there are none."""
+    if view is None or view.differ:
+        return ""
+    others = [_WHERE[place.where] for place in view.places[1:] if place.state == "stored"]
+    return f"The same value stands in {listed(others)}." if others else ""
+
+
+def spoken_state(view: SecretView | None) -> str:
+    """One or two words for a table."""
+    if view is None or not view.places:
+        return "Not set"
+    counts = view.counts
+    first = view.places[0]
+    if first.state != "stored":
+        return STATE_WORDS[first.state][0]
+    if view.differ:
+        return "Places differ"
+    return "Not encrypted" if counts is not None and counts.where == "plain file" else "Stored"
+
+
+def label_words(view: SecretView) -> str:
+    """What a secret is called: ``Telegram bot token``, else the name of its variable."""
+    platform, colon, what = view.label.partition(": ")
+    if colon and view.platform:
+        return f"{source_name(platform)} {what}"
+    return view.label or view.name
+
+
+def used_by(view: SecretView) -> str:
+    """What a secret is for."""
+    if view.platform:
+        return source_name(view.platform)
+    return "Models" if view.label else "Not known here"
+
+
+def movable(view: SecretView | None) -> bool:
+    """Whether there is something in a file that the keyring could have."""
+    return view is not None and any(each.where in {".env", "config.yaml"} for each in view.places)
+
+
+def can_move_back(view: SecretView | None) -> bool:
+    """Whether we keep it, so that ``.env`` could have it."""
+    if view is None:
+        return False
+    return any(each.where in {"keyring", "plain file"} for each in view.places) and not any(
+        each.where == ".env" for each in view.places
+    )
+
+
+def removable(view: SecretView | None) -> bool:
+    """Whether we keep it."""
+    return view is not None and any(each.where in {"keyring", "plain file"} for each in view.places)
+
+
+def is_fixed(view: SecretView | None) -> bool:
+    """Whether what is set here would not count, because the environment says something."""
+    return view is not None and bool(view.places) and view.places[0].where in _FIXED
+
+
+def places_words(view: SecretView, *, show_end: bool = False) -> str:
+    """All places in a cell of a table."""
+    found: list[str] = []
+    for place in view.places:
+        words = _WHERE[place.where].removeprefix("the ").removeprefix("a ")
+        end = f" …{place.end}" if show_end and place.end else ""
+        found.append(words[:1].upper() + words[1:] + end if not found else words + end)
+    return ", ".join(found)
+
+
+def left_after_removal(view: SecretView) -> str:
+    """What counts once it is taken out of keyring and plain file, as a sentence."""
+    left: Sequence[SecretPlace] = [
+        each for each in view.places if each.where not in {"keyring", "plain file"}
+    ]
+    if left:
+        return f"Then the one in {_WHERE[left[0].where]} counts."
+    what = source_name(view.platform) if view.platform else "What uses it"
+    return f"It is then nowhere; {what} cannot log in without it."
+
+
+def _kept_and_not_had(view: SecretView, first: SecretPlace, *, show_end: bool) -> str:
+    words = STATE_WORDS[first.state][1]
+    counts = view.counts
+    if counts is not None:
+        words += f" Until then the one in {where_words(counts, show_end=show_end)} counts."
+    return words
+
+
+def _end_of(place: SecretPlace) -> str:
+    return f", ending in …{place.end}" if place.end else ""

@@ -1,0 +1,105 @@
+"""Where each secret is, as last looked up; looked up anew when something changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.events import SettingsChanged
+from hermes_desktop.services.secrets_book import SecretView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hermes_desktop.ui.settings.parts import SettingsContext
+
+_SLOW_MS = 400
+
+
+class SecretsFeed(QObject):
+    """Main thread only; a keyring that does not answer takes some seconds, and nothing waits.
+
+    Args:
+        context: The frame's.
+        parent: Lives as long.
+
+    Signals:
+        looked: It is known: :attr:`views`.
+        slow: Looking takes its time.
+        over: Looking is over.
+        broken: A file cannot be understood: the error.
+    """
+
+    looked = Signal()
+    slow = Signal()
+    over = Signal()
+    broken = Signal(object)
+
+    def __init__(self, context: SettingsContext, parent: QObject) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._settings = context.services.settings
+        self._views: dict[str, SecretView] = {}
+        self._looking = False
+        self._again = False
+        self._begun = self._known = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_SLOW_MS)
+        self._timer.timeout.connect(self.slow)
+        unsubscribe = context.services.bus.subscribe(SettingsChanged, self._changed)
+        self.destroyed.connect(lambda _: unsubscribe())
+
+    @property
+    def views(self) -> Mapping[str, SecretView]:
+        """By variable."""
+        return self._views
+
+    @property
+    def known(self) -> bool:
+        """Whether it was looked at all."""
+        return self._known
+
+    def view(self, name: str) -> SecretView:
+        """One of them; one that is nowhere has no places."""
+        return self._views.get(name) or SecretView(name)
+
+    def refresh(self) -> None:
+        """Look again; asking while that runs looks once more afterwards."""
+        self._begun = True
+        if self._looking:
+            self._again = True
+            return
+        self._looking = True
+        self._timer.start()
+        self._context.slots.start(self._look(), doing=self.tr("Looking where secrets are"))
+
+    async def _look(self) -> None:
+        try:
+            found = await self._settings.look_at_secrets()
+        except HermesError as error:
+            self._over()
+            self.broken.emit(error)
+        except Exception:
+            self._over()
+            raise
+        else:
+            self._known = True
+            self._views = {view.name: view for view in found}
+            self._over()
+            self.looked.emit()
+
+    def _over(self) -> None:
+        """Not where the task was cancelled: then the window is gone."""
+        self._looking = False
+        self._timer.stop()
+        self.over.emit()
+        if self._again:
+            self._again = False
+            self.refresh()
+
+    def _changed(self, _: SettingsChanged) -> None:
+        if self._begun:
+            self.refresh()

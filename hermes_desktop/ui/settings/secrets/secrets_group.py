@@ -1,0 +1,272 @@
+"""All secrets of the home: where each is, whether it can be had, what uses it; and the keyring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.services.platform_facts import PLATFORMS, SecretFacts
+from hermes_desktop.settings.secret_marks import is_secret_key
+from hermes_desktop.settings.secret_states import SecretStoreError
+from hermes_desktop.ui.gateway.gateway_words import plain
+from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.gateway.state_shapes import StateShape
+from hermes_desktop.ui.settings.parts import Hit, Pending, SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.secrets.field_desk import FieldDesk
+from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
+from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
+from hermes_desktop.ui.settings.secrets.secret_field import SecretField
+from hermes_desktop.ui.settings.secrets.secret_model import SecretModel, SecretOrder
+from hermes_desktop.ui.settings.secrets.secret_table import SecretTable
+from hermes_desktop.ui.settings.secrets.secret_words import STATE_WORDS, label_words
+from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
+from hermes_desktop.ui.theme import SPACE_8, SPACE_16
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hermes_desktop.core.errors import HermesError
+    from hermes_desktop.services.secrets_book import SecretView
+    from hermes_desktop.services.settings_service import Applied
+    from hermes_desktop.settings.secret_states import ReadState
+    from hermes_desktop.ui.settings.secrets.secret_commands import Told
+    from hermes_desktop.ui.theme import Theme
+
+PAGE = "privacy"
+
+
+class KeyringLine(QWidget):
+    """How the keyring is, with what can be done about it.
+
+    Args:
+        theme: Colours.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.shape = StateShape(theme)
+        self.words = QuietLabel(theme)
+        self.check = small_button(self.tr("Check the keyring"), lambda: None, self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACE_8)
+        row.addWidget(self.shape)
+        row.addWidget(self.words, 1)
+        row.addWidget(self.check)
+        self.show_state(None, "")
+
+    def show_state(self, state: ReadState | None, backend: str) -> None:
+        """Say how it is; None: nothing was asked of it yet."""
+        if state is None:
+            self.shape.show_shape("stopped")
+            self.words.setText(self.tr("The keyring was not asked for anything yet."))
+        elif state == "stored":
+            self.shape.show_shape("running")
+            words = self.tr("The keyring works: {name}.") if backend else STATE_WORDS[state][1]
+            self.words.setText(words.format(name=backend))
+        else:
+            self.shape.show_shape("attention")
+            self.words.setText(STATE_WORDS[state][1])
+        locked = state == "locked"
+        self.check.setText(self.tr("Unlock…") if locked else self.tr("Check the keyring"))
+
+
+class SecretsGroup(SettingsPart):
+    """The keyring, the table, and under it the chosen secret with all that can be done to it."""
+
+    def __init__(self, context: SettingsContext, parent: QWidget | None = None) -> None:
+        super().__init__(context, parent)
+        theme = context.theme
+        self.feed = SecretsFeed(context, self)
+        self.commands = SecretCommands(context, self)
+        self.keyring = KeyringLine(theme)
+        self.keyring_said = SaidLine(theme)
+        self.waiting = WaitLine(theme)
+        self.model = SecretModel(self)
+        self.order = SecretOrder(self)
+        self.order.setSourceModel(self.model)
+        self.table = SecretTable(self.order, theme, self)
+        self.empty = QuietLabel(theme, self.tr("No secret is set yet."))
+        self.unset = QCheckBox(self.tr("Also those that are not set"))
+        self.ends = QCheckBox(self.tr("Show the last four characters"))
+        self.detail = Block(theme)
+        self.detail_place = QVBoxLayout()
+        self._fields: dict[str, SecretField] = {}
+        self.desk = FieldDesk(lambda: self._fields, self.feed, self.commands, self)
+        self._chosen = ""
+        self._arrange()
+        self._connect()
+
+    # ------------------------------------------------------------------------------- the frame
+
+    @override
+    def begin(self) -> None:
+        self.feed.refresh()
+
+    @override
+    def search(self, words: Sequence[str]) -> list[Hit]:
+        found = []
+        for view in self.feed.views.values():
+            text = f"{view.name} {label_words(view)} secret token key keyring".lower()
+            if all(word in text for word in words):
+                found.append(Hit(PAGE, view.name, label_words(view)))
+        return found
+
+    @override
+    def pending(self) -> Pending:
+        pasted = {name: field.pasted for name, field in self._fields.items()}
+        secrets = {name: each.value for name, each in pasted.items() if each.value}
+        return Pending((), secrets, sum(1 for each in pasted.values() if each.problem))
+
+    @override
+    def revert(self) -> None:
+        for field in self._fields.values():
+            field.clear()
+
+    @override
+    def show_error(self, key: str, error: HermesError) -> bool:
+        if isinstance(error, SecretStoreError) and not key:
+            return bool(self.desk.keyring_failed(error))
+        return self.desk.refused(key, error)
+
+    @override
+    def saved(self, applied: Applied) -> None:
+        del applied
+        if self.desk.saved():
+            self.feed.refresh()
+
+    @override
+    def focus_key(self, key: str) -> bool:
+        row = self.model.row_of(key)
+        if row < 0 or not is_secret_key(key):
+            return False
+        if not self.feed.view(key).places:
+            self.unset.setChecked(True)
+        index = self.order.mapFromSource(self.model.index(row, 0))
+        self.table.choose(index.row())
+        self.table.setFocus()
+        return index.isValid()
+
+    @override
+    def set_locked(self, reason: str) -> None:
+        """The keyring is no file of the home: it can be changed all the same."""
+        for name, field in self._fields.items():
+            field.show_view(self.feed.view(name), managed=reason)
+
+    # --------------------------------------------------------------------------------- inside
+
+    def _arrange(self) -> None:
+        self.column.addWidget(words_label(self.tr("Secrets")))
+        about = self.tr(
+            "Tokens and keys are kept in the keyring of this desktop. They count in this order: "
+            "environment, keyring, plain file, .env, config.yaml."
+        )
+        self.column.addWidget(QuietLabel(self.context.theme, about))
+        boxes = QHBoxLayout()
+        boxes.setSpacing(SPACE_16)
+        boxes.addWidget(self.unset)
+        boxes.addWidget(self.ends)
+        boxes.addStretch(1)
+        for widget in (self.keyring, self.keyring_said, self.waiting, self.table, self.empty):
+            self.column.addWidget(widget)
+        self.column.addLayout(boxes)
+        self.detail.column.addLayout(self.detail_place)
+        self.column.addWidget(self.detail)
+        self.detail.hide()
+
+    def _connect(self) -> None:
+        self.feed.looked.connect(self._looked)
+        self.feed.slow.connect(lambda: self.waiting.begin(self.tr("Asking the keyring")))
+        self.feed.over.connect(self._over)
+        self.feed.broken.connect(lambda error: self.keyring_said.say("error", plain(str(error))))
+        self.keyring.check.clicked.connect(self.commands.check)
+        self.waiting.given_up.connect(self.commands.stop_waiting)
+        self.table.chosen.connect(self._choose)
+        self.unset.toggled.connect(self._show_unset)
+        self.ends.toggled.connect(self.model.show_ends)
+        self.commands.busy_changed.connect(self._busy)
+        self.desk.told_elsewhere.connect(self._told)
+        self.desk.emptied.connect(self.pending_changed)
+
+    def _looked(self) -> None:
+        chosen = self._chosen
+        self.model.show_views(self.feed.views.values())
+        managed = self.context.services.settings.managed
+        for name, field in self._fields.items():
+            field.show_view(self.feed.view(name), managed=managed)
+        self.keyring.show_state(*_keyring_state(self.feed.views))
+        self._settle()
+        if chosen:
+            row = self.order.mapFromSource(self.model.index(self.model.row_of(chosen), 0)).row()
+            self.table.choose(row)
+
+    def _settle(self) -> None:
+        rows = self.order.rowCount()
+        self.table.setVisible(rows > 0)
+        self.empty.setVisible(rows == 0)
+        self.table.fit()
+
+    def _show_unset(self, wanted: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        self.order.show_all(wanted)
+        self._settle()
+
+    def _choose(self, view: SecretView | None) -> None:
+        self._chosen = view.name if view is not None else ""
+        field = self._field(view) if view is not None else None
+        for each in self._fields.values():
+            each.setVisible(each is field)
+        self.detail.setVisible(field is not None)
+
+    def _field(self, view: SecretView) -> SecretField:
+        """The field of a secret, made when it is first chosen."""
+        field = self._fields.get(view.name)
+        if field is None:
+            field = SecretField(_facts(view), self.context.theme)
+            field.edited.connect(self.pending_changed)
+            field.wanted.connect(lambda what, name=view.name: self.desk.run(what, name))
+            self.detail_place.addWidget(field)
+            self._fields[view.name] = field
+        field.show_view(view, managed=self.context.services.settings.managed)
+        return field
+
+    def _busy(self, name: str, what: str) -> None:
+        if what and name not in self._fields:
+            self.waiting.begin(what)
+        else:
+            self.waiting.end()
+        self.keyring.check.setEnabled(not what)
+
+    def _over(self) -> None:
+        if not self.commands.busy:
+            self.waiting.end()
+
+    def _told(self, told: Told) -> None:
+        self.keyring_said.say("ok" if told.good else "error", told.words)
+
+
+def _keyring_state(views: Mapping[str, SecretView]) -> tuple[ReadState | None, str]:
+    """How the keyring is by what it gave: one that gave something works."""
+    kept = [place for view in views.values() for place in view.places if place.where == "keyring"]
+    asked = [place for place in kept if place.state not in {"missing", "damaged"}]
+    found = next((place for place in asked if place.state == "stored"), None)
+    found = found or next(iter(asked), None)
+    return (found.state, found.place) if found is not None else (None, "")
+
+
+def _facts(view: SecretView) -> SecretFacts:
+    """What is known of a secret; of one that is not declared only its name."""
+    known = {each.variable: each for facts in PLATFORMS.values() for each in facts.secrets}
+    found = known.get(view.name)
+    if found is not None:
+        return SecretFacts(
+            found.variable,
+            label_words(view),
+            found.where,
+            kind=found.kind,
+            shape=found.shape,
+            looks=found.looks,
+        )
+    about = "" if view.label else "It is in the keyring or in .env; nothing here asks for it."
+    return SecretFacts(view.name, label_words(view), about, kind="password")
