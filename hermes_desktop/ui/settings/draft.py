@@ -69,6 +69,7 @@ class Draft(QObject):
         self._past: list[dict[str, Edit]] = []
         self._future: list[dict[str, Edit]] = []
         self._typing_in = ""
+        self._just_saved: frozenset[str] = frozenset()
 
     # ------------------------------------------------------------------------------- looking
 
@@ -187,10 +188,11 @@ class Draft(QObject):
             if key in before and not same(before[key].value, view.value)
         ]
         kept = {
-            key: edit
+            key: self._after_saving(key, edit)
             for key, edit in self._edits.items()
             if key in self._views and not self._came_true(key, edit)
         }
+        self._just_saved = frozenset()
         fewer = len(kept) != len(self._edits)
         self._edits = kept
         self._typing_in = ""
@@ -202,11 +204,19 @@ class Draft(QObject):
             self.edits_changed.emit()
         return changed
 
-    def saved(self) -> None:
-        """Everything was saved: there is nothing to go back over."""
+    def saved(self, done: Mapping[str, Edit]) -> None:
+        """These edits were saved; to be followed by :meth:`load`.
+
+        What was filled in since stays an edit, against what stands in the file then.
+        """
         self._past.clear()
         self._future.clear()
-        self._put({})
+        self._just_saved = frozenset(done)
+        self._put({key: edit for key, edit in self._edits.items() if done.get(key) != edit})
+
+    def _after_saving(self, key: str, edit: Edit) -> Edit:
+        view = self._views[key]
+        return replace(edit, seen=view.seen) if key in self._just_saved else edit
 
     def _came_true(self, key: str, edit: Edit) -> bool:
         """Whether the file says by now what the edit wants."""

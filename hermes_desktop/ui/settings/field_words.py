@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hermes_desktop.settings.options import EFFECT_WORDS
+from hermes_desktop.ui.sessions.source_names import source_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 _UNIT = re.compile(r"^(?P<what>.+?) \((?P<unit>[a-z ]{1,14})\)$")
 _MOST_LISTED = 3
+_KINDS = {
+    "dm": "Direct messages",
+    "group": "Groups",
+    "channel": "Channels",
+    "thread": "Threads",
+}
 
 
 class LabelParts(NamedTuple):
@@ -31,6 +38,7 @@ def label_parts(option: Option) -> LabelParts:
     who, colon, what = option.label.partition(": ")
     if not colon:
         who, what = "", option.label
+    who = _rule_of(option.key) or who
     found = _UNIT.match(what) if option.kind in {"number", "whole_number"} else None
     unit = found["unit"] if found else ""
     what = found["what"] if found else what
@@ -148,6 +156,15 @@ def plain(words: str) -> str:
 
 def _variable_place(view: SettingView) -> str:
     return "the environment" if view.source == "environment" else ".env"
+
+
+def _rule_of(key: str) -> str:
+    """Whose rule it is, where chats of one kind or platform have one of their own."""
+    kind, _, rest = key.partition(".")
+    name = rest.partition(".")[0]
+    if kind == "reset_by_type":
+        return _KINDS.get(name, "")
+    return source_name(name) if kind == "reset_by_platform" else ""
 
 
 def _first_up(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -32,7 +33,7 @@ class SettingsKeeper(QObject):
         read: The draft was loaded; the settings that somebody else changed meanwhile.
         broken: A file cannot be understood: the error; nothing was loaded.
         busy_changed: Saving begins, or ended.
-        saved: What became of it, and what was saved.
+        saved: What became of it, and each setting as it was before. The draft was loaded since.
         refused: It could not be saved: the setting or variable ("" for none), and the error.
     """
 
@@ -109,23 +110,29 @@ class SettingsKeeper(QObject):
     async def _save(self) -> None:
         pending = self._pending()
         changes = [*self._draft.changes(), *pending.changes]
-        if await self._apply(changes, dict(pending.secrets)):
-            self._draft.saved()
-            await self._look()
+        edits = dict(self._draft.edits)  # what is filled in from here on is not saved by this
+        await self._apply(changes, dict(pending.secrets), partial(self._draft.saved, edits))
 
-    async def _apply(self, changes: list[Change], secrets: dict[str, str]) -> bool:
+    async def _apply(
+        self, changes: list[Change], secrets: dict[str, str], done: Callable[[], None] | None = None
+    ) -> None:
+        """Save, read back, tell; in this order, so that what is told is what stands there."""
+        views = self._draft.views
+        before = {each.key: views[each.key] for each in changes if each.key in views}
         self._set_saving(saving=True)
         try:
             applied: Applied = await self._service.apply(changes, secrets)
+            if done is not None:
+                done()
+            await self._look()
         except HermesError as error:
             if isinstance(error, ChangedElsewhereError | ConfigError):
                 await self._look()  # what stands there now makes the conflict plain
             self.refused.emit(getattr(error, "key", ""), error)
-            return False
+        else:
+            self.saved.emit(applied, before)
         finally:
             self._set_saving(saving=False)
-        self.saved.emit(applied, changes)
-        return True
 
     def _set_saving(self, *, saving: bool) -> None:
         self._saving = saving

@@ -96,6 +96,12 @@ class PageColumn(QScrollArea):
         for part in self.parts:
             part.set_locked(reason)
 
+    def settle(self) -> None:
+        """Give everything its place now: fields that were just unfolded have none yet."""
+        layout = self._holder.layout()
+        if layout is not None:
+            layout.activate()
+
     def bring_into_sight(self, widget: QWidget) -> None:
         """Scroll so that a widget can be seen with some room around it."""
         top = widget.mapTo(self._holder, QPoint(0, 0)).y()

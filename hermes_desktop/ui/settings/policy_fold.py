@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.gateway.section_parts import QuietLabel
-from hermes_desktop.ui.sessions.source_names import source_name
 from hermes_desktop.ui.settings.field_row import FieldRow
 from hermes_desktop.ui.settings.field_words import value_words
 from hermes_desktop.ui.theme import SPACE_12, SPACE_16
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
 
 OWN_RULES = ("reset_by_type.", "reset_by_platform.")
 _FOR_ALL = "session_reset"
-_KINDS = {
-    "dm": "Direct messages",
-    "group": "Groups",
-    "channel": "Channels",
-    "thread": "Threads",
-}
 
 
 class PolicyFold(QWidget):
@@ -55,8 +48,7 @@ class PolicyFold(QWidget):
         self._context = context
         self._first = first
         self._locked = ""
-        name = _name(self.prefix, who)
-        self.box = QCheckBox(name)
+        self.box = QCheckBox(who)
         self.box.setAccessibleDescription(context.draft.tr("A rule of its own"))
         self.summary = QuietLabel(context.theme)
         self._arrange()
@@ -148,10 +140,3 @@ class PolicyFold(QWidget):
         column.addLayout(head)
         column.addWidget(self._holder)
         self._holder.hide()
-
-
-def _name(prefix: str, who: str) -> str:
-    kind, _, name = prefix.partition(".")
-    if kind == "reset_by_type":
-        return _KINDS.get(name, who)
-    return source_name(name)

@@ -5,33 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QPalette, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QShortcut
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.gateway.section_parts import words_label
 from hermes_desktop.ui.sessions.search_field import SearchField
+from hermes_desktop.ui.settings.applied_words import names
+from hermes_desktop.ui.settings.broken_file import BrokenFile
 from hermes_desktop.ui.settings.draft import Draft
+from hermes_desktop.ui.settings.field_row import FieldRow
 from hermes_desktop.ui.settings.keeper import SettingsKeeper
-from hermes_desktop.ui.settings.page_column import PageColumn
-from hermes_desktop.ui.settings.page_content import make_parts
 from hermes_desktop.ui.settings.page_list import LIST_WIDTH, NARROW_WIDTH, PageList
-from hermes_desktop.ui.settings.page_table import PAGES, PageEntry, entry_of, page_of
-from hermes_desktop.ui.settings.parts import Pending, SettingsContext
+from hermes_desktop.ui.settings.page_stack import PageStack
+from hermes_desktop.ui.settings.page_table import OTHER, PAGES, entry_of
+from hermes_desktop.ui.settings.parts import SettingsContext
 from hermes_desktop.ui.settings.pending_bar import PendingBar
+from hermes_desktop.ui.settings.report_strip import ReportStrip
+from hermes_desktop.ui.settings.saving_desk import SavingDesk
+from hermes_desktop.ui.settings.search_results import SearchResults
+from hermes_desktop.ui.settings.setting_search import find_settings
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_24
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from PySide6.QtGui import QResizeEvent
 
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.errors import HermesError
     from hermes_desktop.services.desktop_services import DesktopServices
-    from hermes_desktop.services.settings_service import Applied
     from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.event_bridge import EventBridge
+    from hermes_desktop.ui.settings.parts import Hit
     from hermes_desktop.ui.theme import Theme
 
 _NARROW_BELOW = 760
@@ -68,22 +74,33 @@ class SettingsView(QWidget):
     ) -> None:
         super().__init__()
         self._theme = theme
+        self._name = entry_of(first_page).name
+        self._wanted_key = ""
+        self._managed = services.settings.managed
         self.draft = Draft(self)
         self.context = SettingsContext(
             services, slots, bridge, theme, clock, self.draft, restart_gateway, self.show_setting
         )
-        self.keeper = SettingsKeeper(
-            services.settings, slots, self.draft, self._pending_of_parts, self
-        )
-        self._columns: dict[str, PageColumn] = {}
-        self._name = entry_of(first_page).name
-        self._wanted_key = ""
         self.search = SearchField()
         self.list = PageList(PAGES, theme)
-        self.stack = QStackedWidget()
+        self.strip = ReportStrip(theme)
+        self.broken = BrokenFile(self.context)
+        self.stack = PageStack(self.context)
+        self.results = SearchResults(theme)
         self.bar = PendingBar(theme)
+        self.keeper = SettingsKeeper(services.settings, slots, self.draft, self.stack.pending, self)
+        self.desk = SavingDesk(
+            self.context,
+            self.keeper,
+            self.stack,
+            bar=self.bar,
+            strip=self.strip,
+            show_setting=self.show_setting,
+            window=self,
+        )
+        self.stack.addWidget(self.results)
         self._arrange()
-        self._connect()
+        self._connect(bridge)
         self.list.show_as_open(self._name)
 
     # --------------------------------------------------------------------------------- ways
@@ -93,121 +110,151 @@ class SettingsView(QWidget):
         """The page that is open."""
         return self._name
 
+    @property
+    def ready(self) -> bool:
+        """Whether the settings were read and show."""
+        return bool(self.draft.views)
+
     def come_forward(self, key: str = "") -> None:
         """The view is in front: read what may have changed, put the focus where one begins."""
         self._wanted_key = key
         self.keeper.load()
-        if not key:
+        focused = QApplication.focusWidget()
+        if not key and (focused is None or not self.isAncestorOf(focused)):
             self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def show_page(self, name: str) -> None:
         """Show one of the pages."""
         self._name = entry_of(name).name
         self.list.show_as_open(self._name)
-        if self.draft.views:
-            column = self._column(entry_of(self._name))
-            self.stack.setCurrentWidget(column)
-            column.begin()
+        if self.ready:
+            self.stack.show_page(self._name)
 
     def show_setting(self, key: str) -> None:
         """Show the page of a setting or variable and put the focus on it."""
-        view = self.draft.views.get(key)
-        names = [page_of(view.option)] if view is not None else [entry.name for entry in PAGES]
-        for name in names:
-            if self._column(entry_of(name)).focus_key(key):
-                self.show_page(name)
-                self._columns[name].focus_key(key)  # now that it can be seen
-                return
+        page = self.stack.page_with(key)
+        if page:
+            self.show_page(page)
+            self.stack.focus(key)
 
     def undo(self) -> None:
         """One step back over pending edits; what it changed comes into sight."""
-        self._after_step(self.draft.undo())
+        self._show_step(self.draft.undo())
 
     def redo(self) -> None:
         """One step forward."""
-        self._after_step(self.draft.redo())
+        self._show_step(self.draft.redo())
 
     def step_back(self) -> bool:
-        """What Esc does here: end the search; False when there is nothing to undo."""
-        searched = bool(self.search.text())
-        self.search.clear()
-        return searched
-
-    # ------------------------------------------------------------------------------- pending
-
-    def _pending_of_parts(self) -> Pending:
-        found = [column.pending() for column in self._columns.values()]
-        secrets = {name: value for each in found for name, value in each.secrets.items()}
-        changes = tuple(change for each in found for change in each.changes)
-        return Pending(changes, secrets, sum(each.faulty for each in found))
-
-    def _tell_pending(self) -> None:
-        counts = {name: len(column.pending()) for name, column in self._columns.items()}
-        for key in self.draft.edits:
-            name = page_of(self.draft.views[key].option)
-            counts[name] = counts.get(name, 0) + 1
-        total = sum(counts.values())
-        faulty = len(self.draft.faulty) + self._pending_of_parts().faulty
-        self.list.show_counts(counts)
-        self.bar.show_count(total, faulty)
-        self.need_changed.emit(f"{self.bar.words.text()}, not saved" if total else "")
-
-    def discard(self) -> None:
-        """Forget everything that is pending."""
-        for column in self._columns.values():
-            column.revert()
-        self.draft.discard()
-
-    def _save(self) -> None:
-        self.keeper.save()
-
-    def _saved(self, applied: Applied, _: object) -> None:
-        for column in self._columns.values():
-            column.saved(applied)
-
-    def _refused(self, key: str, error: HermesError) -> None:
-        any(column.show_error(key, error) for column in self._columns.values())
+        """What Esc does here: a field as it was, the end of the search; False for neither."""
+        row = self._focused_row()
+        if self.search.text():
+            self.search.clear()
+            self.show_page(self._name)
+            return True
+        if row is not None and row.key in self.draft.edits:
+            self.draft.drop(row.key)
+            return True
+        if self.strip.isVisible():
+            self.strip.clear()
+            return True
+        return False
 
     # ------------------------------------------------------------------------------- showing
 
-    def _read(self, _: list[str]) -> None:
-        self.show_page(self._name)
+    def _read(self, changed: Sequence[str]) -> None:
+        """The files were read; what somebody else changed beside pending edits is named."""
+        self.broken.hide()
+        self.stack.set_locked(self._managed)
+        if self._managed:
+            self.strip.tell("info", self.tr("Settings cannot be changed here."), (self._managed,))
+        if not self.search.text():
+            self.show_page(self._name)
+        if changed and self.draft.edits and not self.keeper.busy:
+            self.strip.tell(
+                "info",
+                self.tr("Changed elsewhere meanwhile: {names}.").format(
+                    names=names(changed, self.draft.views)
+                ),
+                (self.tr("What you changed here is kept, and still not saved."),),
+            )
         if self._wanted_key:
             key, self._wanted_key = self._wanted_key, ""
             self.show_setting(key)
 
-    def _after_step(self, key: str) -> None:
+    def _broken(self, error: HermesError) -> None:
+        self.strip.clear()
+        self.broken.show_error(error)
+        self.stack.set_locked(error.title)
+
+    def _tell_pending(self) -> None:
+        counts = self.stack.counts()
+        total = sum(counts.values())
+        faulty = len(self.draft.faulty) + self.stack.pending().faulty
+        self.list.show_counts(counts)
+        self.bar.show_count(total, faulty)
+        self.need_changed.emit(f"{self.bar.words.text()}, not saved" if total else "")
+
+    def _search(self, text: str) -> None:
+        words = text.casefold().split()
+        if not words:
+            self.show_page(self._name)
+            return
+        hits = find_settings(text, self.draft.views.values(), self.stack.search(words))
+        self.results.show_hits(hits, text)
+        self.stack.setCurrentWidget(self.results)
+
+    def _open_hit(self, hit: Hit) -> None:
+        self.show_page(hit.page)
+        self.stack.focus(hit.key)
+
+    def _leave_search(self) -> None:
+        """Enter and Down lead from the field into what was found, or into the pages."""
+        if self.stack.currentWidget() is self.results:
+            self.results.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _show_step(self, key: str) -> None:
         if key:
             self.show_setting(key)
 
-    def _column(self, entry: PageEntry) -> PageColumn:
-        """The page, built when it is first needed."""
-        column = self._columns.get(entry.name)
-        if column is None:
-            column = PageColumn(entry, make_parts(entry, self.context), self.context)
-            column.pending_changed.connect(self._tell_pending)
-            self._columns[entry.name] = column
-            self.stack.addWidget(column)
-        return column
+    def _focused_row(self) -> FieldRow | None:
+        widget = QApplication.focusWidget()
+        while widget is not None and widget is not self:
+            if isinstance(widget, FieldRow):
+                return widget
+            widget = widget.parentWidget()
+        return None
 
-    def _connect(self) -> None:
+    def _connect(self, bridge: EventBridge) -> None:
         self.list.page_wanted.connect(self.show_page)
+        self.search.textEdited.connect(self._search)
+        self.search.textChanged.connect(lambda text: None if text else self._search(text))
+        self.search.left_below.connect(self._leave_search)
+        self.search.returnPressed.connect(self.results.choose_first)
+        self.results.chosen.connect(self._open_hit)
+        self.broken.retry_wanted.connect(self.keeper.load)
+        self.broken.versions_wanted.connect(lambda: self.show_page(OTHER))
         self.draft.edits_changed.connect(self._tell_pending)
-        self.bar.save_wanted.connect(self._save)
-        self.bar.discard_wanted.connect(self.discard)
-        self.keeper.busy_changed.connect(self.bar.set_busy)
+        self.draft.loaded.connect(self._tell_pending)
+        self.stack.pending_changed.connect(self._tell_pending)
         self.keeper.read.connect(self._read)
-        self.keeper.saved.connect(self._saved)
-        self.keeper.refused.connect(self._refused)
+        self.keeper.broken.connect(self._broken)
+        bridge.settings_changed.connect(self._settings_changed)
         self._theme.changed.connect(self.update)
         for keys, slot in (
-            (QKeySequence("Ctrl+S"), self._save),
+            (QKeySequence("Ctrl+S"), self.desk.save),
             (QKeySequence("Ctrl+Shift+Z"), self.redo),
             (QKeySequence("Ctrl+F"), self.search.setFocus),
         ):
             shortcut = QShortcut(keys, self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
+
+    def _settings_changed(self, _: object) -> None:
+        if self.isVisible():
+            self.keeper.load()
 
     def _arrange(self) -> None:
         self.setAccessibleName(self.tr("Settings"))
@@ -225,10 +272,10 @@ class SettingsView(QWidget):
         right = QVBoxLayout()
         right.setContentsMargins(1, 0, 0, 0)
         right.setSpacing(0)
+        right.addWidget(self.strip)
+        right.addWidget(self.broken)
         right.addWidget(self.stack, 1)
         right.addWidget(self.bar)
-        self.stack.setBackgroundRole(QPalette.ColorRole.Base)
-        self.stack.setAutoFillBackground(True)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)

@@ -1,7 +1,9 @@
 """The page of settings on real services and a real home; no gateway, no model is asked."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+import resource
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -53,7 +55,7 @@ class SettingsStage:
         self.view.resize(1070, 660)
         self.view.show()
         self.view.come_forward()
-        await self.until(self.view.stack.count)
+        await self.until(lambda: self.view.ready or self.view.broken.isVisible())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -91,6 +93,30 @@ class SettingsStage:
     def press(self, key: Qt.Key, widget: QWidget | None = None) -> None:
         """Press a key where the focus is, or in a widget."""
         QTest.keyClick(widget or self.view.focusWidget() or self.view, key)
+
+
+@contextlib.contextmanager
+def without_room(home: Path, way: str) -> Iterator[None]:
+    """Let nothing be written: no byte more fits, or the program's own folder is none."""
+    if way == "disk":
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        return
+    folder, aside = home / "desktop", home / "aside"
+    there = folder.exists()
+    if there:
+        folder.rename(aside)
+    folder.write_text("")
+    try:
+        yield
+    finally:
+        folder.unlink()
+        if there:
+            aside.rename(folder)
 
 
 @pytest.fixture

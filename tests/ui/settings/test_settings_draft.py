@@ -147,3 +147,15 @@ def test_fifteen_and_fifteen_point_nought_are_the_same_number(on) -> None:
     on.says("agent:\n  restart_drain_timeout: 15.0\n")
     on.draft.give("agent.restart_drain_timeout", "15")
     assert not on.draft.edits
+
+
+def test_what_is_filled_in_while_it_is_saved_is_still_to_be_saved(on) -> None:
+    on.draft.give(DAYS, "45")
+    saving = dict(on.draft.edits)
+    on.draft.give(DAYS, "46")
+    on.draft.saved(saving)
+    on.says("session_store_max_age_days: 45\n")
+    assert on.draft.edits[DAYS].value == 46
+    assert not on.draft.faulty
+    on.draft.saved(dict(on.draft.edits))
+    assert not on.draft.edits

@@ -34,7 +34,7 @@ async def test_key_rail_and_escape(home, theme) -> None:
         window = stage.window
         assert window.settings.view is None
         window.run_action("show_settings")
-        await stage.until(lambda: window.settings.shows and window.settings.view.stack.count())
+        await stage.until(lambda: window.settings.shows and window.settings.view.ready)
         rail = window.findChild(type(window._rail))
         assert rail.settings_button.isChecked()
         window.run_action("escape")
@@ -49,12 +49,12 @@ async def test_the_page_that_was_open_is_remembered(home, theme) -> None:
     async with WindowStage(home, theme) as stage:
         stage.window.show_settings()
         view = stage.window.settings.view
-        await stage.until(view.stack.count)
+        await stage.until(lambda: view.ready)
         view.show_page("sessions")
     async with WindowStage(home, theme) as stage:
         stage.window.show_settings()
         assert stage.window.settings.view.page_name == "sessions"
-        await stage.until(stage.window.settings.view.stack.count)
+        await stage.until(lambda: stage.window.settings.view.ready)
 
 
 def test_the_tray_leads_to_the_settings(qapp) -> None:

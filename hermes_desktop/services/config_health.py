@@ -1,0 +1,92 @@
+"""What is wrong with the text of config.yaml: keys that stand twice, the lines around a mistake.
+
+Blocking; secrets are hidden.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.settings.config_file import read_settings_text
+from hermes_desktop.settings.secret_marks import MASK, is_secret_key
+from hermes_desktop.settings.yaml_tree import LINE_BREAK, Node, parse_tree
+
+_AROUND = 2
+_LONGEST = 160
+_PAIR = re.compile(r"^(?P<head>\s*(?:-\s+)?[\"']?(?P<key>[\w.-]+)[\"']?\s*:\s*)(?P<value>\S.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedKey:
+    """A key that stands more than once in one place; the last one counts.
+
+    Attributes:
+        key: With dots.
+        lines: Where, from top to bottom.
+    """
+
+    key: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """One line of the file, its secret hidden."""
+
+    number: int
+    text: str
+
+
+def repeated_keys(path: Path) -> tuple[RepeatedKey, ...]:
+    """Keys that were written twice; none where the file cannot be understood."""
+    try:
+        root, _ = parse_tree(read_settings_text(path) or "")
+    except (ConfigError, yaml.YAMLError, ValueError, RecursionError):
+        return ()
+    return tuple(_repeated(root, ())) if root is not None else ()
+
+
+def lines_around(path: Path, line: int) -> tuple[TextLine, ...]:
+    """Some lines of a file that cannot be understood; none where it cannot even be read.
+
+    Args:
+        path: The file.
+        line: The one that matters, from 1.
+    """
+    try:
+        text = read_settings_text(path, errors="replace") or ""
+    except ConfigError:
+        return ()
+    redactor = SecretRedactor()
+    lines = LINE_BREAK.split(text)
+    first, last = max(1, line - _AROUND), min(len(lines), line + _AROUND)
+    return tuple(
+        TextLine(number, redactor.clean(_masked_line(lines[number - 1]))[:_LONGEST])
+        for number in range(first, last + 1)
+    )
+
+
+def _masked_line(line: str) -> str:
+    """Each line for itself: of a file that is no YAML nothing more is known."""
+    found = _PAIR.match(line)
+    if found is not None and is_secret_key(found["key"]):
+        return f"{found['head']}{MASK}"
+    return line
+
+
+def _repeated(node: Node, path: tuple[str, ...]) -> Iterator[RepeatedKey]:
+    lines: dict[str, list[int]] = defaultdict(list)
+    for key, value in node.pairs:
+        lines[key.text].append(key.line)
+        yield from _repeated(value, (*path, key.text))
+    for item in node.items:
+        yield from _repeated(item, path)
+    for name, found in lines.items():
+        if len(found) > 1:
+            yield RepeatedKey(".".join((*path, name)), tuple(found))

@@ -1,0 +1,168 @@
+"""What a search in the settings found: a line each, with the page on which it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QFrame,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from hermes_desktop.ui.gateway.section_parts import QuietLabel
+from hermes_desktop.ui.scroll_bars import make_slim
+from hermes_desktop.ui.settings.page_column import MOST_WIDTH
+from hermes_desktop.ui.settings.page_table import entry_of
+from hermes_desktop.ui.theme import RADIUS_BUTTON, SPACE_8, SPACE_16, SPACE_24
+from hermes_desktop.ui.transcript.look import SMALL, scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_desktop.ui.settings.parts import Hit
+    from hermes_desktop.ui.theme import Theme
+
+_HIT = int(Qt.ItemDataRole.UserRole)
+_WHERE = _HIT + 1
+_ROW_HEIGHT = 48
+_ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
+
+
+class SearchResults(QWidget):
+    """The list, or that nothing was found.
+
+    Signals:
+        chosen: A hit was clicked, or Enter was pressed on it.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.head = QuietLabel(theme)
+        self.list = _HitList(theme)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
+        column.setSpacing(SPACE_8)
+        column.addWidget(self.head)
+        column.addWidget(self.list, 1)
+        self.list.setMaximumWidth(MOST_WIDTH)
+        self.list.itemClicked.connect(self._choose)
+        self.list.entered_on.connect(self._choose)
+
+    def show_hits(self, hits: Sequence[Hit], text: str) -> None:
+        """Show what was found for a text."""
+        self.list.clear()
+        for hit in hits:
+            where = entry_of(hit.page).title
+            item = QListWidgetItem(hit.label)
+            item.setData(_HIT, hit)
+            item.setData(_WHERE, f"{where} · {hit.key}")
+            spoken = f"{hit.label}, {where}"
+            item.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
+            item.setToolTip(f"{hit.label}\n{hit.key}")
+            self.list.addItem(item)
+        if hits:
+            self.list.setCurrentRow(0)
+        self.head.setText(_head(len(hits), text))
+        self.list.setVisible(bool(hits))
+
+    def choose_first(self) -> bool:
+        """Take the first hit, or the one that is marked; False without any."""
+        if not self.list.count():
+            return False
+        self._choose(self.list.currentItem())
+        return True
+
+    def _choose(self, item: QListWidgetItem) -> None:
+        self.chosen.emit(item.data(_HIT))
+
+
+class _HitList(QListWidget):
+    """Signals.
+
+    Signals:
+        entered_on: Enter was pressed.
+    """
+
+    entered_on = Signal(QListWidgetItem)
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setAccessibleName(self.tr("Settings that were found"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
+        self.setMouseTracking(True)
+        self.setItemDelegate(_HitDelegate(theme, self))
+        self.viewport().setBackgroundRole(QPalette.ColorRole.Base)
+        make_slim(self, theme)
+        theme.changed.connect(self.viewport().update)
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        item = self.currentItem()
+        if event.key() in _ENTER and item is not None:
+            self.entered_on.emit(item)
+        else:
+            super().keyPressEvent(event)
+
+
+class _HitDelegate(QStyledItemDelegate):
+    """Two lines: what it is called, and where it stands."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    @override
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        return QSize(0, _ROW_HEIGHT)
+
+    @override
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        palette = self._theme.palette
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        rect: QRect = option.rect.adjusted(0, 1, 0, -1)
+        marked = bool(option.state & QStyle.StateFlag.State_Selected)
+        if marked or option.state & QStyle.StateFlag.State_MouseOver:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(palette.selection if marked else palette.hover))
+            painter.drawRoundedRect(rect, RADIUS_BUTTON, RADIUS_BUTTON)
+        inner = rect.adjusted(SPACE_8, 5, -SPACE_8, -5)
+        half = inner.height() // 2
+        align = QStyle.visualAlignment(option.direction, Qt.AlignmentFlag.AlignLeft)
+        lines = (
+            (index.data(Qt.ItemDataRole.DisplayRole), palette.text, option.font),
+            (index.data(_WHERE), palette.secondary_text, scaled(option.font, SMALL)),
+        )
+        for number, (text, colour, font) in enumerate(lines):
+            place = QRect(inner.left(), inner.top() + number * half, inner.width(), half)
+            painter.setFont(font)
+            painter.setPen(QColor(colour))
+            words = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+            painter.drawText(place, int(align | Qt.AlignmentFlag.AlignVCenter), words)
+        painter.restore()
+
+
+def _head(count: int, text: str) -> str:
+    if not count:
+        return f"No setting has “{text.strip()}” in its name, its description or its key."
+    return "1 setting" if count == 1 else f"{count} settings"

@@ -1,0 +1,64 @@
+"""Finding settings by what they are called, do, may be, or are named in the file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_desktop.services.settings_book import SECRETS
+from hermes_desktop.ui.settings.field_words import label_parts
+from hermes_desktop.ui.settings.page_table import ASSISTANT, PLATFORMS, entry_of, page_of
+from hermes_desktop.ui.settings.parts import Hit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from hermes_desktop.services.settings_reading import SettingView
+    from hermes_desktop.settings.options import Option
+
+
+def find_settings(text: str, views: Iterable[SettingView], more: Iterable[Hit] = ()) -> list[Hit]:
+    """Everything that has all words of a text; what is called so comes first.
+
+    Args:
+        text: What a person typed.
+        views: All settings.
+        more: What parts of pages have found.
+    """
+    words = text.casefold().split()
+    if not words:
+        return []
+    found = [*_hits(words, views), *_secrets(words)]
+    known = {hit.key for hit in found}
+    found += [hit for hit in more if hit.key not in known]
+    return sorted(found, key=lambda hit: not _has(words, hit.label))
+
+
+def _hits(words: Sequence[str], views: Iterable[SettingView]) -> Iterator[Hit]:
+    for view in views:
+        option = view.option
+        page = page_of(option)
+        if _has(words, _searched(option, entry_of(page).title)):
+            parts = label_parts(option)
+            label = ": ".join(filter(None, (parts.who, parts.what)))
+            yield Hit(page, option.key, label)
+
+
+def _secrets(words: Sequence[str]) -> Iterator[Hit]:
+    for secret in SECRETS.values():
+        page = PLATFORMS if secret.platform else ASSISTANT
+        if _has(words, f"{secret.label} {secret.variable} {secret.section}"):
+            yield Hit(page, secret.variable, secret.label[:1].upper() + secret.label[1:])
+
+
+def _searched(option: Option, page: str) -> str:
+    choices = (option.choices or {}).items()
+    said = " ".join(f"{word} {meaning}" for word, meaning in choices)
+    places = " ".join(place.key for place in option.all_places())
+    variables = " ".join(option.variables)
+    names = f"{option.label} {option.section} {page} {option.key} {places} {variables}"
+    return f"{names} {option.help} {said}"
+
+
+def _has(words: Sequence[str], text: str) -> bool:
+    folded = text.casefold()
+    return all(word in folded for word in words)
