@@ -13,7 +13,7 @@ from hermes_desktop.cli import output
 from hermes_desktop.cli.question_prompt import TerminalPrompts
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import BusyError, CancelledError, HermesError, NotFoundError
-from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued
+from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnNote, TurnQueued
 from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
@@ -130,6 +130,7 @@ async def _ask(
     prompt = TerminalPrompts(services)
     prompt.open()
     services.bus.subscribe(TurnDelta, reply.add)
+    services.bus.subscribe(TurnNote, reply.note)
     services.bus.subscribe(TurnFinished, end)
     services.bus.subscribe(TurnQueued, lambda _: output.say("Waiting for a free place …"))
     submitted = await services.chat.send(
@@ -201,11 +202,21 @@ class ReplyPrinter:
         self.reader_left = asyncio.Event()
         self._held = ""
         self._last = ""
+        self._notes: list[str] = []
 
     def add(self, delta: TurnDelta) -> None:
         """Write one piece; thinking is left out."""
         if delta.kind == "text":
             self._write(delta.text)
+
+    def note(self, event: TurnNote) -> None:
+        """Say what should be known of the turn, but not in the middle of a line of the reply."""
+        if not event.text:
+            return
+        if self._last:
+            self._notes.append(event.text)
+        else:
+            output.say(event.text)
 
     def end(self, whole: str = "") -> None:
         """Finish the last line; a reply that did not stream is written now."""
@@ -213,6 +224,9 @@ class ReplyPrinter:
             self._write(whole)
         if self._last and not self._last.endswith("\n"):
             self._write("\n")
+        for note in self._notes:
+            output.say(note)
+        self._notes.clear()
 
     def _write(self, text: str) -> None:
         text = self._held + text

@@ -130,12 +130,14 @@ class RunnerTurns(RunnerShowing):
                 self._release_agent(prepared.agent)
                 raise
             begun_anew = await self._after_exhaustion(record, adapter, session_entry, result)
-        return turn_outcome.from_result(
+        outcome = turn_outcome.from_result(
             result,
             history_len=prepared.mark.message_count if prepared.mark else 0,
             rows=record.rows,
             addition=begun_anew,
+            notes=record.notes,
         )
+        return self._with_thinking(record.session_key, adapter.platform, result, outcome)
 
     async def _run_watched(
         self, agent: TurnAgent, source: SessionSource, adapter: PlatformAdapter, record: TurnRecord
@@ -225,7 +227,10 @@ class RunnerTurns(RunnerShowing):
                 session_id=session_entry.session_id,
                 source=event.source_tag or adapter.platform.value,
                 session_key=session_key,
-                session_fields=adapter.session_fields(session_entry, event),
+                session_fields={
+                    **self._first_config(session_key),
+                    **adapter.session_fields(session_entry, event),
+                },
                 settings=self.agent_settings() if self.agent_settings is not None else "",
                 model_override=self._model_override(session_entry),
             )
@@ -239,9 +244,10 @@ class RunnerTurns(RunnerShowing):
         return prepared
 
     def _model_override(self, session_entry: SessionEntry) -> dict[str, str]:
-        """The model that was chosen in a chat for its present conversation."""
-        chosen = self._session_model_overrides.get(session_entry.session_key)
-        return dict(chosen or session_entry.model_override or {})
+        """What was chosen in a chat for its present conversation: the model, how it thinks."""
+        session_key = session_entry.session_key
+        chosen = self._session_model_overrides.get(session_key) or session_entry.model_override
+        return {**(chosen or {}), **self._thinking_of(session_entry.session_id, session_key)}
 
     def _settle(
         self,

@@ -6,18 +6,16 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from hermes_desktop.agent.types import AgentResult, ContextNews, ToolNews
+from hermes_desktop.agent.types import AgentResult, CallNote, ContextNews, ToolNews
 from hermes_desktop.agent.types import TurnNews as AgentNews
 from hermes_desktop.core.events import ContextUsed, ToolFinished, ToolStarted, TurnDelta, TurnNote
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.gateway.agents import TurnAgent
 from hermes_desktop.gateway.session_records import SessionSource
-
-if TYPE_CHECKING:
-    from functools import partial
 
 DELTA_INTERVAL_S = 0.05
 
@@ -149,6 +147,7 @@ class TurnRecord:
         session_id: The conversation it runs in, "" until that is known.
         note: Stands before the prompt in what the model is told, not in what is stored as typed.
         rows: Ids of the rows stored so far; the first is the prompt's.
+        notes: What the chat should know of how the reply came about.
         began_at: When it got its claim, in monotonic seconds.
         active_at: When it was last seen to do something, likewise.
         stop_requested: Somebody wants it to end; it may not have begun yet.
@@ -176,6 +175,7 @@ class TurnRecord:
     session_id: str = ""
     note: str = ""
     rows: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     began_at: float = 0.0
     active_at: float = 0.0
     stop_requested: bool = False
@@ -188,7 +188,7 @@ class TurnRecord:
     given_up: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     source: SessionSource | None = None
-    steered: dict[str, "partial[None]"] = field(default_factory=dict)
+    steered: dict[str, partial[None]] = field(default_factory=dict)
     waits: int = 0
     monotonic: Callable[[], float] = time.monotonic
 
@@ -242,7 +242,7 @@ def run(
 
     heard: dict[str, Any] = {}
     if getattr(agent, "tells_tools", False):  # others do not know what a tool is
-        heard["tool_callback"] = relay.feed_news
+        heard["tool_callback"] = partial(_hear, record, relay)
     return agent.run_conversation(
         record.prompt,
         stream_callback=relay.feed_text,
@@ -251,3 +251,9 @@ def run(
         **heard,
         **record.extras(),
     )
+
+
+def _hear(record: TurnRecord, relay: DeltaRelay, news: AgentNews) -> None:
+    if isinstance(news, CallNote) and news.lasting and news.text not in record.notes:
+        record.notes.append(news.text)
+    relay.feed_news(news)

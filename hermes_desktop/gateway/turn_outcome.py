@@ -40,7 +40,12 @@ class TurnOutcome:
 
 
 def from_result(
-    result: AgentResult, *, history_len: int, rows: Sequence[int] = (), addition: str = ""
+    result: AgentResult,
+    *,
+    history_len: int,
+    rows: Sequence[int] = (),
+    addition: str = "",
+    notes: Sequence[str] = (),
 ) -> TurnOutcome:
     """The outcome of a turn that ended by itself.
 
@@ -49,9 +54,11 @@ def from_result(
         history_len: How many messages the conversation had before.
         rows: Rows it is known to have stored beyond those that the result names.
         addition: What the chat is told behind the reply, about the conversation itself.
+        notes: Likewise, about how the reply came about; not without one.
     """
     text = result.get("final_response") or ""
     delivery = normalize_empty_agent_response(result, text, history_len=history_len)
+    told = [f"({note})" for note in notes] if text else []
     written = [*result.get("written_message_ids", ()), *rows]
     outcome: Outcome = "done"
     if result.get("failed"):
@@ -61,7 +68,7 @@ def from_result(
     error = result.get("error") or ""
     return TurnOutcome(
         outcome=outcome,
-        delivery="\n\n".join(part for part in (delivery, addition) if part),
+        delivery="\n\n".join(part for part in (delivery, *told, addition) if part),
         reply=delivery if outcome == "done" else text,
         last_message_id=max(written, default=None),
         error_title=_title(result, error) if outcome == "failed" else "",
@@ -109,6 +116,11 @@ def _kind(error: Exception) -> str:
 def answered(text: str) -> TurnOutcome:
     """The outcome of a message that the gateway answered itself, of which nothing is stored."""
     return TurnOutcome("done", delivery=text, reply=text, stored=False)
+
+
+def with_words_before(outcome: TurnOutcome, words: str) -> TurnOutcome:
+    """The same outcome, whose chat is told something above the reply."""
+    return replace(outcome, delivery=f"{words}\n\n{outcome.delivery}")
 
 
 def silenced(outcome: TurnOutcome) -> TurnOutcome:

@@ -223,7 +223,11 @@ class _Turn:
             self._server.emit("reasoning.delta", self._sid, {"text": text})
 
     def _tell_tool(self, news: Any) -> None:
-        """A tool begins, or is over; on any thread of the turn. Other news have no frame yet."""
+        """A tool begins, or is over, or there is a note; on any thread of the turn."""
+        if hasattr(news, "lasting"):
+            kind = "warning" if news.lasting else "status"
+            self._server.emit("status.update", self._sid, {"kind": kind, "text": news.text})
+            return
         if not hasattr(news, "call_id"):
             return
         told = {"tool_id": news.call_id, "name": news.name}

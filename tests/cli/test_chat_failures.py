@@ -190,3 +190,23 @@ def test_a_reader_that_leaves_stops_the_turn(
     (row,) = rows(configured)
     (_, (_, partial)) = said(configured, row["id"])
     assert 0 < partial.count("word") < 400
+
+
+def test_who_stands_by_answers_and_a_wait_is_told(
+    program: Program, home: Path, server: ModelServer
+) -> None:
+    with ModelServer() as chosen:
+        chosen.script(model_server.error(401, "Incorrect API key", code="invalid_api_key"))
+        server.script(model_server.error(429, "Slow down", headers={"Retry-After": "1"}))
+        (home / "config.yaml").write_text(
+            f"model: {{default: big, base_url: '{chosen.base_url}', api_key: sk-wrong-12345}}\n"
+            f"fallback_providers: [{{model: small, base_url: '{server.base_url}'}}]\n",
+            encoding="utf-8",
+        )
+        done = program.run("chat", "-q", "Hello there")
+    assert (done.code, done.out) == (0, "You said: Hello there\n")
+    assert "small (custom) answers: custom refused the key." in done.err
+    assert "custom asks to wait" in done.err
+    assert "sk-wrong" not in done.err
+    (row,) = rows(home)
+    assert [role for role, _ in said(home, row["id"])] == ["user", "assistant"]

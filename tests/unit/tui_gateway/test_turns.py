@@ -335,3 +335,26 @@ def test_failures_of_the_store_have_the_codes_of_what_failed(stage: ServerStage)
         stage.db.failing = frozenset()
     assert stage.db.get_session(key) is not None
     assert isinstance(StateError("x"), Exception)
+
+
+def test_notes_are_told(stage: ServerStage) -> None:
+    def with_note(wish: Any) -> Any:
+        agent: Any = stage.plain_agent(wish)
+        plain = agent.run_conversation
+
+        def run(*args: Any, tool_callback: Any, **kwargs: Any) -> Any:
+            tool_callback(SimpleNamespace(text="Trying again at 14:02.", lasting=False))
+            tool_callback(SimpleNamespace(text="Another model answers.", lasting=True))
+            return plain(*args, **kwargs)
+
+        agent.run_conversation = run
+        return agent
+
+    stage.make_agent = with_note
+    sid, _ = stage.begin()
+    stage.say(sid, "Hello")
+
+    assert stage.peer.payloads("status.update") == [
+        {"kind": "status", "text": "Trying again at 14:02."},
+        {"kind": "warning", "text": "Another model answers."},
+    ]
