@@ -64,7 +64,7 @@ def lines_around(path: Path, line: int) -> tuple[TextLine, ...]:
     except ConfigError:
         return ()
     redactor = SecretRedactor()
-    lines = LINE_BREAK.split(text)
+    lines = LINE_BREAK.split(text) if text else []
     first, last = max(1, line - _AROUND), min(len(lines), line + _AROUND)
     return tuple(
         TextLine(number, redactor.clean(_masked_line(lines[number - 1]))[:_LONGEST])

@@ -20,6 +20,12 @@ from hermes_desktop.gateway.config import PlatformConfig
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
 from hermes_desktop.services.applied import Applied, PlatformChecked, what_became
+from hermes_desktop.services.config_health import (
+    RepeatedKey,
+    TextLine,
+    lines_around,
+    repeated_keys,
+)
 from hermes_desktop.services.gateway_settings import running_config
 from hermes_desktop.services.live_settings import HostedGateway, LiveParts, LiveSettings
 from hermes_desktop.services.platform_checks import PlatformChecker, refused_by
@@ -208,6 +214,22 @@ class SettingsService:
     async def versions(self) -> list[Version]:
         """The contents of config.yaml that were replaced here, the newest first."""
         return await self._files.run(self._book.config.versions)
+
+    async def difference_to(self, version: Version) -> str:
+        """From one of them to what stands there now, secrets hidden. Raises ConfigError."""
+        return await self._files.run(self._book.config.diff_to, version)
+
+    async def preview_restore(self, version: Version) -> Saved:
+        """The difference that :meth:`restore` would make; raises what it does."""
+        return await self._files.run(partial(self._book.restore, version, dry_run=True))
+
+    async def repeated_keys(self) -> tuple[RepeatedKey, ...]:
+        """Keys of config.yaml that were written twice; of those the last one counts."""
+        return await self._files.run(repeated_keys, self._book.config.file)
+
+    async def lines_around(self, line: int) -> tuple[TextLine, ...]:
+        """Some lines of a config.yaml that cannot be understood, secrets hidden."""
+        return await self._files.run(lines_around, self._book.config.file, line)
 
     async def restore(self, version: Version) -> Applied:
         """Bring one of them back. Errors as in :meth:`SettingsBook.restore`."""

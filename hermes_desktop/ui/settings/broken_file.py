@@ -10,7 +10,6 @@ from PySide6.QtGui import QDesktopServices, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
-from hermes_desktop.services.config_health import TextLine, lines_around
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel, words_label
 from hermes_desktop.ui.notice_presenter import paint_strip
 from hermes_desktop.ui.settings.field_words import plain
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hermes_desktop.core.errors import HermesError
+    from hermes_desktop.services.config_health import TextLine
     from hermes_desktop.ui.settings.parts import SettingsContext
 
 _LINE = re.compile(r"\bline (\d+)\b")
@@ -75,8 +75,7 @@ class BrokenFile(QWidget):
         return self._context.services.paths.config_yaml
 
     async def _show_lines(self, line: int) -> None:
-        readers = self._context.services.workers.readers
-        found = await readers.run(lines_around, self._file, line)
+        found = await self._context.services.settings.lines_around(line)
         self.lines.setText(_numbered(found, line))
         self.lines.setVisible(bool(found))
 
