@@ -8,7 +8,7 @@ from typing import Any
 from hermes_desktop.tui_gateway import frames, methods
 from hermes_desktop.tui_gateway.errors import Code, RpcError
 from hermes_desktop.tui_gateway.frames import Frame
-from hermes_desktop.tui_gateway.serving_state import current_peer
+from hermes_desktop.tui_gateway.serving_state import after_answer, current_peer
 from hermes_desktop.tui_gateway.transport.base import Transport
 from hermes_desktop.tui_gateway.transport.lines import MOST_BYTES, TOO_LONG
 from hermes_desktop.tui_gateway.work_queue import WorkQueue
@@ -75,9 +75,13 @@ class Dispatcher:
 
     def _answer_here(self, request: Any) -> None:
         current_peer.set(self._peer)
+        afterwards: list[Callable[[], object]] = []
+        after_answer.set(afterwards)
         try:
             answer = self._handle(request)
             if not frames.is_notification(request):
                 self._peer.write(answer)
+            for call in afterwards:
+                call()
         except Exception:
             log.exception("An answer could not be written")

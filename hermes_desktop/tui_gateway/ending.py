@@ -90,12 +90,22 @@ def follow_agent(
     lease = session.get("active_session_lease")
     if lease and server.state.program is not None:
         server.program.places.move(lease, new_id)
+    _keep_free(server, session["session_key"], new_id)
     session["session_key"] = new_id
     session["bind_needed"] = True
     if clear_pending_title:
         session["pending_title"] = None
     if restart_slash_worker:
         session["slash_worker"] = None
+
+
+def _keep_free(server: Server, old_id: str, new_id: str) -> None:
+    """Who asks nobody (``/yolo``) goes on so under the new id."""
+    program = server.state.program
+    queue = program.approvals if program is not None else None
+    if queue is not None and queue.is_free(old_id):
+        queue.set_free(old_id, free=False)
+        queue.set_free(new_id, free=True)
 
 
 def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:

@@ -67,6 +67,9 @@ def left_by(server: Server, peer: Transport, now: float) -> None:
         peer: Who is gone.
         now: Monotonic seconds.
     """
+    asking = server.state.asking
+    if asking is not None:
+        asking.falls_silent(peer)
     with server.state.lock:
         heard = [
             (sid, session)
@@ -80,6 +83,8 @@ def left_by(server: Server, peer: Transport, now: float) -> None:
         session["orphaned_at"] = now
         if session.get("close_on_disconnect"):
             ending.close_live(server, sid)
+    if asking is not None:
+        asking.forget(peer)
 
 
 def tidy(server: Server, now: float) -> None:

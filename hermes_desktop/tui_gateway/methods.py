@@ -1,9 +1,9 @@
 """Which methods there are, which are answered at once, and which are not in this version."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from hermes_desktop.tui_gateway import (
+    answer_methods,
     command_methods,
     compressing,
     conversation_methods,
@@ -13,7 +13,7 @@ from hermes_desktop.tui_gateway import (
     settings_methods,
 )
 from hermes_desktop.tui_gateway.errors import Code, RpcError
-from hermes_desktop.tui_gateway.serving_state import Call, Method
+from hermes_desktop.tui_gateway.serving_state import Method
 
 METHODS: Mapping[str, Method] = {
     "session.create": opening_methods.create,
@@ -36,6 +36,8 @@ METHODS: Mapping[str, Method] = {
     "session.steer": prompt_methods.steer,
     "session.interrupt": prompt_methods.interrupt,
     "prompt.submit": prompt_methods.submit,
+    "approval.respond": answer_methods.approval_respond,
+    "clarify.respond": answer_methods.clarify_respond,
     "config.get": settings_methods.get,
     "config.set": settings_methods.set_,
     "config.show": settings_methods.show,
@@ -49,7 +51,7 @@ METHODS: Mapping[str, Method] = {
     "complete.path": paths_completion.complete_path,
 }
 
-AT_ONCE = frozenset({"session.interrupt", "session.steer"})
+AT_ONCE = frozenset({"session.interrupt", "session.steer", "approval.respond", "clarify.respond"})
 """Answered as they come, before what the same peer asked earlier: they must not wait."""
 
 SLOW = frozenset(
@@ -110,7 +112,7 @@ _LATER = frozenset(
 _OF_A_GATEWAY = frozenset(
     ["handoff.request", "handoff.state", "handoff.fail", "cron.manage", "browser.manage"]
 )
-_ANSWERS = frozenset(["clarify.respond", "sudo.respond", "secret.respond", "terminal.read.respond"])
+_ANSWERS = frozenset(["sudo.respond", "secret.respond", "terminal.read.respond"])
 
 
 def find(name: str) -> Method:
@@ -128,12 +130,4 @@ def find(name: str) -> Method:
         raise RpcError(Code.HOST, f"{name} is not in this version: no gateway is hosted here")
     if name in _ANSWERS:
         raise RpcError(Code.BUSY, f"no pending request: nothing asks for {name} in this version")
-    if name == "approval.respond":
-        return _nothing_to_approve
     raise RpcError(Code.UNKNOWN_METHOD, f"unknown method: {name}")
-
-
-def _nothing_to_approve(call: Call) -> dict[str, Any]:
-    """``approval.respond``: nothing waits for one in this version."""
-    call.session()
-    return {"resolved": 0}

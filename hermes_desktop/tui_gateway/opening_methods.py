@@ -10,7 +10,7 @@ from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import SessionSummary
 from hermes_desktop.tui_gateway import agents, ending, guard, live_sessions
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
-from hermes_desktop.tui_gateway.serving_state import Call, Session
+from hermes_desktop.tui_gateway.serving_state import Call, Session, when_answered
 from hermes_desktop.tui_gateway.session_record import (
     DEFAULT_COLS,
     SOURCE,
@@ -93,6 +93,7 @@ def resume(call: Call) -> dict[str, Any]:
     session["cols"] = _cols(call, session["cols"])
     if params.flag("eager_build"):
         agents.ensure_agent(server, session)
+    _tell_what_waits(call, sid, session)
     return {"resumed": key, **snapshot_of(server, sid, session)}
 
 
@@ -115,7 +116,15 @@ def activate(call: Call) -> dict[str, Any]:
     """``session.activate``: hear of a live session from now on."""
     sid, session = call.session()
     live_sessions.join(call.server, session, call.peer)
+    _tell_what_waits(call, sid, session)
     return snapshot_of(call.server, sid, session)
+
+
+def _tell_what_waits(call: Call, sid: str, session: Session) -> None:
+    """A peer that comes to a session is asked what waits there, once it knows the session."""
+    asking = call.server.state.asking
+    if asking is not None:
+        when_answered(lambda: asking.tell_again(sid, session, call.peer))
 
 
 def close(call: Call) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.commands.registry import CommandDef
@@ -137,6 +139,8 @@ class RpcProgram:
         saved_dir: Where ``session.save`` writes.
         own_commands: The person's own commands as the settings stand now, once plugins are loaded,
             whose commands stand beside them. Blocks for a bounded time; any thread; never raises.
+        approvals: What waits for a person's word; None: nothing does.
+        questions: What the assistant asks; None: it asks nothing.
     """
 
     db: Callable[[], SessionDB]
@@ -152,3 +156,5 @@ class RpcProgram:
     saved_dir: Path
     clock: Clock
     own_commands: Callable[[], Sequence[OwnCommand]] = tuple
+    approvals: ApprovalQueue | None = None
+    questions: QuestionQueue | None = None

@@ -12,6 +12,7 @@ from typing import Any, Final
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway import boundaries, ending, frames, methods
+from hermes_desktop.tui_gateway.asking import Asking
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.frames import Frame
 from hermes_desktop.tui_gateway.params import Params
@@ -34,6 +35,12 @@ def configure(program: RpcProgram | None) -> None:
         program: The store, the agents, the settings, the trash.
     """
     _state.program = program
+    if _state.asking is not None:
+        _state.asking.close()
+        _state.asking = None
+    if program is not None and program.approvals is not None and program.questions is not None:
+        _state.asking = Asking(SERVER, program.approvals, program.questions)
+        _state.asking.open()
 
 
 def handle_request(request: Any) -> Frame:

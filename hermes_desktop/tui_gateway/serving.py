@@ -103,6 +103,7 @@ class StreamServing:
     def _read(self) -> None:
         lines = read_lines(lambda most: os.read(self.streams.source, most))
         Dispatcher(handle_request, self.peer).serve(lines)
+        _falls_silent(self.peer)
         self.ending.all_said()
 
     def _reader_left(self) -> bool:
@@ -175,10 +176,17 @@ class SocketServing:
     def _serve(self, peer: SocketTransport, program: RpcProgram) -> None:
         peer.write(frames.ready(program.facts.version, program.facts.profile))
         Dispatcher(handle_request, peer).serve(read_lines(peer.read))
+        _falls_silent(peer)
         _hear_the_end(peer)
         _let_go(peer, program.clock)
         peer.close()
         self._peers.remove(peer)
+
+
+def _falls_silent(peer: Transport) -> None:
+    """A peer has nothing more to say: it can answer nothing, either."""
+    if SERVER.state.asking is not None:
+        SERVER.state.asking.falls_silent(peer)
 
 
 def _hear_the_end(peer: SocketTransport) -> None:

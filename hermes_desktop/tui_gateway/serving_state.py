@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway.errors import Code, RpcError
@@ -12,11 +12,28 @@ from hermes_desktop.tui_gateway.params import Params
 from hermes_desktop.tui_gateway.program import RpcProgram
 from hermes_desktop.tui_gateway.transport.base import Transport
 
+if TYPE_CHECKING:
+    from hermes_desktop.tui_gateway.asking import Asking
+
 Session = dict[str, Any]
 """A live session; see :mod:`hermes_desktop.tui_gateway.session_record` for its keys."""
 
 current_peer: ContextVar[Transport | None] = ContextVar("rpc_current_peer", default=None)
 """Whose request is being answered."""
+
+after_answer: ContextVar[list[Callable[[], object]] | None] = ContextVar(
+    "rpc_after_answer", default=None
+)
+"""What is done when the answer to the present request was written; None: at once."""
+
+
+def when_answered(call: Callable[[], object]) -> None:
+    """Do something once the answer to the present request was written."""
+    waiting = after_answer.get()
+    if waiting is None:
+        call()
+    else:
+        waiting.append(call)
 
 
 @dataclass(eq=False)
@@ -29,6 +46,7 @@ class ServerState:
         lock: Held while sessions come and go; never while one of them is worked on.
         opening: Held while a stored session is made live, so that it is so only once.
         default_peer: Hears what no session's own peers can.
+        asking: Asks the peers of sessions what waits for a person; None: nobody can be asked.
     """
 
     program: RpcProgram | None = None
@@ -36,6 +54,7 @@ class ServerState:
     lock: threading.RLock = field(default_factory=threading.RLock)
     opening: threading.Lock = field(default_factory=threading.Lock)
     default_peer: Transport | None = None
+    asking: "Asking | None" = None
 
 
 class Server(Protocol):

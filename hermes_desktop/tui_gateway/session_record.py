@@ -176,7 +176,14 @@ def snapshot_of(server: Server, sid: str, session: Session) -> dict[str, Any]:
         "running": session["running"],
         "status": status_of(session),
         "started_at": session.get("created_at", 0.0),
+        "pending": pending_of(server, session),
     }
+
+
+def pending_of(server: Server, session: Session) -> dict[str, list[dict[str, Any]]]:
+    """What waits for a person in the session."""
+    asking = server.state.asking
+    return {"approvals": [], "questions": []} if asking is None else asking.pending(session)
 
 
 def line_of(db: SessionDB | None, sid: str, session: Session) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hermes_desktop.commands.parsing import take_option
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.tui_gateway import agents
+from hermes_desktop.tui_gateway import agents, approval_settings
 from hermes_desktop.tui_gateway.conversation_methods import set_folder
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.params import Params
@@ -17,7 +17,6 @@ from hermes_desktop.tui_gateway.turns import alone, tell_info
 BUSY_MODES = ("interrupt", "queue", "steer")
 _LATER = frozenset(
     [
-        "approval_mode",
         "compact",
         "details_mode",
         "fast",
@@ -30,7 +29,6 @@ _LATER = frozenset(
         "statusbar",
         "thinking_mode",
         "verbose",
-        "yolo",
     ]
 )
 _DEFAULT = frozenset({"default", "reset"})
@@ -102,19 +100,23 @@ _READERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
     "mtime": _get_mtime,
     "busy": _get_busy,
     "cwd": _get_folder,
+    "yolo": approval_settings.get_yolo,
+    "approval_mode": approval_settings.get_mode,
 }
 
 
 def set_(call: Call) -> dict[str, Any]:
     """``config.set``: for one live session; the files of the home are not written."""
     key = call.params.optional_text("key")
-    if key not in {"model", "busy", "cwd"}:
+    if key not in {"model", "busy", "cwd", *approval_settings.WRITERS}:
         raise _unknown(key)
     if not call.params.has("session_id"):
         raise RpcError(
             Code.GENERIC, f"config.set {key} without a session_id is not in this version"
         )
     sid, session = call.session()
+    if key in approval_settings.WRITERS:
+        return approval_settings.WRITERS[key](call)
     value = call.params.text("value")
     if key == "cwd":
         return _set_folder(call, value)

@@ -112,7 +112,10 @@ class WaitingRoom(Generic[Q, A]):
     ) -> None:
         """This one cannot show these any more; what nobody else shows ends now."""
         with self._lock:
-            found = [each for each in self._waiting.values() if which(each.request)]
+            present = list(self._waiting.values())
+        # Without the lock, because this may take others.
+        found = [each for each in present if which(each.request)]
+        with self._lock:
             for waiting in found:
                 waiting.shown_by.discard(attendant)
             lost = [each for each in found if not each.shown_by]

@@ -1,6 +1,7 @@
 """Where frames go."""
 
 import threading
+from collections.abc import Sequence
 from typing import Protocol
 
 from hermes_desktop.tui_gateway.frames import Frame
@@ -34,6 +35,10 @@ class Audience:
     def has(self, peer: Transport | None) -> bool:
         """Whether this peer hears."""
         return any(each is peer for each in self._peers)
+
+    def answers(self, silent: Sequence[Transport]) -> bool:
+        """Whether anybody hears who is not among those that say nothing any more."""
+        return any(peer.alive and all(each is not peer for each in silent) for peer in self._peers)
 
     def add(self, peer: Transport) -> None:
         """Let a peer hear, too."""
