@@ -1,7 +1,7 @@
 """The words between the agent and whoever runs it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
 
 ConversationMessage = dict[str, Any]
@@ -70,6 +70,8 @@ class ToolNews:
         ok: None while it runs.
         seconds: How long it took.
         step: Which answer of the model wants it, from 1.
+        arguments: What it was called with, without secrets.
+        result: What the model is told of it, likewise; "" while it runs.
     """
 
     call_id: str
@@ -78,6 +80,8 @@ class ToolNews:
     ok: bool | None = None
     seconds: float = 0.0
     step: int = 0
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    result: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +193,8 @@ class ModelChoice:
         origin: Where the model was named, for a person ("config.yaml, model.default").
         context_length: How much it can be told at once, as the settings say; None: they do not.
         max_tokens: How long its answers may be, likewise.
-        reasoning_effort: How much it should think; "" leaves that to it.
+        reasoning_effort: How much it should think; "" leaves that to it, ``none``: not at all.
+        service_tier: How fast it is to answer, in the provider's words; "" as usual.
         ca_bundle: A file with certificates that this endpoint's own is trusted by, too.
         request_timeout_s: How long it may be silent before it begins to answer; None: the usual.
         stale_timeout_s: How long it may be silent in between; None: the usual.
@@ -204,6 +209,7 @@ class ModelChoice:
     context_length: int | None = None
     max_tokens: int | None = None
     reasoning_effort: str = ""
+    service_tier: str = ""
     ca_bundle: str = ""
     request_timeout_s: float | None = None
     stale_timeout_s: float | None = None

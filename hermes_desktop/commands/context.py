@@ -141,6 +141,26 @@ class CommandHost(Protocol):
         """Choose them; an empty mapping takes the choice back."""
         ...
 
+    async def chosen(self) -> Mapping[str, str]:
+        """``reasoning_effort`` and ``service_tier`` as far as they were chosen here."""
+        ...
+
+    async def choose(self, name: str, value: str) -> None:
+        """Choose one of them for this conversation; "" takes the choice back.
+
+        Raises:
+            HermesError: It cannot be kept; nothing was changed.
+        """
+        ...
+
+    def shows_thinking(self) -> bool:
+        """Whether what the model thinks is shown in the chat."""
+        ...
+
+    def show_thinking(self, *, shown: bool) -> None:
+        """Show it from now on, or do not."""
+        ...
+
     async def restart(self) -> bool:
         """Start the gateway anew soon; False when nobody can."""
         ...
@@ -189,6 +209,8 @@ class ProgramFacts:
             ``provider``); blocking; raises :class:`HermesError`. None: nobody knows.
         care: Makes what shortens conversations, with the same choices; likewise.
         approvals: Where questions to a person wait; None: nothing is asked here.
+        change_setting: Writes one setting of the home, None unsets it; blocking; raises
+            :class:`HermesError`. None: settings are not written here.
     """
 
     version: str
@@ -197,6 +219,7 @@ class ProgramFacts:
     choose_model: Callable[[Mapping[str, str]], ModelChoice | None] = _no_model
     care: Callable[[Mapping[str, str]], ContextCare | None] = _no_care
     approvals: ApprovalQueue | None = None
+    change_setting: Callable[[str, object], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

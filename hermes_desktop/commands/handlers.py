@@ -11,6 +11,7 @@ from hermes_desktop.commands import (
     insights_command,
     model_commands,
     resume_commands,
+    thinking_commands,
     turn_commands,
 )
 from hermes_desktop.commands.context import CommandContext, CommandReply, Handler
@@ -31,6 +32,8 @@ HANDLERS: Mapping[str, Handler] = {
     "queue": turn_commands.queue,
     "steer": turn_commands.steer,
     "model": model_commands.model,
+    "reasoning": thinking_commands.reasoning,
+    "fast": thinking_commands.fast,
     "usage": model_commands.usage,
     "insights": insights_command.insights_,
     "approve": approval_commands.approve,

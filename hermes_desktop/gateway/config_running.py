@@ -27,6 +27,7 @@ class RunningSettings:
         delivery_ledger: Whether replies are noted before they are sent, to be brought later.
         confirm_destructive_commands: Whether a person is asked before a command takes something
             out of a conversation.
+        show_reasoning: Whether chats see what the model thinks.
     """
 
     max_iterations: int = 90
@@ -40,6 +41,7 @@ class RunningSettings:
     platform_connect_timeout_s: float = 30.0
     delivery_ledger: bool = True
     confirm_destructive_commands: bool = True
+    show_reasoning: bool = False
 
 
 # Field → section and key in config.yaml, and the variable that counts where these are silent.
@@ -66,6 +68,7 @@ _PLACES: Mapping[str, tuple[str, str, str]] = {
         "HERMES_GATEWAY_PLATFORM_CONNECT_TIMEOUT",
     ),
     "delivery_ledger": ("gateway", "delivery_ledger", ""),
+    "show_reasoning": ("display", "show_reasoning", ""),
     "confirm_destructive_commands": ("approvals", "destructive_slash_confirm", ""),
 }
 

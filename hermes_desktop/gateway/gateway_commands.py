@@ -215,6 +215,22 @@ class RunnerHost:
         store = self._runner.session_store
         await self._workers.run(store.set_model_override, self._key, dict(override) or None)
 
+    async def chosen(self) -> Mapping[str, str]:
+        """How the model thinks and how fast it answers, as far as that was chosen."""
+        return await self._workers.run(self._runner.chosen_thinking, self._key)
+
+    async def choose(self, name: str, value: str) -> None:
+        """Choose how the model thinks and how fast it answers."""
+        await self._workers.run(self._runner.choose_thinking, self._key, name, value)
+
+    def shows_thinking(self) -> bool:
+        """Whether what the model thinks is shown in the chat."""
+        return self._runner.shows_thinking(self._key)
+
+    def show_thinking(self, *, shown: bool) -> None:
+        """Show it from now on, or do not."""
+        self._runner.show_thinking(self._key, shown=shown)
+
     # The gateway
 
     async def restart(self) -> bool:

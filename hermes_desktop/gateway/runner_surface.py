@@ -9,7 +9,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.agent_cache import PENDING
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.refusals import closing
-from hermes_desktop.gateway.runner_agents import RunnerAgents
+from hermes_desktop.gateway.runner_thinking import RunnerThinking
 from hermes_desktop.gateway.runner_state import Phase
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
@@ -23,7 +23,7 @@ STOP_REQUESTED = "stop requested"
 RESET_REQUESTED = "session reset requested"
 
 
-class RunnerSurface(RunnerAgents):
+class RunnerSurface(RunnerThinking):
     """Stopping, queueing and asking about turns."""
 
     async def _aside(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -22,6 +22,7 @@ from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvid
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.providers.standing_by import StandingBy
+from hermes_desktop.agent.thinking import CHOSEN_KEYS, with_thinking
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
@@ -254,10 +255,10 @@ def _who_answers(
     """The model, those that stand by, and why it is not the chosen one."""
     standing_by = resolve_fallbacks(data, lookup)
     try:
-        choice = resolve_model(with_chosen_model(data, chosen), lookup)
+        choice = with_thinking(resolve_model(with_chosen_model(data, chosen), lookup), chosen)
     except NotConfiguredError as error:
         # What a person chose for this conversation is not replaced: they are told.
-        if chosen or not standing_by:
+        if set(chosen) - CHOSEN_KEYS or not standing_by:
             raise
         return standing_by[0], standing_by[1:], error.title
     own = (choice.model, choice.base_url)

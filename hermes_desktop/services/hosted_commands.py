@@ -16,6 +16,7 @@ from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.gateway_settings import live_lookup
 from hermes_desktop.services.own_commands import quick_runner
+from hermes_desktop.services.setting_writer import setting_writer
 
 if TYPE_CHECKING:
     from hermes_desktop.services.hosted_gateway import HostedParts
@@ -77,6 +78,7 @@ def take_commands(
         choose_model=choose_model,
         approvals=parts.builder.approvals,
         care=parts.builder.context_care,
+        change_setting=setting_writer(parts.paths, parts.environ, parts.clock),
     )
     control = SupervisedPlatforms(platforms) if platforms is not None else None
     runner.command_dispatch = CommandDispatch(

@@ -9,6 +9,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.core.errors import CancelledError
@@ -193,7 +194,7 @@ def _messages(
     for at in range(0, len(ids), _SESSIONS_A_STEP):
         stop_if(cancel, _WHAT)
         some = ids[at : at + _SESSIONS_A_STEP]
-        wrote, called = ask(lambda conn, some=some: _of_sessions(conn, some))
+        wrote, called = ask(partial(_of_sessions, ids=some))
         said += wrote
         tools.update(called)
     return said, tools

@@ -21,6 +21,8 @@ def _lacks(what: str) -> re.Pattern[str]:
 
 
 _NO_TOOLS = _lacks(r"(tools?|function calling)")
+_NO_TIERS = re.compile(r"service_tier")
+_NO_STREAM = re.compile(r"\bstream(ing|ed)?\b", re.IGNORECASE)
 _NO_REASONING = _lacks(r"reasoning(_effort|\.effort)?")
 
 
@@ -35,6 +37,7 @@ class Dialect:
         most_tokens: The greatest such number it takes; None: not known.
         tools: The model can be told of tools.
         reasoning: It can be told how much to think.
+        tiers: It can be asked to answer faster.
     """
 
     stream: bool = True
@@ -43,6 +46,7 @@ class Dialect:
     most_tokens: int | None = None
     tools: bool = True
     reasoning: bool = True
+    tiers: bool = True
 
     def after_refusal(self, said: str) -> "Dialect | None":
         """What to try instead, None when the refusal is about something else."""
@@ -50,12 +54,14 @@ class Dialect:
             return replace(self, usage=False)
         if _LIMIT_NAMES.search(said) and (other := self._with_other_limit(said)) is not None:
             return other
-        if self.reasoning and _NO_REASONING.search(said):
-            return replace(self, reasoning=False)
-        if self.tools and _NO_TOOLS.search(said):
-            return replace(self, tools=False)
-        if self.stream and re.search(r"\bstream(ing|ed)?\b", said, re.IGNORECASE):
-            return replace(self, stream=False)
+        for field, does in (
+            ("reasoning", _NO_REASONING),
+            ("tiers", _NO_TIERS),
+            ("tools", _NO_TOOLS),
+            ("stream", _NO_STREAM),
+        ):
+            if getattr(self, field) and does.search(said):
+                return replace(self, **{field: False})
         return None
 
     def _with_other_limit(self, said: str) -> "Dialect | None":

@@ -17,6 +17,7 @@ from hermes_desktop.agent.providers.failures import CallFailedError, Failures
 from hermes_desktop.agent.providers.reply_look import ReplyLook, is_empty
 from hermes_desktop.agent.providers.retry_words import pause_before_retry, told_pause
 from hermes_desktop.agent.providers.shared_tls import SharedTls
+from hermes_desktop.agent.thinking import wire_fields as thinking_fields
 from hermes_desktop.agent.types import (
     CallNote,
     CancelSignal,
@@ -189,8 +190,10 @@ class OpenAICompatibleProvider:
         if request.max_tokens is not None:
             most = dialect.most_tokens or request.max_tokens
             body[dialect.limit_field] = min(request.max_tokens, most)
-        if self.choice.reasoning_effort and dialect.reasoning:
-            body["reasoning_effort"] = self.choice.reasoning_effort
+        if dialect.reasoning:
+            body |= thinking_fields(self.choice)
+        if self.choice.service_tier and dialect.tiers:
+            body["service_tier"] = self.choice.service_tier
         if dialect.stream:
             body["stream"] = True
             if dialect.usage:

@@ -1,0 +1,71 @@
+"""How much a model thinks, and how fast it answers: chosen for a conversation, told on the wire."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from hermes_desktop.agent.types import ModelChoice
+
+EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh")
+EFFORT, TIER = "reasoning_effort", "service_tier"
+CHOSEN_KEYS: Final = frozenset({EFFORT, TIER})
+_FAST: Final = "priority"
+_STORED, _STORED_TIER = "reasoning_config", "service_tier"
+
+
+def with_thinking(choice: ModelChoice, chosen: Mapping[str, str]) -> ModelChoice:
+    """A model with what was chosen for one conversation."""
+    effort = chosen.get(EFFORT, "")
+    tier = _FAST if chosen.get(TIER) == "fast" and knows_tiers(choice) else ""
+    return replace(
+        choice,
+        reasoning_effort=effort if effort in EFFORTS else choice.reasoning_effort,
+        service_tier=tier,
+    )
+
+
+def knows_tiers(choice: ModelChoice) -> bool:
+    """Whether a provider answers faster for more money."""
+    return choice.provider == "openai"
+
+
+def wire_fields(choice: ModelChoice) -> dict[str, Any]:
+    """What a request says of it, in the provider's form; nothing for what was left to the model."""
+    effort = choice.reasoning_effort
+    if not effort:
+        return {}
+    if choice.provider == "openrouter":
+        told = {"enabled": False} if effort == "none" else {"effort": effort}
+        return {"reasoning": told}
+    return {"reasoning_effort": effort}
+
+
+def stored(config: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[str, Any]:
+    """A session's ``model_config`` with what was chosen, in the form that ``hermes`` keeps it."""
+    changed = dict(config)
+    effort = chosen.get(EFFORT)
+    if effort in EFFORTS:
+        off = effort == "none"
+        changed[_STORED] = {"enabled": False} if off else {"enabled": True, "effort": effort}
+    elif changed.get(_STORED) is not None:
+        changed[_STORED] = None
+    if chosen.get(TIER) == "fast":
+        changed[_STORED_TIER] = _FAST
+    else:
+        changed.pop(_STORED_TIER, None)
+    return changed
+
+
+def chosen_of(config: Any) -> dict[str, str]:
+    """What a session's ``model_config`` says was chosen; nothing from what makes no sense."""
+    if not isinstance(config, Mapping):
+        return {}
+    found: dict[str, str] = {}
+    kept = config.get(_STORED)
+    if isinstance(kept, Mapping):
+        effort = "none" if kept.get("enabled") is False else kept.get("effort")
+        if effort in EFFORTS:
+            found[EFFORT] = str(effort)
+    if config.get(_STORED_TIER) == _FAST:
+        found[TIER] = "fast"
+    return found
