@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop import __version__
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.clock import Clock
@@ -20,6 +22,7 @@ from hermes_desktop.plugins.consents import anything_answered
 from hermes_desktop.services.rpc_settings import RpcSettings
 from hermes_desktop.services.session_actions import DeletePlan, SessionActions
 from hermes_desktop.services.session_catalog import find_session_id
+from hermes_desktop.services.setting_writer import setting_writer
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
 
@@ -62,6 +65,8 @@ class RpcParts:
         self._plugins: PluginCare | None = None
         self._commands: RunningCommands | None = None
         self._loading: PendingCall[Any] | None = None
+        self._approvals = ApprovalQueue(clock)
+        self._questions = QuestionQueue(clock)
 
     def program(self) -> RpcProgram:
         """What the server is set up with. Plugins begin to load."""
@@ -82,11 +87,15 @@ class RpcParts:
                 home=self._paths.home,
                 choose_model=self.choose_model,
                 care=lambda chosen: self._agents().context_care(chosen),
+                change_setting=setting_writer(self._paths, self._environ, self._clock),
+                approvals=self._approvals,
             ),
             home=self._paths.home,
             saved_dir=self._paths.sessions_dir / "saved",
             clock=self._clock,
             own_commands=self.own_commands,
+            approvals=self._approvals,
+            questions=self._questions,
         )
 
     def db(self) -> SessionDB:
@@ -102,6 +111,8 @@ class RpcParts:
 
     def close(self) -> None:
         """Close what was opened. Nothing may be asked any more; waits a moment for commands."""
+        self._approvals.close()
+        self._questions.close()
         if self._commands is not None:
             self._commands.end()
         with self._lock:
@@ -172,9 +183,25 @@ class RpcParts:
             if self._builder is None:
                 # It loads the client for HTTP, which takes as long as all the rest.
                 from hermes_desktop.services.agent_builder import AgentBuilder  # noqa: PLC0415
+                from hermes_desktop.services.agent_tools import AgentTools  # noqa: PLC0415
 
                 self._builder = AgentBuilder(
-                    self._paths, db, self._redactor, self._environ, offline=False, clock=self._clock
+                    self._paths,
+                    db,
+                    self._redactor,
+                    self._environ,
+                    offline=False,
+                    clock=self._clock,
+                    tools=AgentTools(
+                        self._paths,
+                        db,
+                        self._approvals,
+                        environ=self._environ,
+                        redactor=self._redactor,
+                        clock=self._clock,
+                        questions=self._questions,
+                        surface="tui",
+                    ),
                 )
             return self._builder
 

@@ -3,6 +3,7 @@
 import contextlib
 import contextvars
 import inspect
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -21,6 +22,8 @@ from hermes_desktop.tui_gateway.session_record import info_of, model_of, source_
 log = logging.getLogger(__name__)
 
 Result = Mapping[str, Any]
+MOST_RESULT = 20_000
+"""How many characters of a tool's result peers are told; the model may be told more."""
 
 
 def run_prompts(server: Server, sid: str, session: Session, text: str) -> None:
@@ -234,8 +237,7 @@ class _Turn:
         if news.ok is None:
             self._server.emit("tool.start", self._sid, {**told, "context": news.subject})
             return
-        result = {"ok": news.ok, "summary": news.subject, "duration_s": round(news.seconds, 3)}
-        self._server.emit("tool.complete", self._sid, {**told, **result})
+        self._server.emit("tool.complete", self._sid, {**told, **_tool_result(news)})
 
     def _take_over(self, result: Result, version: int) -> bool:
         """Keep what the agent knows now, unless the history was changed meanwhile."""
@@ -250,6 +252,31 @@ class _Turn:
                 return True
         log.warning("The history of %s changed during a turn", session["session_key"])
         return False
+
+
+def _tool_result(news: Any) -> dict[str, Any]:
+    """What is told of a tool that is over."""
+    arguments, result = dict(getattr(news, "arguments", {})), str(getattr(news, "result", ""))
+    told = {
+        "ok": news.ok,
+        "summary": news.subject,
+        "duration_s": round(news.seconds, 3),
+        "args": arguments,
+        "result": result[:MOST_RESULT],
+    }
+    if len(result) > MOST_RESULT:
+        told["result_cut"] = True
+    if news.name == "todo":
+        told["todos"] = _todos(result)
+    return told
+
+
+def _todos(result: str) -> list[Any]:
+    try:
+        found = json.loads(result).get("todos")
+    except (ValueError, AttributeError):  # cut off, or an error
+        return []
+    return found if isinstance(found, list) else []
 
 
 def _accepted(function: Callable[..., Any], extras: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -138,9 +138,10 @@ class ToolBox:
         name, seconds = begun.call.name, time.monotonic() - begun.began
         ok = not answer.get("error")
         well = ok and not answer.get("exit_code")  # a command that failed was run all the same
-        _tell(turn, ToolNews(begun.call.id, name, begun.subject, well, seconds, turn.step))
-        log.info("Tool %s: %s in %.1f s", name[:60], "done" if ok else "not done", seconds)
         text = self._text(answer)
+        news = ToolNews(begun.call.id, name, begun.subject, well, seconds, turn.step)
+        _tell(turn, replace(news, arguments=self._shown(begun.arguments), result=text))
+        log.info("Tool %s: %s in %.1f s", name[:60], "done" if ok else "not done", seconds)
         return ToolResult(begun.call.id, name, _changed(begun, text, turn, seconds, ok=ok))
 
     def _await(self, begun: _Begun, pending: "PendingCall[Answer]", turn: ToolTurn) -> Answer:
@@ -165,6 +166,11 @@ class ToolBox:
             return text
         cut = json.dumps({"cut": True, "output": text[:MOST_CHARACTERS]}, ensure_ascii=False)
         return clean_text(cut)
+
+    def _shown(self, arguments: Arguments) -> Mapping[str, Any]:
+        """Arguments for whoever watches."""
+        cleaned: Mapping[str, Any] = _cleaned(arguments, self._setup.clean)
+        return cleaned
 
     def _notes_of(self, turn: ToolTurn) -> dict[str, Any]:
         if turn.session_id not in self._notes and len(self._notes) >= _MOST_SESSIONS:
