@@ -1,8 +1,9 @@
 """Commands that tell something: about commands, the person, the conversation, the program."""
 
+from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands import registry
 from hermes_desktop.commands.context import CommandContext, CommandReply
-from hermes_desktop.commands.present_session import number, session_row
+from hermes_desktop.commands.present_session import context_line, number, session_row
 from hermes_desktop.commands.words import ago, count, items, lines
 from hermes_desktop.core.errors import HermesError, UsageError
 
@@ -106,6 +107,7 @@ async def status(context: CommandContext) -> CommandReply:
             f" {count(number(row, 'message_count'), 'message')}",
             await _model_line(context, row["model"]),
             f"{count(tokens, 'token')} used",
+            await context_line(context, row_id),
             doing,
             *_platforms(context),
         )
@@ -113,14 +115,28 @@ async def status(context: CommandContext) -> CommandReply:
 
 
 async def _model_line(context: CommandContext, stored: object) -> str:
-    override = context.host.model_override()
+    """The model of this conversation, and that of the settings where it is another."""
+    override = {**context.host.model_override(), **await context.host.chosen()}
+
+    def look() -> tuple[str, str, str]:
+        choice = context.facts.choose_model(override)
+        usual = context.facts.choose_model({}) if context.host.model_override() else choice
+        effort = choice.reasoning_effort if choice is not None else ""
+        return _name(choice), _name(usual), effort
+
     try:
-        choice = await context.run(lambda: context.facts.choose_model(override))
+        name, usual, effort = await context.run(look)
     except HermesError as error:
         return f"Model: {error.title}"
-    name = choice.model if choice is not None else override.get("model") or stored
-    chosen = " (chosen for this conversation)" if override else ""
-    return f"Model: {name}{chosen}" if name else ""
+    name = name or override.get("model") or str(stored or "")
+    thinking = f", thinking {effort}" if effort else ""
+    if usual and usual != name:
+        return f"Model: session: {name}{thinking}, settings: {usual}"
+    return f"Model: {name}{thinking}" if name else ""
+
+
+def _name(choice: ModelChoice | None) -> str:
+    return choice.model if choice is not None else ""
 
 
 def _platforms(context: CommandContext) -> list[str]:

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from hermes_desktop.agent.context_length import estimate
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.parsing import take_flags, take_option
-from hermes_desktop.commands.present_session import number, session_row
+from hermes_desktop.commands.present_session import context_line, number, session_row
 from hermes_desktop.commands.words import count, first_words, lines
-from hermes_desktop.core.errors import HermesError, UsageError
+from hermes_desktop.core.errors import UsageError
 
 MOST_NAME_CHARS = 200
 _NOT_YET = ("--global", "--once", "--refresh")
@@ -90,28 +89,8 @@ async def usage(context: CommandContext) -> CommandReply:
     parts = [_totals("This conversation", rows)]
     if len(rows) > 1:
         parts.append(_totals("Since it was last shortened", rows[-1:]))
-    parts.append(await _room(context, row_id))
+    parts.append(await context_line(context, row_id))
     return CommandReply("\n\n".join(part for part in parts if part))
-
-
-async def _room(context: CommandContext, row_id: str) -> str:
-    """How full the model's context is, as far as it is known without asking anybody."""
-    override = context.host.model_override()
-
-    def look() -> str:
-        try:
-            care = context.facts.care(override)
-        except HermesError:
-            return ""  # which model answers is another command's matter
-        if care is None:
-            return ""
-        window = care.window(ask=False)
-        care.close()
-        size = estimate(context.store.get_messages_as_conversation(row_id))
-        about = "" if window.certain else "perhaps "
-        return f"The model is told about {size:,} tokens of it; {about}{window.tokens:,} fit"
-
-    return await context.run(look)
 
 
 def _totals(name: str, rows: list[dict[str, Any]]) -> str:

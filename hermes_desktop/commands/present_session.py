@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from hermes_desktop.agent.context_length import estimate
 from hermes_desktop.commands.context import CommandContext
-from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.state.records import SessionRow
 
 
@@ -45,3 +46,24 @@ def number(row: dict[str, Any], column: str) -> int:
     """A counter of a row; 0 for what is none."""
     value = row.get(column)
     return int(value) if isinstance(value, int | float) else 0
+
+
+async def context_line(context: CommandContext, row_id: str) -> str:
+    """How full the model's context is, as far as it is known without asking anybody."""
+    override = context.host.model_override()
+
+    def look() -> str:
+        try:
+            care = context.facts.care(override)
+        except HermesError:
+            return ""  # which model answers is another line's matter
+        if care is None:
+            return ""
+        window = care.window(ask=False)
+        care.close()
+        used = estimate(context.store.get_messages_as_conversation(row_id))
+        share = 100 * used / window.tokens if window.tokens else 0.0
+        about = "" if window.certain else "perhaps "
+        return f"Context: about {used:,} of {about}{window.tokens:,} tokens ({share:.0f} %)"
+
+    return await context.run(look)

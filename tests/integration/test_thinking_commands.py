@@ -143,3 +143,26 @@ async def test_in_the_window_on_a_real_wire_and_for_all(tmp_path: Path) -> None:
         assert [each.get("reasoning_effort") for each in main] == [None, "high", "low"]
         assert len({each["messages"][0]["content"] for each in main}) == 1
         assert "reasoning_effort" in (tmp_path / "config.yaml").read_text()
+
+
+@pytest.mark.asyncio
+async def test_status_names_both_models_and_the_room(tmp_path: Path) -> None:
+    paths = HermesPaths(tmp_path, tmp_path)
+    with ModelServer() as server:
+        model = {"default": "m", "base_url": server.base_url, "provider": "custom"}
+        config = {"model": {**model, "context_length": 64_000}}
+        (tmp_path / "config.yaml").write_text(json.dumps(config))
+        services = build_services(paths, redactor=SecretRedactor(), environ={}, hosts=False)
+        try:
+            await services.start(watch=False)
+            sid = (await say(services, "hello")).session_id
+            told = (await say(services, "/status", sid)).reply
+            assert "- Model: m\n" in told
+            assert "of 64,000 tokens (0 %)" in told
+            await say(services, "/model other", sid)
+            await say(services, "/reasoning low", sid)
+            told = (await say(services, "/status", sid)).reply
+            assert "- Model: session: other, thinking low, settings: m\n" in told
+            assert "Context: about" in (await say(services, "/usage", sid)).reply
+        finally:
+            await services.close()
