@@ -26,6 +26,7 @@ _COMMANDS = {
     "config": ("hermes_desktop.cli.settings_commands", "config"),
     "gateway": ("hermes_desktop.cli.gateway_commands", "gateway"),
     "insights": ("hermes_desktop.cli.insights_command", "insights"),
+    "models": ("hermes_desktop.cli.model_commands", "models"),
     "plugins": ("hermes_desktop.cli.plugin_commands", "plugins"),
     "rpc": ("hermes_desktop.cli.rpc_command", "rpc"),
     "secrets": ("hermes_desktop.cli.secrets_commands", "secrets"),

@@ -28,6 +28,8 @@ from hermes_desktop.settings.config_file import Lookup, read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
 
 __all__ = [
+    "USUAL_PORTS",
+    "ChosenView",
     "EndpointAnswer",
     "LocalModel",
     "LocalServer",
@@ -60,6 +62,26 @@ class ProviderView:
     enabled: bool = True
     models: tuple[str, ...] = ()
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenView:
+    """A model as the settings choose it. Holds no key.
+
+    Attributes:
+        role: ``answers``; ``stands by``; ``not asked``, with the reason in ``problem``.
+        origin: Where the settings say so.
+        hint: What to do about a problem.
+    """
+
+    role: str
+    model: str = ""
+    provider: str = ""
+    base_url: str = ""
+    origin: str = ""
+    has_key: bool = False
+    problem: str = ""
+    hint: str = ""
 
 
 class ModelServers:
@@ -131,6 +153,10 @@ class ModelServers:
         """
         return await self._work.run(self._providers)
 
+    async def chosen(self) -> tuple[ChosenView, ...]:
+        """Who answers, then who stands by; before them what is chosen and cannot be asked."""
+        return await self._work.run(self._chosen)
+
     def close(self) -> None:
         """Do nothing more; never waits."""
         self._work.close()
@@ -165,6 +191,27 @@ class ModelServers:
             return _misconfigured(error)
         choice = replace(found.choice, max_tokens=None)
         return check_endpoint(choice, cancel=cancel, redactor=self._redactor, tls=self._tls)
+
+    def _chosen(self) -> tuple[ChosenView, ...]:
+        try:
+            found = read_agent_settings(self._paths, self._environ, self._redactor)
+        except HermesError as error:
+            words = " ".join(part for part in (error.title, error.detail) if part)
+            return (ChosenView("not asked", problem=words, hint=error.hint),)
+        views = [
+            ChosenView(
+                "stands by" if place else "answers",
+                each.model,
+                each.provider,
+                each.base_url,
+                each.origin,
+                each.api_key is not None,
+            )
+            for place, each in enumerate((found.choice, *found.standing_by))
+        ]
+        if found.instead_of:
+            views.insert(0, ChosenView("not asked", problem=found.instead_of))
+        return tuple(views)
 
     def _providers(self) -> tuple[ProviderView, ...]:
         lookup = self._lookup()

@@ -1,0 +1,93 @@
+"""``hermes-desktop models``: who answers, what is on this machine, whether one does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import model_server
+from tests.fakes.local_server import LocalServerDouble
+from tests.fakes.model_server import ModelServer
+from tests.fakes.program import Program, files_of
+
+
+def test_who_answers_and_who_could(program: Program, configured: Path) -> None:
+    (configured / ".env").write_text("GROQ_API_KEY=gsk-0123456789\n", encoding="utf-8")
+    done = program.run("models", "list")
+    assert done.code == 0
+    assert "a-model answers, at custom (http://127.0.0.1:" in done.err
+    lines = {line.split("\t")[0]: line.split("\t")[1] for line in done.out.splitlines()}
+    assert lines["groq"] == "key"
+    assert lines["ollama"] == "no key needed"
+    assert "mistral" not in lines
+    everything = program.run("models", "list", "--all").out
+    assert "mistral\tno key (MISTRAL_API_KEY)" in everything
+    listed = json.loads(program.run("models", "list", "--json").out)
+    assert listed[0]["role"] == "answers"
+    assert "gsk-01" not in json.dumps(listed)
+
+
+def test_nobody_is_chosen_and_nothing_is_made(program: Program, home: Path) -> None:
+    done = program.run("models", "list")
+    assert done.code == 0
+    assert done.err.startswith("No model is set.")
+    assert files_of(home) == {}
+
+
+def test_servers_of_this_machine(program: Program) -> None:
+    entry = {"id": "tiny", "owned_by": "vllm", "max_model_len": 4096}
+    with LocalServerDouble({"/v1/models": {"data": [entry]}}) as server:
+        done = program.run("models", "local", "--port", str(server.port))
+        as_json = program.run("models", "local", "--json", "--port", str(server.port))
+    row = f"{server.base_url}\ttiny\t4,096\tvllm; small: it works well from 64,000 on"
+    assert row in done.out.splitlines()
+    assert "config set model.default" in done.err
+    mine = [line for line in json.loads(as_json.out) if line["base_url"] == server.base_url]
+    assert (mine[0]["id"], mine[0]["too_small"]) == ("tiny", True)
+    assert program.run("models", "local", "--port", "0").code == 2
+
+
+def test_the_chosen_model_is_tried(program: Program, configured: Path, server: ModelServer) -> None:
+    before = files_of(configured)
+    done = program.run("models", "test")
+    assert done.code == 0
+    assert done.out.startswith("“a-model” answered in ")
+    assert server.requests[0].headers["Authorization"] == "Bearer k-123456"
+    assert files_of(configured) == before
+
+
+def test_another_address_is_tried_without_the_key(program: Program, configured: Path) -> None:
+    with ModelServer() as other:
+        done = program.run("models", "test", "fake-model", "--base-url", other.base_url)
+        assert done.code == 0
+        assert "Authorization" not in other.requests[0].headers
+
+
+@pytest.mark.parametrize(
+    ("reply", "word"),
+    [
+        (model_server.error(401, "no", code="invalid_api_key"), "refused the key"),
+        (model_server.error(404, "The model does not exist"), "was not found"),
+        (model_server.html(200), "web page"),
+    ],
+)
+def test_one_that_does_not_answer(
+    program: Program, configured: Path, server: ModelServer, reply: model_server.Reply, word: str
+) -> None:
+    server.script(reply)
+    done = program.run("models", "test")
+    assert done.code == 1
+    assert word in done.err
+    assert "k-123456" not in done.err
+    server.script(reply)
+    answer = json.loads(program.run("models", "test", "--json").out)
+    assert answer[0]["kind"] != "ok"
+
+
+def test_nothing_to_try(program: Program) -> None:
+    done = program.run("models", "test")
+    assert done.code == 1
+    assert "No model is set." in done.err
+    unreachable = program.run("models", "test", "m", "--base-url", "http://127.0.0.1:1/v1")
+    assert unreachable.code == 1
+    assert "refused" in unreachable.err
