@@ -1,6 +1,5 @@
 """``models``: who answers, which servers of this machine could, and whether one does."""
 
-import asyncio
 import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -141,6 +140,8 @@ def _run(
     ask: "Callable[[ModelServers], Awaitable[T]]",
     ports: tuple[tuple[str, int], ...] | None = None,
 ) -> T:
+    import asyncio
+
     from hermes_desktop.core.log_setup import SecretRedactor
     from hermes_desktop.services.model_servers import USUAL_PORTS, ModelServers
     from hermes_desktop.services.secret_access import with_secrets
