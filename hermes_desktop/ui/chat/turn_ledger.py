@@ -12,6 +12,7 @@ from hermes_desktop.core.events import (
     TurnQueued,
     TurnStarted,
 )
+from hermes_desktop.ui.transcript.call_states import CallState, note_call
 
 
 @dataclass(slots=True, eq=False)
@@ -22,6 +23,7 @@ class LedgerTurn:
         started_at: Epoch seconds of the start, before it of the queueing.
         floor_id: Its rows have greater ids; None while nobody knows.
         pieces: The deltas so far, neighbours of one kind joined.
+        calls: What its tools do.
     """
 
     turn_id: str
@@ -31,6 +33,7 @@ class LedgerTurn:
     state: Literal["queued", "running", "finished"] = "queued"
     floor_id: int | None = None
     pieces: list[TurnDelta] = field(default_factory=list)
+    calls: list[CallState] = field(default_factory=list)
     finished: TurnFinished | None = None
 
 
@@ -64,11 +67,26 @@ class TurnLedger:
                 turn.pieces = _joined(turn.pieces)
         return turn
 
-    def tool(self, event: ToolStarted | ToolFinished) -> None:
-        """A tool begins: what was said before it is stored by now, and comes as a row."""
+    def tool(self, event: ToolStarted | ToolFinished, now: float) -> LedgerTurn | None:
+        """A tool begins: what was said before it is stored by now, and comes as a row. Or it ends.
+
+        Returns:
+            Its turn; None for one whose start was not seen.
+        """
         turn = self._turns.get(event.turn_id)
-        if turn is not None and isinstance(event, ToolStarted):
-            turn.pieces.clear()
+        if turn is not None:
+            note_call(turn.calls, event, now)
+            if isinstance(event, ToolStarted):
+                turn.pieces.clear()
+        return turn
+
+    def asked(self, session_id: str, tool: str, *, waits: bool) -> list[LedgerTurn]:
+        """A running tool waits for a person's word, or got it; the turns that this changed."""
+        turns = [turn for turn in self.of({session_id}) if turn.state == "running"]
+        for call in (call for turn in turns for call in turn.calls):
+            if call.running and (call.name == tool or not waits):
+                call.asked = waits
+        return turns
 
     def finished(self, event: TurnFinished) -> LedgerTurn | None:
         """A turn is over. Only a failed one is kept, so that coming back shows why."""

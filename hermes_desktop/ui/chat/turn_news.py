@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hermes_desktop.core.clock import Clock
-    from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
+    from hermes_desktop.core.events import (
+        ApprovalRequested,
+        ApprovalResolved,
+        ToolFinished,
+        ToolStarted,
+        TurnDelta,
+        TurnFinished,
+        TurnQueued,
+        TurnStarted,
+    )
     from hermes_desktop.ui.chat.shown_session import ShownSession
     from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
     from hermes_desktop.ui.event_bridge import EventBridge
@@ -56,8 +65,10 @@ class TurnNews(QObject):
         bridge.turn_started.connect(self._started)
         bridge.turn_delta.connect(self._delta)
         bridge.turn_finished.connect(self._finished)
-        bridge.tool_news.connect(ledger.tool)
-        bridge.tool_news.connect(view.live.tool)
+        bridge.tool_news.connect(self._tool)
+        bridge.turn_note.connect(view.live.note)
+        bridge.approval_requested.connect(self._asked)
+        bridge.approval_resolved.connect(self._answered)
 
     def _queued(self, event: TurnQueued) -> None:
         turn = self._ledger.queued(event, self._clock.time())
@@ -69,13 +80,29 @@ class TurnNews(QObject):
         turn = self._ledger.started(event, self._clock.time())
         if self._is_shown(turn):
             turn.floor_id = self._view.window_of_entries.floor_id
-            self._view.begin_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
+            self._view.begin_turn(
+                turn.turn_id, turn.prompt, started_at=turn.started_at, calls=turn.calls
+            )
             self.changed.emit()
 
     def _delta(self, event: TurnDelta) -> None:
         turn = self._ledger.delta(event)
         if turn is not None and self._is_shown(turn):
             self._view.add_delta(event.turn_id, event.text, event.kind)
+
+    def _tool(self, event: ToolStarted | ToolFinished) -> None:
+        turn = self._ledger.tool(event, self._clock.time())
+        if turn is not None and self._is_shown(turn):
+            self._view.live.tool(event, turn.calls)
+            self.rows_written.emit()  # what is called for is stored before it begins
+
+    def _asked(self, request: ApprovalRequested) -> None:
+        self._ledger.asked(request.session_id, request.tool, waits=True)
+        self._view.live.changed()
+
+    def _answered(self, event: ApprovalResolved) -> None:
+        self._ledger.asked(event.session_id, "", waits=False)
+        self._view.live.changed()
 
     def _finished(self, event: TurnFinished) -> None:
         turn = self._ledger.finished(event)

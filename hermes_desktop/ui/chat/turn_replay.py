@@ -23,7 +23,11 @@ def replay(view: TranscriptView, turns: Iterable[LedgerTurn]) -> None:
             view.queue_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
             continue
         view.begin_turn(
-            turn.turn_id, turn.prompt, started_at=turn.started_at, floor_id=turn.floor_id or 0
+            turn.turn_id,
+            turn.prompt,
+            started_at=turn.started_at,
+            floor_id=turn.floor_id or 0,
+            calls=turn.calls,
         )
         for piece in turn.pieces:
             view.add_delta(piece.turn_id, piece.text, piece.kind)

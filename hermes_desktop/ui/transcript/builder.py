@@ -136,7 +136,7 @@ class Builder(QObject):
                 self._finish(entry, SeparatorWidget(words, self.look))
                 return True
             parsed = self._parsed.get(entry.key)
-            if parsed is None or not _same_content(parsed[0], entry):
+            if parsed is None or not is_same_text(parsed[0], entry):
                 self._ask_for_parse()
                 return None
             self._begin(entry, parsed[1])
@@ -176,7 +176,7 @@ class Builder(QObject):
             known = self._parsed.get(entry.key)
             if not isinstance(entry, MessageEntry) or self.ready(entry):
                 continue
-            if known is not None and _same_content(known[0], entry):
+            if known is not None and is_same_text(known[0], entry):
                 continue
             batch.append(entry)
             size += len(entry.message.content)
@@ -195,7 +195,7 @@ class Builder(QObject):
         self._calls.run(lambda: parse_batch(batch), arrived)
 
 
-def _same_content(one: MessageEntry, other: MessageEntry) -> bool:
+def is_same_text(one: MessageEntry, other: MessageEntry) -> bool:
     """Whether what was parsed for one entry serves the other (its calls may differ)."""
     a, b = one.message, other.message
     return (a.role, a.content, a.reasoning) == (b.role, b.content, b.reasoning)

@@ -2,10 +2,11 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from hermes_desktop.ui.transcript.builder import Builder
+from hermes_desktop.ui.transcript.builder import Builder, is_same_text
 from hermes_desktop.ui.transcript.column import Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
+from hermes_desktop.ui.transcript.fitted import Fitted
 from hermes_desktop.ui.transcript.landing import Landing
 from hermes_desktop.ui.transcript.live_turns import LiveTurns
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
@@ -31,9 +32,11 @@ class ColumnFilling(QObject):
 
     Signals:
         first_painted: The beginning of what was loaded is on screen.
+        settled: Everything that is ready is in the column.
     """
 
     first_painted = Signal()
+    settled = Signal()
 
     def __init__(
         self,
@@ -54,7 +57,8 @@ class ColumnFilling(QObject):
     def retarget(self) -> None:
         """Find out which entries need a widget, and show what can be shown already."""
         window = self.window
-        self._live.adopt(window.entries, self._builder.supply)
+        self._update_shown()
+        self._live.adopt(window.entries, self._supply)
         self._builder.width = self._area.column.column_width
         self._builder.want([entry for entry in window.shown if self._kept(entry) is None])
         self.settle()
@@ -84,6 +88,25 @@ class ColumnFilling(QObject):
             # What stood in the column before and is not in the part shown now is to be built again.
             self._builder.want([entry for entry in shown if self._kept(entry) is None])
             self.first_painted.emit()
+        self.settled.emit()
+
+    def _supply(self, entry: Entry, widget: Fitted) -> None:
+        """Take the widget of an open reply for its row, unless the row has been shown before."""
+        if self._area.column.item(entry.key) is None:
+            self._builder.supply(entry, widget)
+
+    def _update_shown(self) -> None:
+        """Results that came, or a head that is not needed any more, leave the rest untouched."""
+        for entry in self.window.shown:
+            item = self._area.column.item(entry.key)
+            if item is None or item.entry == entry or not isinstance(item.widget, MessageWidget):
+                continue
+            before = item.entry
+            if not (isinstance(before, MessageEntry) and isinstance(entry, MessageEntry)):
+                continue
+            if is_same_text(before, entry) and before.dim == entry.dim:
+                item.entry = entry
+                item.widget.update_entry(entry)
 
     def _worth_showing(self, shown: tuple[Entry, ...], start: int) -> bool:
         """Whether a part may be shown before all of it is ready."""

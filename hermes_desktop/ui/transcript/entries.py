@@ -4,7 +4,7 @@ Two entries that are equal look the same, so a view compares lists of entries an
 what differs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
@@ -12,8 +12,8 @@ from typing import Any
 from hermes_desktop.state.records import Message
 from hermes_desktop.ui.transcript.tool_calls import (
     ToolCall,
-    call_ids,
     call_of_orphan,
+    results_of_calls,
     tool_calls_of,
 )
 
@@ -69,12 +69,12 @@ def build_entries(messages: Sequence[Message]) -> tuple[Entry, ...]:
     Args:
         messages: Oldest first; ``session_id`` changes where a compression chain goes on.
     """
-    tools = [message for message in messages if message.role == "tool"]
-    answered = call_ids(messages)
+    results = results_of_calls(messages)
+    answered = frozenset(row.id for rows in results.values() for row in rows)
     entries: list[Entry] = []
     before: Message | None = None
     for message in messages:
-        entry = _entry(message, tools, answered)
+        entry = _entry(message, results, answered)
         if entry is None:
             continue
         separators = _separators(before, message)
@@ -86,15 +86,15 @@ def build_entries(messages: Sequence[Message]) -> tuple[Entry, ...]:
 
 
 def _entry(
-    message: Message, tools: Sequence[Message], answered: frozenset[str]
+    message: Message, results: Mapping[int, Sequence[Message]], answered: frozenset[int]
 ) -> MessageEntry | None:
     key = f"m{message.id}"
     if message.role in HIDDEN_ROLES:
         return None
     if message.role == "tool":
-        known = message.tool_call_id is not None and message.tool_call_id in answered
+        known = message.id in answered
         return None if known else MessageEntry(key, message, (call_of_orphan(message),))
-    calls = tool_calls_of(message, tools) if message.tool_calls else ()
+    calls = tool_calls_of(message, results.get(message.id, ())) if message.tool_calls else ()
     says = message.content.strip() or message.reasoning or count_images(message.parts)
     return MessageEntry(key, message, calls) if says or calls else None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from PySide6.QtCore import QMargins, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
@@ -17,6 +18,10 @@ _ARROW = 18
 _GAP = 10
 
 
+Mark = Literal["", "ok", "failed", "running", "asked"]
+_SIGNS: dict[Mark, str] = {"": "", "ok": "✓", "failed": "✗", "running": "●", "asked": "○"}
+
+
 @dataclass(frozen=True, slots=True)
 class FoldWords:
     """What stands on the line.
@@ -25,15 +30,17 @@ class FoldWords:
         name: In semibold.
         subject: In the secondary colour, cut where there is no room.
         end: At the end, e.g. a duration.
-        ok: A tick, a cross, or nothing.
+        mark: How it stands, behind the end.
         spoken: All of it in words, for screen readers.
+        tip: What there is no room for.
     """
 
     name: str
     subject: str = ""
     end: str = ""
-    ok: bool | None = None
+    mark: Mark = ""
     spoken: str = ""
+    tip: str = ""
 
 
 class FoldButton(QAbstractButton):
@@ -50,9 +57,22 @@ class FoldButton(QAbstractButton):
         self.toggled.connect(self._name)
         self._name()
 
+    @property
+    def words(self) -> FoldWords:
+        """What stands on it."""
+        return self._words
+
+    def set_words(self, words: FoldWords) -> None:
+        """Say something else on the line."""
+        if words != self._words:
+            self._words = words
+            self._name()
+            self.update()
+
     def _name(self) -> None:
         state = "open" if self.isChecked() else "folded"
         self.setAccessibleName(f"{self._words.spoken or self._words.name}, {state}")
+        self.setToolTip(self._words.tip)
 
     @override
     def sizeHint(self) -> QSize:
@@ -86,10 +106,12 @@ class FoldButton(QAbstractButton):
         colours = self._look.palette
         caption = self._look.caption_font
         name = scaled(caption, 1.0, weight=QFont.Weight.DemiBold)
-        end = [(caption, colours.secondary_text, self._words.end)] if self._words.end else []
-        if self._words.ok is not None:
-            mark, colour = ("✓", colours.ok) if self._words.ok else ("✗", colours.error)
-            end.append((name, colour, mark))
+        mark = self._words.mark
+        waits = mark == "asked"
+        quiet = colours.warning if waits else colours.secondary_text
+        end = [(caption, quiet, self._words.end)] if self._words.end else []
+        if mark:
+            end.append((name, _mark_colour(mark, colours), _SIGNS[mark]))
         taken = QFontMetrics(name).horizontalAdvance(self._words.name) + _ARROW + 12 + _GAP
         for font, _, text in end:
             taken += QFontMetrics(font).horizontalAdvance(text) + _GAP
@@ -118,17 +140,31 @@ class FoldButton(QAbstractButton):
         return width
 
 
+def _mark_colour(mark: Mark, colours: Palette) -> str:
+    known = {"ok": colours.ok, "failed": colours.error, "asked": colours.warning}
+    return known.get(mark, colours.accent)
+
+
 class ButtonRow(Fitted):
-    """A fold line as a row of a stack."""
+    """A fold line as a row of a stack, with room for one more button at its end."""
 
     def __init__(self, words: FoldWords, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.button = FoldButton(words, look, self)
+        self.extra: QAbstractButton | None = None
         self.setFocusProxy(self.button)
 
     @override
     def fit(self, width: int) -> int:
-        self.button.setGeometry(0, 0, width, _LINE)
+        taken = 0
+        if self.extra is not None and not self.extra.isHidden():
+            size = self.extra.sizeHint()
+            taken = min(size.width() + _GAP, width)
+            left = 0 if self.isRightToLeft() else width - size.width()
+            top = (_LINE - size.height()) // 2
+            self.extra.setGeometry(left, top, size.width(), size.height())
+        start = taken if self.isRightToLeft() else 0
+        self.button.setGeometry(start, 0, width - taken, _LINE)
         return _LINE
 
 
@@ -151,6 +187,7 @@ class Fold(Stack):
     ) -> None:
         super().__init__(parent)
         self._contents = contents
+        self.look = look
         self._inside = Stack()
         self._inside.set_margins(QMargins(_ARROW + 6, 2, 0, 6))
         self._filled = False
@@ -166,15 +203,33 @@ class Fold(Stack):
         return self._line.button
 
     @property
+    def line(self) -> ButtonRow:
+        """The line as a row."""
+        return self._line
+
+    @property
     def inside(self) -> Stack:
         """What the opening shows."""
         return self._inside
 
+    def renew(self) -> None:
+        """What is below the line is to be made anew: now where it is open, else when it opens."""
+        if self._filled:
+            for row in self._inside.rows:
+                self._inside.remove_row(row)
+            self._filled = False
+            if self.button.isChecked():
+                self._fill()
+                self.refit()
+
+    def _fill(self) -> None:
+        self._filled = True
+        for row in self._contents():
+            self._inside.add_row(row, gap=8)
+
     def _toggle(self, opened: bool) -> None:  # noqa: FBT001 - a slot
         if opened and not self._filled:
-            self._filled = True
-            for row in self._contents():
-                self._inside.add_row(row, gap=8)
+            self._fill()
         self._inside.setVisible(opened)
         self.refit()
 

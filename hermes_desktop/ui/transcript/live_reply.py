@@ -11,6 +11,7 @@ from hermes_desktop.ui.transcript.fold import caption
 from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.markdown_stream import MarkdownStream
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
+from hermes_desktop.ui.transcript.visible_text import one_line
 
 _CARET_HEIGHT = 20
 
@@ -48,6 +49,21 @@ class LiveReply(MessageWidget):
         self._fresh_thinking = False
         self._caret = CaretRow(look)
         self.add_row(self._caret, gap=2)
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is a word of it, or of the thinking before it."""
+        return bool(self.text.strip() or self.thinking.strip())
+
+    @property
+    def is_written(self) -> bool:
+        """Whether more of it may come; a mark says so."""
+        return self._stream is not None
+
+    def add_note(self, text: str) -> None:
+        """Say something about the reply below it, for as long as it is shown."""
+        self.add_row(caption(one_line(text, 300), self.look), gap=4)
+        self.refit()
 
     def add(self, text: str, kind: str) -> None:
         """Take a piece of the reply or, with ``reasoning``, of the thinking before it."""

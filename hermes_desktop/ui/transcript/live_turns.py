@@ -1,45 +1,26 @@
 """Replies that are being written: their widgets, and how stored rows take them over."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnFinished
-from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
+from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnFinished, TurnNote
+from hermes_desktop.ui.transcript.call_states import CallState, find_rows
+from hermes_desktop.ui.transcript.column import Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.fitted import Fitted
-from hermes_desktop.ui.transcript.fold import LabelRow, caption
+from hermes_desktop.ui.transcript.fold import caption
 from hermes_desktop.ui.transcript.live_reply import LiveReply
+from hermes_desktop.ui.transcript.live_turn import LiveTurn, Part
 from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.separators import FailureBlock
-from hermes_desktop.ui.transcript.visible_text import one_line, visible
+from hermes_desktop.ui.transcript.tool_calls import ToolCall
+from hermes_desktop.ui.transcript.tool_fold import ToolLine
+from hermes_desktop.ui.transcript.visible_text import one_line
 
-_CLOCK_SLACK_S = 5.0
-
-
-@dataclass(slots=True, eq=False)
-class LiveTurn:
-    """One turn on screen.
-
-    Attributes:
-        floor_id: Its rows have greater ids than this; 0 when it is not known.
-        started_at: Epoch seconds.
-        parts: What was said before tools, until it comes as rows.
-    """
-
-    turn_id: str
-    prompt: str
-    floor_id: int
-    started_at: float
-    prompt_widget: MessageWidget | None
-    reply: LiveReply | None = None
-    waiting: LabelRow | None = None
-    failure: FailureBlock | None = None
-    finished: TurnFinished | None = None
-    prompt_row: int | None = None
-    reply_row: int | None = None
-    parts: list[LiveReply] = field(default_factory=list)
+Supply = Callable[[Entry, Fitted], None]
 
 
 @dataclass(slots=True, weakref_slot=True)
@@ -68,37 +49,110 @@ class LiveTurns:
         turn.waiting = caption("Waits for the reply before it.", self.look)
         return turn
 
-    def begin(self, turn_id: str, prompt: str, *, floor_id: int, now: float) -> LiveTurn:
+    def begin(
+        self,
+        turn_id: str,
+        prompt: str,
+        *,
+        floor_id: int,
+        now: float,
+        calls: list[CallState] | None = None,
+    ) -> LiveTurn:
         """Show the prompt and an open reply."""
         turn = self.find(turn_id) or self._add(turn_id, prompt, floor_id, now)
         turn.floor_id = floor_id
         turn.waiting = None
-        if turn.reply is None:
-            turn.reply = LiveReply(self.look)
-            turn.reply.set_moment(datetime.fromtimestamp(now).astimezone())
-            self.made(turn.reply)
+        if calls is not None:
+            turn.calls = calls
+        if turn.reply is None and not turn.works:
+            self.open_reply(turn, now)
         return turn
 
-    def tool(self, event: ToolStarted | ToolFinished) -> None:
-        """Show that a tool runs; what was said before it is a message of its own."""
+    def open_reply(self, turn: LiveTurn, now: float) -> LiveReply:
+        """Show that something is going to be written."""
+        turn.reply, turn.reply_row = LiveReply(self.look), None
+        turn.reply.set_moment(datetime.fromtimestamp(now).astimezone())
+        self.made(turn.reply)
+        return turn.reply
+
+    def tool(self, event: ToolStarted | ToolFinished, calls: list[CallState]) -> None:
+        """Show what a tool does; what was said before it is a message of its own.
+
+        Args:
+            event: The news.
+            calls: The calls of the turn, with what the news changed.
+        """
         turn = self.find(event.turn_id)
         if turn is None or turn.finished is not None:
             return
-        turn.waiting = None
+        turn.calls = calls
+        turn.note = None
         if isinstance(event, ToolStarted):
-            words = f"▸ {visible(event.name)}  {one_line(event.subject)} …"
-            turn.waiting = caption(words, self.look)
-            if turn.reply is not None and turn.reply.text.strip():
-                self._begin_part(turn, turn.reply)
+            part = self._part_of(turn, event.step)
+            if part is not None:
+                call = ToolCall(event.call_id, one_line(event.name, 60), event.subject, "")
+                part.widget.show_call(call)
+                part.widget.refit()
+        elif turn.reply is None and not turn.works:
+            self.open_reply(turn, time.time())
         self.changed()
 
-    def _begin_part(self, turn: LiveTurn, said: LiveReply) -> None:
+    def _part_of(self, turn: LiveTurn, step: int) -> Part | None:
+        """Where the line of a call belongs that begins; None where a row shows it already."""
+        said, row = turn.reply, turn.reply_row
+        turn.reply, turn.reply_row = None, None
+        if said is not None and said.says_something:
+            said.end_stream()
+        elif turn.parts and turn.parts[-1].step == step:
+            return turn.parts[-1]  # another call of the same answer
+        elif any(call.step == step and call.row_id is not None for call in turn.calls):
+            return None
+        if said is None:
+            said = self.open_reply(turn, time.time())
+            turn.reply = None
+        if row is not None:
+            return None
         said.end_stream()
-        if turn.reply_row is None:
-            turn.parts.append(said)
-        turn.reply, turn.reply_row = LiveReply(self.look), None
-        turn.reply.set_moment(datetime.now().astimezone())
-        self.made(turn.reply)
+        turn.parts.append(Part(said, step))
+        return turn.parts[-1]
+
+    def note(self, event: TurnNote) -> None:
+        """Say something about a turn: with its reply for good, or below it for a while."""
+        turn = self.find(event.turn_id)
+        if turn is None or turn.finished is not None:
+            return
+        if event.lasting and turn.reply is not None:
+            turn.reply.add_note(event.text)
+        else:
+            turn.note = caption(one_line(event.text, 300), self.look) if event.text else None
+        self.changed()
+
+    def piece(self, turn: LiveTurn, text: str, kind: str) -> None:
+        """A piece of the reply came: what passes is over."""
+        stale = turn.note is not None or turn.reply is None
+        turn.note = None
+        reply = turn.reply or self.open_reply(turn, time.time())
+        reply.add(text, kind)
+        if stale:
+            self.changed()
+
+    def lines(self, shown: Callable[[str], Fitted | None]) -> Iterator[tuple[ToolLine, CallState]]:
+        """The lines of all calls, with what each is doing.
+
+        Args:
+            shown: The widget of a stored message, by the key of its entry.
+        """
+        for turn in self.turns:
+            for state in turn.calls:
+                places: list[MessageWidget] = [
+                    part.widget for part in turn.parts if part.step == state.step
+                ]
+                stored = shown(f"m{state.row_id}") if state.row_id is not None else None
+                if isinstance(stored, MessageWidget):
+                    places = [stored]
+                for line in (line for place in places for line in place.folds):
+                    if line.call.call_id == state.call_id:
+                        yield line, state
 
     def finish(self, event: TurnFinished) -> LiveTurn | None:
         """Close a turn; a failed one gets a block that says why."""
@@ -106,7 +160,9 @@ class LiveTurns:
         if turn is None:
             return None
         turn.finished = event
-        turn.waiting = None
+        turn.waiting = turn.note = None
+        if turn.reply is None and event.outcome == "done":
+            self.open_reply(turn, time.time())
         if turn.reply is not None and turn.reply_row is None:
             turn.reply.close_stream(event)
             if not turn.reply.text.strip() and event.outcome != "done":
@@ -122,9 +178,9 @@ class LiveTurns:
         """Forget earlier failures and answers that are not stored: something new was begun."""
         for turn in self.turns:
             turn.failure = None
-            if turn.finished is not None and _is_passing(turn.finished):
+            if turn.passing:
                 turn.prompt_widget = turn.reply = None
-        self.turns = [turn for turn in self.turns if not self._settled(turn)]
+        self.turns = [turn for turn in self.turns if not turn.settled]
 
     def clear(self) -> None:
         """Forget all turns; their widgets go with the column's items."""
@@ -132,22 +188,9 @@ class LiveTurns:
 
     def items(self) -> list[Item]:
         """What stands below the stored messages."""
-        items: list[Item] = []
-        for turn in self.turns:
-            said = [(f"part {at}", part, GAP) for at, part in enumerate(turn.parts)]
-            parts: list[tuple[str, Fitted | None, int]] = [
-                ("prompt", turn.prompt_widget if turn.prompt_row is None else None, GAP),
-                *said,
-                ("waiting", turn.waiting, CLOSE_GAP),
-                ("reply", turn.reply if turn.reply_row is None else None, GAP),
-                ("failure", turn.failure, GAP),
-            ]
-            for name, widget, gap in parts:
-                if widget is not None:
-                    items.append(Item(f"{name} {turn.turn_id}", turn, widget, gap))
-        return items
+        return [item for turn in self.turns for item in turn.items()]
 
-    def adopt(self, entries: Sequence[Entry], supply: Callable[[Entry, Fitted], None]) -> None:
+    def adopt(self, entries: Sequence[Entry], supply: Supply) -> None:
         """Let stored rows take over the widgets that already show their text.
 
         Args:
@@ -156,10 +199,12 @@ class LiveTurns:
         """
         rows = [entry for entry in entries if isinstance(entry, MessageEntry)]
         for turn in self.turns:
-            self._adopt_parts(turn, rows, supply)
             self._adopt_prompt(turn, rows, supply)
+            self._adopt_parts(turn, rows, supply)
             self._adopt_reply(turn, rows, supply)
-        self.turns = [turn for turn in self.turns if not self._settled(turn)]
+            turn.spoke = turn.prompt_row is not None and bool(turn.answers_in(rows))
+            turn.set_heads()
+        self.turns = [turn for turn in self.turns if not turn.settled]
 
     def stored_ids(self) -> frozenset[str]:
         """Turns that are over and whose rows were stored: the next reading must bring them."""
@@ -178,17 +223,15 @@ class LiveTurns:
             if turn.turn_id in turn_ids:
                 turn.prompt_widget = turn.reply = None
                 turn.parts = []
-        self.turns = [turn for turn in self.turns if not self._settled(turn)]
+        self.turns = [turn for turn in self.turns if not turn.settled]
 
-    def _adopt_prompt(
-        self, turn: LiveTurn, rows: list[MessageEntry], supply: Callable[[Entry, Fitted], None]
-    ) -> None:
+    def _adopt_prompt(self, turn: LiveTurn, rows: list[MessageEntry], supply: Supply) -> None:
         if turn.prompt_row is not None or turn.prompt_widget is None:
             return
         taken = {other.prompt_row for other in self.turns}
         for entry in reversed(rows):
             message = entry.message
-            if message.role != "user" or message.id in taken or not _is_ours(turn, entry):
+            if message.role != "user" or message.id in taken or not turn.owns(entry):
                 continue
             if message.content.strip() == turn.prompt.strip():
                 turn.prompt_row = message.id
@@ -196,36 +239,31 @@ class LiveTurns:
                 supply(entry, turn.prompt_widget)
                 return
 
-    def _adopt_parts(
-        self, turn: LiveTurn, rows: list[MessageEntry], supply: Callable[[Entry, Fitted], None]
-    ) -> None:
-        stored = {
-            entry.message.content.strip(): entry
-            for entry in rows
-            if entry.message.role == "assistant" and _is_ours(turn, entry)
-        }
-        kept: list[LiveReply] = []
+    def _adopt_parts(self, turn: LiveTurn, rows: list[MessageEntry], supply: Supply) -> None:
+        own = turn.answers_in(rows)
+        find_rows(turn.calls, own)
+        kept: list[Part] = []
         for part in turn.parts:
-            entry = stored.get(part.text.strip())
+            ids = {call.row_id for call in turn.calls if call.step == part.step}
+            entry = next((entry for entry in own if entry.message.id in ids), None)
             if entry is None:
                 kept.append(part)
                 continue
-            _run(part.adopt(entry))
-            supply(entry, part)
+            own.remove(entry)
+            _run(part.widget.adopt(entry))
+            supply(entry, part.widget)
         # An earlier reading may not have the rows yet; what no later one brings goes as undone.
         stored_at_all = turn.finished is None or turn.finished.last_message_id is not None
         turn.parts = kept if stored_at_all else []
 
-    def _adopt_reply(
-        self, turn: LiveTurn, rows: list[MessageEntry], supply: Callable[[Entry, Fitted], None]
-    ) -> None:
+    def _adopt_reply(self, turn: LiveTurn, rows: list[MessageEntry], supply: Supply) -> None:
         if turn.reply is None or turn.reply_row is not None:
             return
         last = turn.finished.last_message_id if turn.finished is not None else None
         text = turn.reply.text.strip()
         for entry in reversed(rows):
             message = entry.message
-            if message.role != "assistant" or not _is_ours(turn, entry):
+            if message.role != "assistant" or not turn.owns(entry):
                 continue
             if text and message.content.strip() == text:
                 turn.reply_row = message.id
@@ -245,26 +283,6 @@ class LiveTurns:
         turn = LiveTurn(turn_id, prompt, floor_id, now, widget)
         self.turns.append(turn)
         return turn
-
-    def _settled(self, turn: LiveTurn) -> bool:
-        """Whether nothing of a turn is left to show here."""
-        shows_prompt = turn.prompt_widget is not None and turn.prompt_row is None
-        shows_reply = turn.reply is not None and turn.reply_row is None
-        over = turn.finished is not None
-        shows_more = bool(turn.parts) or turn.failure is not None
-        return over and not shows_prompt and not shows_reply and not shows_more
-
-
-def _is_ours(turn: LiveTurn, entry: MessageEntry) -> bool:
-    """Whether a row can be one that this turn wrote."""
-    if turn.floor_id:
-        return entry.message.id > turn.floor_id
-    return entry.message.timestamp >= turn.started_at - _CLOCK_SLACK_S
-
-
-def _is_passing(event: TurnFinished) -> bool:
-    """Whether a turn was answered, and nothing of it stands in the conversation: a command."""
-    return event.outcome == "done" and not event.stored
 
 
 def _run(steps: Iterator[None]) -> None:

@@ -1,34 +1,32 @@
 """One message: who and when, thinking, text, pictures named, tool calls."""
 
 import itertools
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from PySide6.QtCore import QMargins, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
-from typing_extensions import override
+from PySide6.QtCore import QPoint, QTimer, Signal
+from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.ui.theme import RADIUS_BLOCK
 from hermes_desktop.ui.transcript.blocks import Block, plain_text
 from hermes_desktop.ui.transcript.body import Body, Segment
 from hermes_desktop.ui.transcript.code_block import CodeSegment
 from hermes_desktop.ui.transcript.entries import MessageEntry, local_time
-from hermes_desktop.ui.transcript.fitted import Fitted, Stack
+from hermes_desktop.ui.transcript.fitted import Stack
 from hermes_desktop.ui.transcript.fold import ActionRow, Fold, FoldWords, LabelRow, caption
-from hermes_desktop.ui.transcript.look import Look, scaled, tint
+from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.markdown_blocks import parse_plain
 from hermes_desktop.ui.transcript.markdown_stream import StreamUpdate
+from hermes_desktop.ui.transcript.message_frame import TINT_SIDE, HeaderRow, Tinted
 from hermes_desktop.ui.transcript.time_text import clock_time, full_time
-from hermes_desktop.ui.transcript.tool_fold import size_text, tool_fold
+from hermes_desktop.ui.transcript.tool_calls import ToolCall
+from hermes_desktop.ui.transcript.tool_fold import ToolLine, size_text
 
 Speaker = Literal["user", "assistant", "system"]
 _NAMES: dict[Speaker, str] = {"user": "You", "assistant": "Hermes", "system": "System"}
-_HEADER = 22
 _GAP = 8
-_TINT_SIDE = 12
 _BLOCKS_PER_SLICE = 4
 
 
@@ -52,58 +50,6 @@ class Parsed:
     blocks: tuple[Block, ...]
     reasoning: tuple[Block, ...]
     shown: int
-
-
-class HeaderRow(Fitted):
-    """``Hermes · 14:02``."""
-
-    def __init__(self, name: str, look: Look, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(QMargins())
-        row.setSpacing(5)
-        self.name = QLabel(name, self)
-        self.time = QLabel(self)
-        for label in (self.name, self.time):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            row.addWidget(label)
-        row.addStretch(1)
-        self.restyle(look)
-
-    def restyle(self, look: Look) -> None:
-        """Take other colours."""
-        self.name.setFont(scaled(look.caption_font, 1.0, weight=QFont.Weight.DemiBold))
-        self.time.setFont(look.caption_font)
-        tint(self.name, look.palette.text)
-        tint(self.time, look.palette.secondary_text)
-
-    def set_moment(self, moment: datetime | None) -> None:
-        """Say when."""
-        time = clock_time(moment)
-        self.time.setText(f"· {time}" if time else "")
-        self.setToolTip(full_time(moment))
-
-    @override
-    def fit(self, width: int) -> int:
-        return _HEADER
-
-
-class Tinted(Stack):
-    """Rows on a rounded block of colour."""
-
-    def __init__(self, colour: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.colour = colour
-        self.set_margins(QMargins(_TINT_SIDE, 9, _TINT_SIDE, 9))
-
-    @override
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self.colour))
-        painter.drawRoundedRect(self.rect(), RADIUS_BLOCK, RADIUS_BLOCK)
-        painter.end()
 
 
 class MessageWidget(Stack):
@@ -137,7 +83,7 @@ class MessageWidget(Stack):
         self.source = ""
         self.entry: MessageEntry | None = None
         self._shown = 0
-        self._folds: list[Fold] = []
+        self._lines: list[ToolLine] = []
         self._thinking: Body | None = None
         self._thinking_fold: Fold | None = None
         self._more: ActionRow | None = None
@@ -161,7 +107,7 @@ class MessageWidget(Stack):
             parsed: Its content, understood.
             width: In pixels, for which it will be laid out.
         """
-        inner = width - 2 * _TINT_SIDE if self._block is not None else width
+        inner = width - 2 * TINT_SIDE if self._block is not None else width
         self._take(entry)
         self._shown = parsed.shown
         if parsed.reasoning:
@@ -178,13 +124,20 @@ class MessageWidget(Stack):
             words = "1 picture" if entry.images == 1 else f"{entry.images} pictures"
             self.add_row(caption(f"[{words}]", self.look), gap=_GAP)
         self._offer_more()
-        yield from self._add_folds(entry)
+        yield from self._show_calls(entry.calls)
 
     def adopt(self, entry: MessageEntry) -> Iterator[None]:
         """Become the widget of a stored message whose text is already shown."""
         self._take(entry)
         self._shown = len(entry.message.content)
-        yield from self._add_folds(entry)
+        yield from self._show_calls(entry.calls)
+
+    def update_entry(self, entry: MessageEntry) -> None:
+        """Show what is new of the same message: its calls, and whether its head stands."""
+        self._take(entry)
+        for _ in self._show_calls(entry.calls):
+            pass
+        self.refit()
 
     @property
     def shown_characters(self) -> int:
@@ -232,18 +185,42 @@ class MessageWidget(Stack):
         """Show or hide name and time (hidden where the same author goes on)."""
         self._header.setVisible(shown)
 
+    @property
+    def has_header(self) -> bool:
+        """Whether name and time stand above it."""
+        return not self._header.isHidden()
+
     def _take(self, entry: MessageEntry) -> None:
         self.entry = entry
         self.source = entry.message.content
         self.set_header(entry.header)
         self.set_moment(local_time(entry.message.timestamp))
 
-    def _add_folds(self, entry: MessageEntry) -> Iterator[None]:
-        for call in entry.calls:
-            fold = tool_fold(call, self.look)
-            self._folds.append(fold)
-            self.add_row(fold, gap=_GAP if len(self._folds) == 1 else 2)
-            yield
+    def show_call(self, call: ToolCall) -> ToolLine:
+        """Show one more call, below those that are there."""
+        line = ToolLine(call, self.look)
+        self._lines.append(line)
+        self.add_row(line, gap=_GAP if len(self._lines) == 1 else 2)
+        return line
+
+    def _show_calls(self, calls: Sequence[ToolCall]) -> Iterator[None]:
+        """Bring the lines up to date; those that are there stay, open or folded."""
+        known = {line.call.call_id: line for line in self._lines}
+        if len(known) < len(self._lines) or list(known) != [c.call_id for c in calls][: len(known)]:
+            self._drop_lines()
+            known = {}
+        for call in calls:
+            line = known.pop(call.call_id, None)
+            if line is None:
+                self.show_call(call)
+                yield
+            else:
+                line.show_call(call)
+
+    def _drop_lines(self) -> None:
+        for line in self._lines:
+            self.remove_row(line)
+        self._lines = []
 
     def _offer_more(self) -> None:
         if self._more is not None:
@@ -280,7 +257,7 @@ class MessageWidget(Stack):
             thinking = self._thinking.segments
         folded = tuple(
             row
-            for fold in self._folds
+            for fold in self._lines
             if fold.button.isChecked()
             for row in fold.inside.rows
             if isinstance(row, CodeSegment)
@@ -288,9 +265,9 @@ class MessageWidget(Stack):
         return thinking + self.body.segments + folded
 
     @property
-    def folds(self) -> tuple[Fold, ...]:
+    def folds(self) -> tuple[ToolLine, ...]:
         """The lines of the tool calls."""
-        return tuple(self._folds)
+        return tuple(self._lines)
 
     def plain(self) -> str:
         """The text without marks."""
@@ -309,12 +286,10 @@ class MessageWidget(Stack):
             self._block.colour = look.palette.user_block
         if self._thinking is not None:
             self._thinking.restyle(look, look.palette.secondary_text)
-        if self.entry is not None:
-            for fold in self._folds:
-                self.remove_row(fold)
-            self._folds = []
-            for _ in self._add_folds(self.entry):
-                pass
+        shown = [(line.call, line.state) for line in self._lines]
+        self._drop_lines()
+        for call, state in shown:
+            self.show_call(call).show_state(state, time.time())
         self.refit()
 
     def _colour(self) -> str:
@@ -338,10 +313,10 @@ class MessageWidget(Stack):
 
     def _name_segment(self, segment: Segment) -> None:
         name = _NAMES[self.speaker]
-        time = clock_time(self._moment)
+        written = clock_time(self._moment)
         segment.text.setAccessibleDescription(full_time(self._moment))
         if not isinstance(segment, CodeSegment):
-            segment.text.setAccessibleName(f"{name}, {time}" if time else name)
+            segment.text.setAccessibleName(f"{name}, {written}" if written else name)
 
     def _thinking_body(self) -> Body:
         assert self._thinking is not None  # noqa: S101 - made by _show_thinking

@@ -10,10 +10,11 @@ from typing_extensions import override
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.ui.theme import RADIUS_BLOCK
 from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
-from hermes_desktop.ui.transcript.entries import MessageEntry, Separator
+from hermes_desktop.ui.transcript.entries import Separator
 from hermes_desktop.ui.transcript.fitted import Fitted, Stack
 from hermes_desktop.ui.transcript.fold import ActionRow, LabelRow
 from hermes_desktop.ui.transcript.look import Look, scaled
+from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.time_text import day_text
 
 _HEIGHT = 28
@@ -132,7 +133,7 @@ class FailureBlock(Stack):
 
 def gap_between(before: Item | None, item: Item) -> int:
     """Pixels above an item: less distance where the same author goes on without a new header."""
-    if isinstance(item.entry, MessageEntry) and not item.entry.header:
+    if isinstance(item.widget, MessageWidget) and not item.widget.has_header:
         return CLOSE_GAP
     if before is not None and isinstance(item.widget, FailureBlock):
         return CLOSE_GAP

@@ -18,6 +18,14 @@ _TELLING_KEYS = (
 _EXIT_CODE = re.compile(r'"exit_code"\s*:\s*(-?\d+)')
 _FAILED = re.compile(r'"(?:success|ok)"\s*:\s*false|"error"\s*:\s*"[^"]')
 _FIRST_STRING = re.compile(r'"\w+"\s*:\s*"((?:[^"\\]|\\.){1,200})')
+_TROUBLES = (
+    ("nobody answered", re.compile(r"^Nobody answered in time")),
+    ("nobody to ask", re.compile(r"nobody can be asked", re.IGNORECASE)),
+    ("denied", re.compile(r"\bdenied (it|this|that)\b|\buser denied\b", re.IGNORECASE)),
+    ("stopped", re.compile(r"^The person stopped (this|the turn)\b")),
+)
+"""What stands on the line for errors that are a person's decision, of whichever program."""
+_LONGEST_WHY = 48
 _SHORTEST_SHOWN_S = 0.05
 _LONGEST_SHOWN_S = 6 * 3600.0
 
@@ -33,6 +41,7 @@ class ToolCall:
         result: The result's text as stored, None while there is none.
         ok: Whether it went well as far as the result tells; None without a result.
         seconds: How long it took as far as the rows tell, None if they do not.
+        why: Why it did not go well, in a few words; "" when nobody says.
     """
 
     call_id: str
@@ -42,6 +51,7 @@ class ToolCall:
     result: str | None = None
     ok: bool | None = None
     seconds: float | None = None
+    why: str = ""
 
 
 def tool_calls_of(message: Message, results: Sequence[Message]) -> tuple[ToolCall, ...]:
@@ -68,9 +78,25 @@ def call_of_orphan(row: Message) -> ToolCall:
     return _join(row.tool_call_id or "", name, "", row, row.timestamp)
 
 
-def call_ids(messages: Iterable[Message]) -> frozenset[str]:
-    """Ids of all calls made in these messages."""
-    return frozenset(_read_call(call)[2] for m in messages for call in m.tool_calls)
+def ids_of(message: Message) -> tuple[str, ...]:
+    """Ids of the calls that a message made."""
+    return tuple(_read_call(call)[2] for call in message.tool_calls)
+
+
+def results_of_calls(messages: Iterable[Message]) -> dict[int, list[Message]]:
+    """Which rows answer the calls of which message, by the latter's id.
+
+    Some models name their calls anew in each message, always beginning with the same id: a result
+    belongs to the last message before it that made such a call.
+    """
+    last_caller: dict[str, int] = {}
+    results: dict[int, list[Message]] = {}
+    for message in messages:
+        for call_id in ids_of(message):
+            last_caller[call_id] = message.id
+        if message.role == "tool" and message.tool_call_id in last_caller:
+            results.setdefault(last_caller[message.tool_call_id], []).append(message)
+    return results
 
 
 def arguments_text(arguments: str) -> str:
@@ -134,9 +160,10 @@ def _join(call_id: str, name: str, arguments: str, row: Message | None, before: 
         return ToolCall(call_id, shown, subject, arguments)
     seconds = row.timestamp - before
     known = _SHORTEST_SHOWN_S <= seconds <= _LONGEST_SHOWN_S
+    ok = succeeded(row.content)
     return ToolCall(
-        call_id, shown, subject, arguments, row.content, succeeded(row.content),
-        seconds if known else None,
+        call_id, shown, subject, arguments, row.content, ok, seconds if known else None,
+        "" if ok else trouble_of(row.content),
     )  # fmt: skip
 
 
@@ -147,6 +174,18 @@ def succeeded(result: str) -> bool:
     ends = result if len(result) < 1_200 else f"{result[:600]} {result[-600:]}"  # noqa: PLR2004
     codes = _EXIT_CODE.findall(ends)
     return all(int(code) == 0 for code in codes) and not _FAILED.search(ends)
+
+
+def trouble_of(result: str) -> str:
+    """Why a call did not go well, in a few words."""
+    decoded = _decode(result, _LARGE_RESULT)
+    if not isinstance(decoded, dict):
+        return ""
+    error, code = decoded.get("error"), decoded.get("exit_code")
+    if isinstance(error, str) and error.strip():
+        known = (words for words, sign in _TROUBLES if sign.search(error))
+        return next(known, one_line(error, _LONGEST_WHY).rstrip("."))
+    return f"exit code {code}" if isinstance(code, int) and code else ""
 
 
 def subject_of(arguments: str) -> str:
@@ -174,8 +213,8 @@ def _decode(text: str, limit: int) -> Any:
 
 
 def duration_text(seconds: float | None) -> str:
-    """``0.8 s``, ``12 s``, ``3 min 05 s``; "" when it is not known."""
-    if seconds is None:
+    """``0.8 s``, ``12 s``, ``3 min 05 s``; "" when it is not known, or no time at all."""
+    if seconds is None or seconds < _SHORTEST_SHOWN_S:
         return ""
     if seconds < 9.95:  # noqa: PLR2004 - where rounding would show 10.0
         return f"{seconds:.1f} s"
@@ -185,8 +224,22 @@ def duration_text(seconds: float | None) -> str:
     return f"{minutes} min {rest:02d} s"
 
 
-def spoken(call: ToolCall) -> str:
-    """The line in words, for screen readers."""
-    state = {True: "succeeded", False: "failed", None: "without a result"}[call.ok]
-    parts = ["Tool " + call.name, call.subject, duration_text(call.seconds), state]
+_SPOKEN = {
+    "ok": "succeeded",
+    "failed": "failed",
+    "running": "is running",
+    "asked": "waits for your answer",
+    "": "without a result",
+}
+
+
+def spoken(call: ToolCall, mark: str, time: str) -> str:
+    """The line in words, for screen readers.
+
+    Args:
+        call: The call.
+        mark: How it stands, as on the line.
+        time: How long it took, or has been running.
+    """
+    parts = ["Tool " + call.name, call.subject, time, _SPOKEN[mark], call.why]
     return visible(", ".join(part for part in parts if part))

@@ -1,13 +1,15 @@
 """A tool call as one folded line; open, its arguments and its result."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from hermes_desktop.ui.transcript.blocks import CodeBlock
+from hermes_desktop.ui.transcript.call_states import CallState
 from hermes_desktop.ui.transcript.code_block import CodeSegment
 from hermes_desktop.ui.transcript.fitted import Fitted
-from hermes_desktop.ui.transcript.fold import ActionRow, Fold, FoldWords
+from hermes_desktop.ui.transcript.fold import ActionRow, Fold, FoldWords, Mark
 from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.tool_calls import (
     ToolCall,
@@ -20,29 +22,119 @@ from hermes_desktop.ui.transcript.tool_calls import (
 SHOWN_CHARACTERS = 4_000
 SHOWN_LINES = 60
 _SLICE = 48_000
+_A_MINUTE = 60
 
 
-def tool_fold(call: ToolCall, look: Look) -> Fold:
-    """Make the line for a call."""
-    words = FoldWords(
-        name=call.name,
-        subject=call.subject,
-        end=duration_text(call.seconds),
-        ok=call.ok,
-        spoken=spoken(call),
-    )
+class ToolLine(Fold):
+    """A call from its beginning to its stored result, in one place.
 
-    def contents() -> list[Fitted]:
+    Args:
+        call: What is known of it.
+        look: Colours and fonts.
+    """
+
+    def __init__(self, call: ToolCall, look: Look, parent: QWidget | None = None) -> None:
+        self._call = call
+        self._state: CallState | None = None
+        super().__init__(words_for(call, None, 0.0), look, self._details, parent)
+
+    @property
+    def call(self) -> ToolCall:
+        """What is stored of it."""
+        return self._call
+
+    @property
+    def state(self) -> CallState | None:
+        """What it is doing, while its turn runs."""
+        return self._state
+
+    def show_call(self, call: ToolCall, now: float = 0.0) -> None:
+        """Show what is stored by now."""
+        if call != self._call:
+            self._call = call
+            self.renew()
+        self._say(now)
+
+    def show_state(self, state: CallState | None, now: float) -> None:
+        """Show what it is doing; None: its turn is over."""
+        self._state = state
+        self._say(now)
+
+    def offer_stop(self, stop: Callable[[], object] | None) -> None:
+        """Offer to stop the reply here; None takes the offer away."""
+        if (stop is None) != (self.line.extra is None):
+            if self.line.extra is not None:
+                self.line.extra.hide()
+                self.line.extra.deleteLater()
+                self.line.extra = None
+            else:
+                self.line.extra = self._make_stop(stop)
+            self.refit()
+
+    def _make_stop(self, stop: Callable[[], object] | None) -> QToolButton:
+        button = QToolButton(self.line)
+        button.setText(self.tr("Stop"))
+        button.setToolTip(self.tr("Stop the reply (Esc)"))
+        button.setAccessibleName(self.tr("Stop the reply"))
+        button.setAutoRaise(True)
+        button.setFont(self.look.caption_font)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        if stop is not None:
+            button.clicked.connect(lambda _=False: stop())
+        button.show()
+        return button
+
+    def _say(self, now: float) -> None:
+        self.button.set_words(words_for(self._call, self._state, now))
+
+    def _details(self) -> list[Fitted]:
+        call, look = self._call, self.look
         rows: list[Fitted] = []
         if call.arguments.strip() not in {"", "{}"}:
             rows += cut_text("Arguments", arguments_text(call.arguments), look)
-        if call.result is None:
-            rows += cut_text("Result", "No result was stored.", look)
-        else:
-            rows += cut_text("Result", result_text(call.result) or "Nothing.", look)
-        return rows
+        if call.result is not None:
+            return rows + cut_text("Result", result_text(call.result) or "Nothing.", look)
+        running = self._state is not None and self._state.running
+        words = "It is still running." if running else "No result was stored."
+        return rows + cut_text("Result", words, look)
 
-    return Fold(words, look, contents)
+
+def words_for(call: ToolCall, state: CallState | None, now: float) -> FoldWords:
+    """What stands on the line of a call.
+
+    Args:
+        call: What is stored of it.
+        state: What it is doing, while its turn runs.
+        now: Epoch seconds, for how long it runs.
+    """
+    seconds = call.seconds
+    mark: Mark = ""
+    end = call.why
+    if call.result is not None:
+        mark = "ok" if call.ok else "failed"
+        seconds = state.seconds if state is not None and state.seconds else seconds
+    elif state is not None and not state.running:
+        mark = "ok" if state.ok else "failed"
+        seconds = state.seconds or None
+    elif state is not None and state.asked:
+        mark, end, seconds = "asked", "waits for your answer", None
+    elif state is not None:
+        mark, seconds = "running", max(now - state.started_at, 0.0)
+    time = running_text(seconds) if mark == "running" else duration_text(seconds)
+    return FoldWords(
+        name=call.name,
+        subject=call.subject,
+        end="  ".join(part for part in (end, time) if part),
+        mark=mark,
+        spoken=spoken(call, mark, "" if mark == "running" else time),
+        tip=call.why if mark == "failed" else "",
+    )
+
+
+def running_text(seconds: float | None) -> str:
+    """How long something has been running: whole seconds, nothing in its first."""
+    whole = int(seconds or 0.0)
+    return f"{whole} s" if 0 < whole < _A_MINUTE else duration_text(float(whole) if whole else None)
 
 
 def cut_text(title: str, text: str, look: Look) -> list[Fitted]:

@@ -14,18 +14,21 @@ from hermes_desktop.services.transcript import TranscriptPage
 from hermes_desktop.state.records import Message
 from hermes_desktop.ui.theme import Theme
 from hermes_desktop.ui.transcript.builder import Builder
+from hermes_desktop.ui.transcript.call_states import CallState
 from hermes_desktop.ui.transcript.column_filling import ColumnFilling
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
 from hermes_desktop.ui.transcript.find_bar import FindBar, TextWidget
 from hermes_desktop.ui.transcript.growing import Growing
 from hermes_desktop.ui.transcript.landing import Landing
-from hermes_desktop.ui.transcript.live_turns import LiveTurn, LiveTurns
+from hermes_desktop.ui.transcript.live_turn import LiveTurn
+from hermes_desktop.ui.transcript.live_turns import LiveTurns
 from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.message_actions import MessageActions
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.overlays import JumpButton, Veil
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
 from hermes_desktop.ui.transcript.restyling import Restyling
+from hermes_desktop.ui.transcript.running_lines import RunningLines
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
 
 REPAINT_MS = 50
@@ -47,6 +50,7 @@ class TranscriptView(QWidget):
         latest_wanted: The end of the conversation; answer with :meth:`set_page`.
         link_wanted: A link was clicked; holds its address. Nothing was opened.
         retry_wanted: A failed turn is to be tried again; holds its id and its prompt.
+        stop_wanted: The reply in the shown session is to be stopped.
         first_painted: The end of a conversation given to :meth:`set_page` is on screen.
     """
 
@@ -55,6 +59,7 @@ class TranscriptView(QWidget):
     latest_wanted = Signal()
     link_wanted = Signal(str)
     retry_wanted = Signal(str, str)
+    stop_wanted = Signal()
     first_painted = Signal()
 
     def __init__(self, theme: Theme, workers: WorkerThreads, parent: QWidget | None = None) -> None:
@@ -69,6 +74,7 @@ class TranscriptView(QWidget):
         self.landing = Landing(self.area, theme)
         self._filling = ColumnFilling(self.area, self._builder, self.landing, self.live)
         self._growing = Growing(self.area, self._filling)
+        self._running = RunningLines(self.area, self.live)
         self.live.changed = self._retarget
         self.find_bar = FindBar(self._text_widgets, theme, self)
         self.find_bar.hide()
@@ -87,6 +93,8 @@ class TranscriptView(QWidget):
     def _connect(self) -> None:
         self._builder.made.connect(self._actions.connect_message)
         self._filling.first_painted.connect(self.first_painted)
+        self._filling.settled.connect(self._running.apply)
+        self._running.stop_wanted.connect(self.stop_wanted)
         self._growing.older_wanted.connect(self.older_wanted)
         self._growing.newer_wanted.connect(self.newer_wanted)
         self.area.place_changed.connect(self._place_jump)
@@ -115,6 +123,7 @@ class TranscriptView(QWidget):
         """
         self._growing.reset()
         self._filling.fresh = True
+        self._running.forget()
         self.live.clear()
         self._builder.clear()
         window = self._filling.window = EntryWindow()
@@ -172,6 +181,7 @@ class TranscriptView(QWidget):
 
     def clear(self) -> None:
         """Show nothing."""
+        self._running.forget()
         self.live.clear()
         self.landing.clear()
         self._builder.clear()
@@ -194,6 +204,7 @@ class TranscriptView(QWidget):
         *,
         started_at: float | None = None,
         floor_id: int | None = None,
+        calls: list[CallState] | None = None,
     ) -> None:
         """Show the prompt and an open reply.
 
@@ -203,17 +214,18 @@ class TranscriptView(QWidget):
             started_at: Epoch seconds, None for now.
             floor_id: Rows of the turn have greater ids; None for "than those loaded now", 0 when
                 it is not known because the turn began while something else was shown.
+            calls: What its tools do; changed in place by whoever follows the news.
         """
         now = time.time() if started_at is None else started_at
         floor = self.window_of_entries.floor_id if floor_id is None else floor_id
-        self.live.begin(turn_id, prompt, floor_id=floor, now=now)
+        self.live.begin(turn_id, prompt, floor_id=floor, now=now, calls=calls)
         self._retarget()
 
     def add_delta(self, turn_id: str, text: str, kind: str = "text") -> None:
         """Add a piece of a reply; shown with the next repaint."""
         turn = self.live.find(turn_id)
-        if turn is not None and turn.reply is not None:
-            turn.reply.add(text, kind)
+        if turn is not None and turn.finished is None:
+            self.live.piece(turn, text, kind)
             if not self._flush_timer.isActive():
                 self._flush_timer.start()
 
@@ -221,6 +233,7 @@ class TranscriptView(QWidget):
         """Close a reply; stored rows take its place with a later refresh."""
         turn = self.live.finish(event)
         if turn is not None:
+            self._running.over(event.turn_id)
             if turn.reply is not None:
                 self.area.column.refit(turn.reply)
             self._retarget()

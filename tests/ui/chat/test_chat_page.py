@@ -33,8 +33,8 @@ async def test_selecting_shows_and_changes_nothing(stage) -> None:
 async def test_a_new_chat_gets_its_id_and_its_streamed_reply(stage, qtbot) -> None:
     async with stage:
         stage.page.new_chat()
-        await stage.until(lambda: stage.page.empty.title.text() == "Start a session")
-        assert stage.page.empty.caption.text() == "fake-model answers."
+        assert stage.page.empty.title.text() == "Start a session"
+        await stage.until(lambda: stage.page.empty.caption.text() == "fake-model answers.")
         assert stage.page.current_session_id is None
         opened: list[str] = []
         stage.page.session_opened.connect(opened.append)

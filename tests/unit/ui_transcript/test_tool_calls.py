@@ -107,4 +107,5 @@ def test_words_for_screen_readers() -> None:
     )  # fmt: skip
     answer = Message(2, "s", "tool", '{"exit_code": 0}', 10.8, tool_call_id="a")
     (call,) = tool_calls_of(message, (answer,))
-    assert spoken(call) == "Tool terminal, ls, 0.8 s, succeeded"
+    assert spoken(call, "ok", "0.8 s") == "Tool terminal, ls, 0.8 s, succeeded"
+    assert spoken(call, "running", "") == "Tool terminal, ls, is running"
