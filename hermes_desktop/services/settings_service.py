@@ -43,6 +43,7 @@ from hermes_desktop.services.settings_book import SECRETS, Change, Saved, Settin
 from hermes_desktop.services.settings_reading import SettingView, UnknownKey
 from hermes_desktop.services.settings_snapshot import Snapshot, SnapshotTaker, secret_news
 from hermes_desktop.services.settings_watch import SettingsWatch
+from hermes_desktop.services.stoppable import Stoppable
 from hermes_desktop.settings.config_store import Version
 from hermes_desktop.settings.options import Effect
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
@@ -82,6 +83,7 @@ class SettingsService:
         self._gateway = gateway
         self._live = live
         self._removed: dict[str, Kept] = {}
+        self._asking = Stoppable("Nothing was saved.")
         # Two kinds: a keyring that waits for its password must not hold settings up.
         self._files = WorkerThreads("settings")
         self._keyring = WorkerThreads("secrets")
@@ -126,7 +128,7 @@ class SettingsService:
         """
         given = _checked(secrets)
         saved = await self.preview(changes) if changes else Saved("")
-        checked = await self._ask_platforms(given, changes)
+        checked = await self._asking.run(self._ask_platforms(given, changes))
         async with self._live.alone():
             before = {name: await self._keyring.run(self._secrets.kept, name) for name in given}
             if given:
@@ -301,7 +303,8 @@ class SettingsService:
         return await self._with_secret(name, keep)
 
     def stop_waiting(self) -> None:
-        """Whoever waits for the keyring here hears that it does not answer; nothing is changed."""
+        """Whoever waits here for a platform or the keyring waits no longer; nothing is changed."""
+        self._asking.stop()
         self._secrets.give_up()
 
     async def start_following(self) -> None:

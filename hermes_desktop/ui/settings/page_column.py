@@ -91,6 +91,11 @@ class PageColumn(QScrollArea):
         """Go to a setting or variable, if one of the parts has it."""
         return any(part.focus_key(key) for part in self.parts)
 
+    def set_saving(self, *, saving: bool) -> None:
+        """What is pending is being saved, or that is over."""
+        for part in self.parts:
+            part.set_saving(saving=saving)
+
     def set_locked(self, reason: str) -> None:
         """Let nothing be changed, or again."""
         for part in self.parts:

@@ -110,9 +110,16 @@ class PageStack(QStackedWidget):
             column.saved(applied)
 
     def show_error(self, key: str, error: HermesError) -> bool:
-        """Say it at the field, wherever that is."""
+        """Say it at the field, wherever that is; without a key wherever a part knows of it."""
+        if not key:
+            return any(column.show_error(key, error) for column in self._columns.values())
         page = self.page_with(key)
         return bool(page) and self.column(page).show_error(key, error)
+
+    def set_saving(self, saving: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        """What is pending is being saved, or that is over."""
+        for column in self._columns.values():
+            column.set_saving(saving=saving)
 
     def set_locked(self, reason: str) -> None:
         """Let nothing be changed, and say why; "" lets it be changed again."""

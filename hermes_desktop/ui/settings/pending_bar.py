@@ -53,9 +53,23 @@ class PendingBar(QWidget):
         theme.changed.connect(self.update)
         self.hide()
 
-    def show_count(self, count: int, faulty: int) -> None:
-        """Say how many changes there are, and how many of them cannot be saved yet."""
-        words = self.tr("1 change") if count == 1 else self.tr("{n} changes").format(n=count)
+    def show_count(self, count: int, faulty: int, tokens: int = 0) -> None:
+        """Say how many changes there are, and how many of them cannot be saved yet.
+
+        Args:
+            count: All of them.
+            faulty: Those that cannot be saved yet.
+            tokens: Those that go into the keyring.
+        """
+        changes = count - tokens
+        found = []
+        if changes or not tokens:
+            one = changes == 1
+            found.append(self.tr("1 change") if one else self.tr("{n} changes").format(n=changes))
+        if tokens:
+            one = tokens == 1
+            found.append(self.tr("1 token") if one else self.tr("{n} tokens").format(n=tokens))
+        words = " · ".join(found)
         if faulty:
             words += self.tr(" · {n} to be looked at first").format(n=faulty)
         self.words.setText(words)

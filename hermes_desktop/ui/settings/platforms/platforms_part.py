@@ -49,8 +49,8 @@ class PlatformsPart(SettingsPart):
         self._settings = context.services.settings
         self.feed = SecretsFeed(context, self)
         self.people = PeopleFeed(context, self)
-        commands = SecretCommands(context, self)
-        self.desk = FieldDesk(self._fields, self.feed, commands, self)
+        self.commands = SecretCommands(context, self)
+        self.desk = FieldDesk(self._fields, self.feed, self.commands, self)
         self.cards: dict[str, PlatformCard] = {}
         self._standings: Mapping[str, PlatformStanding] = {}
         self._added: list[str] = []
@@ -130,6 +130,10 @@ class PlatformsPart(SettingsPart):
                 card.show_open(opened=True)
                 names = names or [key]
         return bool(names)
+
+    @override
+    def set_saving(self, *, saving: bool) -> None:
+        self.desk.wait_for(self.tr("Asking the platform and the keyring") if saving else "")
 
     @override
     def focus_key(self, key: str) -> bool:

@@ -44,7 +44,7 @@ class SecretField(QWidget):
     Signals:
         edited: Something else is pasted, or nothing any more.
         wanted: ``move``, ``move_back``, ``use_env``, ``overwrite_env``, ``remove``, ``unlock``,
-            ``retry``, ``plain``, ``undo`` or ``cancel``.
+            ``retry``, ``plain``, ``elsewhere``, ``cancel``, or ``undo:…`` as it was told.
     """
 
     edited = Signal()
@@ -59,6 +59,7 @@ class SecretField(QWidget):
         self._managed = ""
         self._pasted = PastedSecret()
         self._after = ""
+        self._elsewhere = ""
         self._make_parts()
         self._arrange()
         self._connect()
@@ -111,6 +112,14 @@ class SecretField(QWidget):
         self._after = wanted
         self.message.say(level, words, action=action)
 
+    def lead_elsewhere(self, place: str) -> None:
+        """Another one is pasted elsewhere: lead there instead of taking one here."""
+        self._elsewhere = place
+        self.offers["elsewhere"].setText(self.tr("Set up {place}…").format(place=place))
+        for widget in (self.line, self.eye, self.help):
+            widget.hide()
+        self._tell()
+
     def wait_for(self, what: str) -> None:
         """Show that something takes its time; "" when it is over."""
         if what:
@@ -162,12 +171,14 @@ class SecretField(QWidget):
             "overwrite_env": self.tr("Write this one into .env…"),
             "move_back": self.tr("Move to .env…"),
             "remove": self.tr("Remove…"),
+            "elsewhere": "",
         }
         self.offers = {
             name: small_button(text, self._presser(name), self) for name, text in words.items()
         }
         for name, button in self.offers.items():
-            button.setAccessibleName(f"{words[name]} ({facts.label})")
+            if words[name]:
+                button.setAccessibleName(f"{words[name]} ({facts.label})")
             self.buttons.add(button)
 
     def _arrange(self) -> None:
@@ -255,6 +266,7 @@ class SecretField(QWidget):
             "overwrite_env": differ and in_env and ours and files and not trouble,
             "move_back": can_move_back(view) and files and good and not self._is_fixed,
             "remove": ours and not (differ and in_env),
+            "elsewhere": bool(self._elsewhere),
         }
         end = self.tr("Hide its end") if self._end_shown else self.tr("Show its end")
         self.offers["end"].setText(end)

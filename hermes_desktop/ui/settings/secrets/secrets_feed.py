@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
+from shiboken6 import isValid
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import SettingsChanged
@@ -83,7 +84,8 @@ class SecretsFeed(QObject):
             self._over()
             self.broken.emit(error)
         except Exception:
-            self._over()
+            if isValid(self):  # else the window went while it was looked
+                self._over()
             raise
         else:
             self._known = True
@@ -92,7 +94,6 @@ class SecretsFeed(QObject):
             self.looked.emit()
 
     def _over(self) -> None:
-        """Not where the task was cancelled: then the window is gone."""
         self._looking = False
         self._timer.stop()
         self.over.emit()

@@ -138,6 +138,10 @@ class SecretsGroup(SettingsPart):
             self.feed.refresh()
 
     @override
+    def set_saving(self, *, saving: bool) -> None:
+        self.desk.wait_for(self.tr("Waiting for the keyring") if saving else "")
+
+    @override
     def focus_key(self, key: str) -> bool:
         row = self.model.row_of(key)
         if row < 0 or not is_secret_key(key):
@@ -224,12 +228,20 @@ class SecretsGroup(SettingsPart):
         field = self._fields.get(view.name)
         if field is None:
             field = SecretField(_facts(view), self.context.theme)
+            if view.name in _ON_PLATFORMS:
+                field.lead_elsewhere(PLATFORMS[view.platform].title)
             field.edited.connect(self.pending_changed)
-            field.wanted.connect(lambda what, name=view.name: self.desk.run(what, name))
+            field.wanted.connect(lambda what, name=view.name: self._run(what, name))
             self.detail_place.addWidget(field)
             self._fields[view.name] = field
         field.show_view(view, managed=self.context.services.settings.managed)
         return field
+
+    def _run(self, what: str, name: str) -> None:
+        if what == "elsewhere":
+            self.context.show_setting(name)
+        else:
+            self.desk.run(what, name)
 
     def _busy(self, name: str, what: str) -> None:
         if what and name not in self._fields:
@@ -253,6 +265,12 @@ def _keyring_state(views: Mapping[str, SecretView]) -> tuple[ReadState | None, s
     found = next((place for place in asked if place.state == "stored"), None)
     found = found or next(iter(asked), None)
     return (found.state, found.place) if found is not None else (None, "")
+
+
+_ON_PLATFORMS = frozenset(
+    secret.variable for facts in PLATFORMS.values() for secret in facts.secrets
+)
+"""Those that are pasted on the page of platforms, where they can be tested, too."""
 
 
 def _facts(view: SecretView) -> SecretFacts:
