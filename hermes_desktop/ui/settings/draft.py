@@ -17,6 +17,7 @@ from hermes_desktop.settings.yaml_values import same
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hermes_desktop.services.config_health import RepeatedKey
     from hermes_desktop.services.settings_reading import SettingView
     from hermes_desktop.settings.config_store import Seen
     from hermes_desktop.settings.options import Option
@@ -69,6 +70,7 @@ class Draft(QObject):
         self._past: list[dict[str, Edit]] = []
         self._future: list[dict[str, Edit]] = []
         self._typing_in = ""
+        self._repeated: dict[str, tuple[int, ...]] = {}
         self._just_saved: frozenset[str] = frozenset()
 
     # ------------------------------------------------------------------------------- looking
@@ -82,6 +84,13 @@ class Draft(QObject):
     def edits(self) -> Mapping[str, Edit]:
         """What is wanted, by setting."""
         return self._edits
+
+    def other_lines(self, key: str) -> tuple[str, tuple[int, ...]]:
+        """Which key on the way to a setting stands elsewhere, too, and in which lines."""
+        path = self._views[key].place.split(".")
+        names = (".".join(path[:length]) for length in range(len(path), 0, -1))
+        found = next((name for name in names if name in self._repeated), "")
+        return found, self._repeated.get(found, ())[:-1]
 
     @property
     def faulty(self) -> list[str]:
@@ -174,13 +183,18 @@ class Draft(QObject):
 
     # ------------------------------------------------------------------------------- loading
 
-    def load(self, views: Iterable[SettingView]) -> list[str]:
+    def load(self, views: Iterable[SettingView], repeated: Iterable[RepeatedKey] = ()) -> list[str]:
         """Take what the files say now; edits stay.
+
+        Args:
+            views: Every setting.
+            repeated: Keys that stand more than once in the file.
 
         Returns:
             Settings whose value is not what it was.
         """
         before = self._views
+        self._repeated = {each.key: each.lines for each in repeated}
         self._views = {view.key: view for view in views}
         changed = [
             key

@@ -72,13 +72,13 @@ class FieldNotes(QWidget):
         self._refused, self._refused_given = words, given
 
     def show_state(
-        self, view: SettingView, edit: Edit | None, *, conflict: bool, locked: str
+        self, view: SettingView, edit: Edit | None, *, conflict: bool, locked: str, more: str = ""
     ) -> None:
         """Say what there is to say about a setting."""
         if edit is None or edit.given != self._refused_given:
             self._refused = ""
         origin = locked or ("" if view.problem else origin_words(view))
-        _say(self.origin, "\n".join(filter(None, (origin, self._hermes))))
+        _say(self.origin, "\n".join(filter(None, (origin, more, self._hermes))))
         _say(self.pending, "" if edit is None or conflict else pending_words(view, edit))
         self._level = "error"
         if conflict and edit is not None:

@@ -27,6 +27,7 @@ from hermes_desktop.ui.settings.field_words import (
     lock_reason,
     plain,
     range_words,
+    twice_words,
     value_words,
 )
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16
@@ -111,7 +112,8 @@ class FieldRow(QWidget):
         self.editor.widget.setEnabled(not reason)
         self._show_reset(locked=bool(reason))
         conflict = self._draft.in_conflict(self.key)
-        self.notes.show_state(view, edit, conflict=conflict, locked=reason)
+        twice = twice_words(*self._draft.other_lines(self.key))
+        self.notes.show_state(view, edit, conflict=conflict, locked=reason, more=twice)
         self._tell(edit is not None)
         self.update()
 

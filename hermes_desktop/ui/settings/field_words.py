@@ -9,7 +9,7 @@ from hermes_desktop.settings.options import EFFECT_WORDS
 from hermes_desktop.ui.sessions.source_names import source_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from hermes_desktop.services.settings_reading import SettingView
     from hermes_desktop.settings.options import Option
@@ -115,6 +115,15 @@ def origin_words(view: SettingView) -> str:
     if view.source in {"environment", ".env"} and not lock_reason(view):
         return f"From {view.place} in {_variable_place(view)}; what is set here counts over it"
     return ""
+
+
+def twice_words(key: str, lines: Sequence[int]) -> str:
+    """That a key stands elsewhere, too, where it does not count; "" without such lines."""
+    if not lines:
+        return ""
+    where = ", ".join(map(str, lines))
+    noun = "line" if len(lines) == 1 else "lines"
+    return f"“{key}” stands in {noun} {where}, too; only the last one counts"
 
 
 def effect_words(option: Option) -> str:

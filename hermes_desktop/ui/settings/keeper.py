@@ -97,10 +97,11 @@ class SettingsKeeper(QObject):
     async def _look(self) -> None:
         try:
             views = await self._service.look()
+            repeated = await self._service.repeated_keys()
         except ConfigError as error:
             self.broken.emit(error)
         else:
-            self.read.emit(self._draft.load(views))
+            self.read.emit(self._draft.load(views, repeated))
 
     def _once_more(self) -> None:
         if self._read_again and not self._reading and not self._saving:

@@ -11,9 +11,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hermes_desktop.ui.settings.other_keys import OtherKeysPart
+from hermes_desktop.ui.settings.page_names import (
+    ASSISTANT,
+    GENERAL,
+    OTHER,
+    PLATFORMS,
+    PRIVACY,
+    SESSIONS,
+)
 from hermes_desktop.ui.settings.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.platforms.platforms_part import PlatformsPart
 from hermes_desktop.ui.settings.secrets.secrets_group import SecretsGroup
+from hermes_desktop.ui.settings.versions_part import VersionsPart
 
 if TYPE_CHECKING:
     from hermes_desktop.settings.options import Option
@@ -43,15 +53,6 @@ class PageEntry:
     below: tuple[PartMaker, ...] = ()
     shown_by_parts: frozenset[str] = frozenset()
 
-
-GENERAL, ASSISTANT, SESSIONS, PLATFORMS, PRIVACY, OTHER = (
-    "general",
-    "assistant",
-    "sessions",
-    "platforms",
-    "privacy",
-    "other",
-)
 
 PAGES: tuple[PageEntry, ...] = (
     PageEntry(
@@ -93,6 +94,7 @@ PAGES: tuple[PageEntry, ...] = (
         "Other keys",
         "code",
         "What else stands in config.yaml, and its former versions.",
+        above=(OtherKeysPart, VersionsPart),
     ),
 )
 

@@ -43,6 +43,7 @@ class SettingsContext:
         draft: Pending edits of options, shared by all pages.
         restart_gateway: Restarts ours, after asking where replies run.
         show_setting: Leads to a setting by its key, on whichever page it stands.
+        report: Tells in the strip above the pages what became of a change that a part made itself.
     """
 
     services: DesktopServices
@@ -53,6 +54,7 @@ class SettingsContext:
     draft: Draft
     restart_gateway: Callable[[], None]
     show_setting: Callable[[str], None]
+    report: Callable[[Applied], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,10 @@ class SettingsPart(QWidget):
         """Put the focus on a setting or variable; False when it is not here."""
         del key
         return False
+
+    def set_saving(self, *, saving: bool) -> None:
+        """Everything that is pending is being saved, which may take its time, or that is over."""
+        del saving
 
     def set_locked(self, reason: str) -> None:
         """Let nothing be changed, and say why; "" lets it be changed again."""

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.settings_book import Change
+from hermes_desktop.settings.secret_states import SecretStoreError
 from hermes_desktop.ui.settings.applied_words import (
     detail_words,
     has_trouble,
@@ -72,6 +73,7 @@ class SavingDesk(QObject):
         bar.discard_wanted.connect(self.discard)
         bar.difference_wanted.connect(self.see_difference)
         keeper.busy_changed.connect(bar.set_busy)
+        keeper.busy_changed.connect(stack.set_saving)
         keeper.saved.connect(self._saved)
         keeper.refused.connect(self._refused)
         strip.acted.connect(self._act)
@@ -142,6 +144,15 @@ class SavingDesk(QObject):
             self._undo = []  # what made no sense is not written again; a former version has it
         if not taken_back:
             self._stack.saved(applied)
+        self._tell(applied, taken_back=taken_back)
+
+    def report(self, applied: Applied) -> None:
+        """Tell what became of a change that a part has made itself."""
+        self._undo = []
+        self._tell(applied)
+
+    def _tell(self, applied: Applied, *, taken_back: bool = False) -> None:
+        views = self._context.draft.views
         title = self.tr("The change was taken back.") if taken_back else title_words(applied)
         actions = {}
         if applied.after_restart:
@@ -157,6 +168,10 @@ class SavingDesk(QObject):
             self._show_setting(key)
             name = name_of(key, self._context.draft.views)
             title = self.tr("Nothing was saved, because of “{name}”.").format(name=name)
+            self._strip.tell("error", title)
+            return
+        if isinstance(error, SecretStoreError) and self._stack.show_error("", error):
+            title = self.tr("Nothing was saved. {why}").format(why=plain(error.title))
             self._strip.tell("error", title)
             return
         details = [plain(each) for each in (error.detail, error.hint)]

@@ -17,8 +17,9 @@ from hermes_desktop.ui.settings.draft import Draft
 from hermes_desktop.ui.settings.field_row import FieldRow
 from hermes_desktop.ui.settings.keeper import SettingsKeeper
 from hermes_desktop.ui.settings.page_list import LIST_WIDTH, NARROW_WIDTH, PageList
+from hermes_desktop.ui.settings.page_names import OTHER
 from hermes_desktop.ui.settings.page_stack import PageStack
-from hermes_desktop.ui.settings.page_table import OTHER, PAGES, entry_of
+from hermes_desktop.ui.settings.page_table import PAGES, entry_of
 from hermes_desktop.ui.settings.parts import SettingsContext
 from hermes_desktop.ui.settings.pending_bar import PendingBar
 from hermes_desktop.ui.settings.report_strip import ReportStrip
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.errors import HermesError
     from hermes_desktop.services.desktop_services import DesktopServices
+    from hermes_desktop.services.settings_service import Applied
     from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.event_bridge import EventBridge
     from hermes_desktop.ui.settings.parts import Hit
@@ -79,7 +81,15 @@ class SettingsView(QWidget):
         self._managed = services.settings.managed
         self.draft = Draft(self)
         self.context = SettingsContext(
-            services, slots, bridge, theme, clock, self.draft, restart_gateway, self.show_setting
+            services,
+            slots,
+            bridge,
+            theme,
+            clock,
+            self.draft,
+            restart_gateway,
+            self.show_setting,
+            self._report,
         )
         self.search = SearchField()
         self.list = PageList(PAGES, theme)
@@ -127,7 +137,7 @@ class SettingsView(QWidget):
         """Show one of the pages."""
         self._name = entry_of(name).name
         self.list.show_as_open(self._name)
-        if self.ready:
+        if self.ready or self._name == OTHER:  # which needs no settings to have been read
             self.stack.show_page(self._name)
 
     def show_setting(self, key: str) -> None:
@@ -182,6 +192,9 @@ class SettingsView(QWidget):
             key, self._wanted_key = self._wanted_key, ""
             self.show_setting(key)
 
+    def _report(self, applied: Applied) -> None:
+        self.desk.report(applied)
+
     def _broken(self, error: HermesError) -> None:
         self.strip.clear()
         self.broken.show_error(error)
@@ -192,7 +205,7 @@ class SettingsView(QWidget):
         total = sum(counts.values())
         faulty = len(self.draft.faulty) + self.stack.pending().faulty
         self.list.show_counts(counts)
-        self.bar.show_count(total, faulty)
+        self.bar.show_count(total, faulty, len(self.stack.pending().secrets))
         self.need_changed.emit(f"{self.bar.words.text()}, not saved" if total else "")
 
     def _search(self, text: str) -> None:

@@ -1,0 +1,138 @@
+"""What else stands in config.yaml: shown, never changed here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton
+from typing_extensions import override
+
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel
+from hermes_desktop.ui.settings.field_row import heading
+from hermes_desktop.ui.settings.page_names import OTHER
+from hermes_desktop.ui.settings.parts import Hit, SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.quiet_table import Cell, QuietTable
+from hermes_desktop.ui.theme import SPACE_4, SPACE_8
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_desktop.services.config_health import RepeatedKey
+    from hermes_desktop.services.settings_reading import UnknownKey
+
+
+class OtherKeysPart(SettingsPart):
+    """A table of keys that belong to no setting, and which keys stand twice."""
+
+    def __init__(self, context: SettingsContext) -> None:
+        super().__init__(context)
+        self._keys: list[UnknownKey] = []
+        self._begun = False
+        self.repeated = QuietLabel(context.theme)
+        self.words = QuietLabel(context.theme)
+        self.table = QuietTable(
+            self.tr("Other keys of config.yaml"),
+            (self.tr("Key"), self.tr("Value"), self.tr("Line")),
+            context.theme,
+        )
+        self.folder = QPushButton(self.tr("Open folder"))
+        self._arrange()
+        context.draft.loaded.connect(self._read_again)
+
+    @override
+    def begin(self) -> None:
+        self._begun = True
+        self._read_again()
+
+    @override
+    def search(self, words: Sequence[str]) -> list[Hit]:
+        return [
+            Hit(OTHER, each.key, each.key)
+            for each in self._keys
+            if all(word in each.key.casefold() for word in words)
+        ]
+
+    @override
+    def focus_key(self, key: str) -> bool:
+        for row in range(self.table.model().rowCount()):
+            if self.table.model().index(row, 0).data() == key:
+                self.table.selectRow(row)
+                self.table.setFocus()
+                return True
+        return False
+
+    @override
+    def set_locked(self, reason: str) -> None:
+        """Nothing can be changed here anyhow."""
+
+    def _read_again(self) -> None:
+        if self._begun:
+            self.context.slots.start(self._read(), doing=self.tr("Reading the other keys"))
+
+    async def _read(self) -> None:
+        service = self.context.services.settings
+        try:
+            self._keys = await service.unknown()
+        except ConfigError as error:
+            self._keys = []
+            self.words.setText(f"{error.title} {self.tr('Its keys cannot be listed.')}")
+        else:
+            self.words.setText(_words(len(self._keys)))
+        self._show(await service.repeated_keys())
+
+    def _show(self, repeated: Sequence[RepeatedKey]) -> None:
+        self.table.show_rows(
+            [
+                (each.key, (Cell(each.key), Cell(each.value), Cell(str(each.line), each.line)))
+                for each in self._keys
+            ]
+        )
+        self._block.setVisible(bool(self._keys))
+        self.repeated.setText("\n".join(map(_repeated_words, repeated)))
+        self._warning.setVisible(bool(repeated))
+
+    def _open_folder(self) -> None:
+        folder = str(self.context.services.paths.home)
+        QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
+
+    def _arrange(self) -> None:
+        self.column.addWidget(heading(self.tr("Keys without a field")))
+        self.column.addWidget(self.words)
+        self._warning = Block(self.context.theme)
+        self._warning.column.addWidget(QLabel(self.tr("Some keys stand more than once.")))
+        self._warning.column.addWidget(self.repeated)
+        self._warning.hide()
+        self._block = Block(self.context.theme)
+        self._block.column.setContentsMargins(SPACE_8, SPACE_4, SPACE_8, SPACE_8)
+        self._block.column.addWidget(self.table)
+        self._block.hide()
+        self.folder.setAutoDefault(False)
+        self.folder.clicked.connect(self._open_folder)
+        row = QHBoxLayout()
+        row.addWidget(self.folder)
+        row.addStretch(1)
+        self.column.addWidget(self._warning)
+        self.column.addWidget(self._block)
+        self.column.addLayout(row)
+        self.table.sort_first_by(2)
+
+
+def _words(count: int) -> str:
+    if not count:
+        return "Every key of config.yaml has a field on one of these pages."
+    keys = "One key" if count == 1 else f"{count} keys"
+    verb = "has" if count == 1 else "have"
+    return (
+        f"{keys} of config.yaml {verb} no field here: they belong to “hermes” or to parts that are"
+        " set up by hand. They are kept as they are."
+    )
+
+
+def _repeated_words(each: RepeatedKey) -> str:
+    *others, last = each.lines
+    before = ", ".join(map(str, others))
+    noun = "line" if len(others) == 1 else "lines"
+    return f"{each.key}: line {last} counts, {noun} {before} does not."

@@ -1,0 +1,191 @@
+"""What stands in the file besides settings; a file that makes no sense; versions; managed homes."""
+
+import pytest
+from PySide6.QtCore import Qt
+
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.settings_book import Change, SettingsBook
+from hermes_desktop.ui.settings.difference_dialog import DifferenceDialog
+from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.other_keys import OtherKeysPart
+from hermes_desktop.ui.settings.versions_part import VersionsPart
+from tests.ui.settings.conftest import SettingsStage
+
+DAYS = "session_store_max_age_days"
+
+
+def field(stage: SettingsStage, key: str) -> FieldRow:
+    stage.view.show_setting(key)
+    return next(each for each in stage.view.findChildren(FieldRow) if each.key == key)
+
+
+def rows(table) -> list[list[str]]:
+    model = table.model()
+    return [
+        [str(model.index(row, column).data()) for column in range(model.columnCount())]
+        for row in range(model.rowCount())
+    ]
+
+
+async def other_page(stage: SettingsStage, kind: type):
+    stage.view.show_page("other")
+    part = stage.view.findChild(kind)
+    await stage.until(part.words.text)
+    return part
+
+
+@pytest.mark.asyncio
+async def test_other_keys_are_shown_with_their_lines_and_without_secrets(home, stage) -> None:
+    (home / "config.yaml").write_text(
+        "model:\n  default: one\n  api_key: sk-in-the-file\nzeta: 1\nmine:\n  token: abcdef\n"
+        "alpha_token: sk-hidden-value\n"
+    )
+    async with stage:
+        part = await other_page(stage, OtherKeysPart)
+        shown = rows(part.table)
+        assert ["zeta", "1", "4"] in shown
+        assert ["alpha_token", "[secret]", "7"] in shown
+        assert "sk-" not in str(shown)
+        assert part.repeated.isHidden() or not part.repeated.text()
+        part.table.horizontalHeader().sectionClicked.emit(0)
+        stage.view.search.setText("zeta")
+        stage.view.search.textEdited.emit("zeta")
+        assert [hit.text() for hit in items(stage)] == ["zeta"]
+
+
+def items(stage: SettingsStage) -> list:
+    found = stage.view.results.list
+    return [found.item(row) for row in range(found.count())]
+
+
+@pytest.mark.asyncio
+async def test_keys_that_stand_twice_are_named_there_and_at_the_field(home, stage) -> None:
+    (home / "config.yaml").write_text(f"{DAYS}: 5\nagent:\n  max_turns: 3\n{DAYS}: 6\n")
+    async with stage:
+        note = field(stage, DAYS).notes.origin.text()
+        assert "line 4" in note
+        assert "stands in line 1, too; only the last one counts" in note
+        part = await other_page(stage, OtherKeysPart)
+        await stage.until(part.repeated.text)
+        assert part.repeated.text() == f"{DAYS}: line 4 counts, line 1 does not."
+
+
+@pytest.mark.asyncio
+async def test_a_file_that_makes_no_sense_is_shown_and_left_alone(home, stage) -> None:
+    good = f"{DAYS}: 30\n"
+    broken = "model:\n  default: x\n\tbad: 1\napi_key: sk-very-secret\n"
+    (home / "config.yaml").write_text(good)
+    async with stage:
+        line = field(stage, DAYS).editor.line
+        line.setText("45")
+        line.textEdited.emit("45")
+        stage.write(broken)
+        stage.view.keeper.load()
+        await stage.until(stage.view.broken.lines.isVisible)
+        assert "line 3" in stage.view.broken.detail.text()
+        assert "▸ 3" in stage.view.broken.lines.text()
+        assert "sk-very" not in stage.view.broken.lines.text()
+        assert not line.isEnabled()
+        stage.view.desk.save()
+        await stage.until(stage.view.strip.isVisible)
+        assert stage.config == broken
+        assert list(stage.view.draft.edits) == [DAYS]
+        stage.write(good)
+        stage.view.broken.retry.click()
+        await stage.until(lambda: not stage.view.broken.isVisible())
+        assert line.isEnabled()
+        assert line.text() == "45"
+
+
+@pytest.mark.asyncio
+async def test_a_file_that_makes_no_sense_at_first_can_be_put_right_by_a_version(
+    home, stage
+) -> None:
+    book = SettingsBook(HermesPaths(home, home), {}, SystemClock())
+    (home / "config.yaml").write_text(f"{DAYS}: 30\n")
+    book.save([Change(DAYS, 31)])
+    (home / "config.yaml").write_text("a: [1\n")
+    async with stage:
+        assert stage.view.broken.isVisible()
+        stage.view.broken.versions.click()
+        part = await other_page(stage, VersionsPart)
+        await stage.until(part.table.isVisible)
+        part.restore.click()
+        dialog = await stage.dialog(DifferenceDialog)
+        assert stage.config == "a: [1\n"
+        dialog.agree.click()
+        await stage.until(lambda: stage.config == f"{DAYS}: 30\n")
+        await stage.until(lambda: not stage.view.broken.isVisible())
+        assert field(stage, DAYS).editor.line.text() == "30"
+
+
+@pytest.mark.asyncio
+async def test_versions_are_compared_and_brought_back(home, stage) -> None:
+    book = SettingsBook(HermesPaths(home, home), {}, SystemClock())
+    (home / "config.yaml").write_text("# first\n")
+    for days in range(1, 8):
+        book.save([Change(DAYS, days)])
+    async with stage:
+        part = await other_page(stage, VersionsPart)
+        await stage.until(lambda: len(rows(part.table)) == 5)
+        stage.press(Qt.Key.Key_Return, part.table)
+        dialog = await stage.dialog(DifferenceDialog)
+        assert dialog.agree is None
+        assert f"-{DAYS}: 6" in dialog.text.toPlainText()
+        dialog.reject()
+        await stage.until(lambda: not stage.view.findChildren(DifferenceDialog))
+        part.table.selectRow(4)
+        part.restore.click()
+        (await stage.dialog(DifferenceDialog)).agree.click()
+        await stage.until(lambda: f"{DAYS}: 2" in stage.config)
+        await stage.until(stage.view.strip.isVisible)
+        await stage.until(lambda: stage.view.draft.value_of(DAYS) == 2)
+
+
+@pytest.mark.asyncio
+async def test_nothing_was_saved_here_yet(stage) -> None:
+    async with stage:
+        part = await other_page(stage, VersionsPart)
+        assert "so there are none" in part.words.text()
+        assert not part.restore.isVisible()
+
+
+@pytest.mark.asyncio
+async def test_a_managed_home_is_only_looked_at(home, theme) -> None:
+    (home / "config.yaml").write_text(f"{DAYS}: 30\n")
+    (home / ".managed").write_text("")
+    async with SettingsStage(home, theme) as stage:
+        shown = field(stage, DAYS)
+        assert not shown.editor.widget.isEnabled()
+        assert ".managed says so" in shown.notes.origin.text()
+        assert ".managed says so" in stage.view.strip.words
+        assert not shown.reset.isVisible()
+
+
+@pytest.mark.asyncio
+async def test_a_variable_that_wins_disables_its_field_and_says_why(home, theme) -> None:
+    (home / ".env").write_text("SESSION_RESET_HOUR=5\n")
+    environ = {"HERMES_RESTART_DRAIN_TIMEOUT": "33"}
+    async with SettingsStage(home, theme, environ) as stage:
+        hour = field(stage, "session_reset.at_hour")
+        assert not hour.editor.widget.isEnabled()
+        assert "SESSION_RESET_HOUR in .env counts over" in hour.notes.origin.text()
+        drain = field(stage, "agent.restart_drain_timeout")
+        assert drain.editor.widget.isEnabled()
+        assert "what is set here counts over it" in drain.notes.origin.text()
+
+
+@pytest.mark.asyncio
+async def test_a_value_that_makes_no_sense_is_named_at_its_field(home, stage) -> None:
+    (home / "config.yaml").write_text(f"\ufeff{DAYS}: soon\r\nagent:\r\n  max_turns: 100000\r\n")
+    async with stage:
+        shown = field(stage, DAYS)
+        assert "“soon”, line 1" in shown.notes.trouble.text()
+        assert "90 days counts" in shown.notes.trouble.text()
+        assert "from 1 to" in field(stage, "agent.max_turns").notes.trouble.text()
+        shown.reset.click()
+        stage.view.desk.save()
+        await stage.until(lambda: not stage.view.draft.edits)
+        raw = (home / "config.yaml").read_bytes()
+        assert raw == b"\xef\xbb\xbfagent:\r\n  max_turns: 100000\r\n"
