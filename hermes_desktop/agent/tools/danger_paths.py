@@ -31,7 +31,7 @@ _SECRETS = re.compile(
     r"|auth\.json|secrets?\.(json|ya?ml|toml|env)|\.htpasswd|\.vault-token|\.my\.cnf|shadow|gshadow"
     r"|cookies\.sqlite|logins\.json|key4\.db|Login Data|\.npmrc|\.pypirc|kubeconfig)$"
     r"|(^|/)(\.ssh|\.gnupg|\.aws|\.kube|\.password-store|\.azure|keyrings)(/|$)"
-    r"|^/proc/[^/]+/(environ|mem|maps|fd|root)"
+    r"|^/proc/([^/]+/task/)?[^/]+/(environ|mem|maps|fd|root|cwd)"
 )
 
 

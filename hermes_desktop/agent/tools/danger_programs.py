@@ -52,7 +52,7 @@ _ALWAYS: Mapping[str, tuple[str, str]] = {
                     ("indirect", "makes other programs do things that cannot be judged")),
     **dict.fromkeys(("pass", "secret-tool", "keyring", "gpg", "gpg2", "security", "op", "bw",
                      "vault", "printenv", "ssh-add", "ssh-keygen", "kwallet-query",
-                     "keepassxc-cli"),
+                     "keepassxc-cli", "gcore", "coredumpctl"),
                     ("reads-secrets", "works with secrets")),
 }  # fmt: skip
 
@@ -67,6 +67,10 @@ def judge(program: str, args: Sequence[Word], places: Places, found: Found) -> l
         found.add("format-disk", "formats a disk", hard=True)
     if program.startswith("hermes"):
         _hermes(args, found)
+    if program == "ps" and _shows_environments([each.text for each in args]):
+        found.add("reads-secrets", "shows what other programs keep in their environment")
+    if program in {"strace", "ltrace"} and any(_ATTACHES.match(each.text) for each in args):
+        found.add("reads-secrets", "looks into another program while it runs")
     if program in SERVICES:
         SERVICES[program]([each.text for each in args], found)
     if program in _SHELLS or _INTERPRETERS.match(program):
@@ -75,6 +79,22 @@ def judge(program: str, args: Sequence[Word], places: Places, found: Found) -> l
         return _wrapped(program, args)
     check = CHECKS.get(program)
     return check(args, places, found) if check is not None else []
+
+
+_ATTACHES = re.compile(r"^(-[A-Za-z]*p|--attach)")
+
+
+def _shows_environments(args: Sequence[str]) -> bool:
+    """Whether ``ps`` is to show variables: ``e`` among options without a hyphen."""
+    takes_value = False
+    for text in args:
+        if text.startswith("-"):
+            takes_value = text in {"-p", "-o", "-C", "-u", "-U", "-g", "-G", "-t", "-s"}
+            continue
+        if not takes_value and "e" in text and text.isalpha():
+            return True
+        takes_value = text.endswith(("o", "p", "U", "t")) and text.isalpha()
+    return False
 
 
 def _interpreter(program: str, args: Sequence[Word], found: Found) -> list[Inner]:
