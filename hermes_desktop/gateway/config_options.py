@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from hermes_desktop.gateway.config import DEFAULT_MAX_AGE_DAYS
 from hermes_desktop.gateway.config_environment import TOKEN_VARIABLES
+from hermes_desktop.gateway.config_manner_options import MANNER_OPTIONS
 from hermes_desktop.gateway.config_platforms import Platform
 from hermes_desktop.gateway.config_policies import SessionResetPolicy, StreamingConfig
 from hermes_desktop.gateway.config_running import RunningSettings
@@ -229,6 +230,16 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
         variables=("HERMES_GATEWAY_BUSY_INPUT_MODE",),
     ),
     Option(
+        key="display.show_reasoning",
+        label="Show what the model thinks",
+        help="Whether chats see what a model thought above its reply; /reasoning show says it for "
+        "one chat.",
+        section=_REPLYING,
+        kind="yes_no",
+        default=_RUNNING.show_reasoning,
+        effect=Effect.LIVE,
+    ),
+    Option(
         key="streaming.enabled",
         label="Show replies while they grow",
         help="Whether a chat sees a reply while it is being written.",
@@ -306,6 +317,7 @@ _OTHER_OPTIONS: tuple[Option, ...] = (
 GATEWAY_OPTIONS: tuple[Option, ...] = (
     *_RUNNING_OPTIONS,
     *_OTHER_OPTIONS,
+    *MANNER_OPTIONS,
     *_policies(),
     *(_switch(platform) for platform in _NAMED),
     *(option for platform in _WITH_PEOPLE for option in _people(platform)),

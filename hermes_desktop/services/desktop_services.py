@@ -20,6 +20,7 @@ from hermes_desktop.services.approvals_queue import Approvals
 from hermes_desktop.services.background_care import BackgroundCare
 from hermes_desktop.services.desktop_chat import DesktopChat
 from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
+from hermes_desktop.services.history_upkeep import HistoryUpkeep
 from hermes_desktop.services.hosted_gateway import HostedParts
 from hermes_desktop.services.hosting_services import hosted_parts
 from hermes_desktop.services.live_actions import LiveActions
@@ -32,6 +33,7 @@ from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers, build_private_gateway
 from hermes_desktop.services.questions_queue import Questions
 from hermes_desktop.services.session_actions import SessionActions
+from hermes_desktop.services.session_figures import SessionFigures
 from hermes_desktop.services.session_search import SessionSearch
 from hermes_desktop.services.settings_joining import join_settings
 from hermes_desktop.services.settings_service import SettingsService
@@ -73,6 +75,7 @@ class DesktopServices:
     models: ModelServers
     approvals: Approvals
     questions: Questions
+    figures: SessionFigures
     hosts: bool = True
     ended_processes: tuple[ProcessInfo, ...] = ()
 
@@ -91,6 +94,8 @@ class DesktopServices:
             self.tasks.start(self.watch.run(), name="state-watch")
             self.tasks.start(self.actions.tidy_later(), name="tidy-trash")
             self.tasks.start(self.settings.start_following(), name="settings")
+            upkeep = HistoryUpkeep(self.paths, self.db, self.workers.bulk)
+            self.tasks.start(upkeep.do_later(), name="old sessions")
             # The first look only learns. It is queued now, so that whatever is read from here on
             # is read after it, on the same thread.
             await asyncio.sleep(0)
@@ -111,6 +116,7 @@ class DesktopServices:
         await self.actions.close()
         self.settings.close()
         self.models.close()
+        self.figures.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.db.close)
         self.workers.close()
@@ -170,6 +176,7 @@ def join_parts(
         models=ModelServers(paths, environ, redactor),
         approvals=Approvals(tools.queue, bus),
         questions=Questions(tools.questions, bus),
+        figures=SessionFigures(db, builder),
         hosts=hosts,
     )
 

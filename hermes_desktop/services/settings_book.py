@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.agent.config_options import AGENT_OPTIONS, AGENT_SECRETS
+from hermes_desktop.agent.tool_options import TOOL_OPTIONS
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError, NotFoundError
 from hermes_desktop.core.events import SettingChanged
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
 from hermes_desktop.services.desktop_config import DESKTOP_OPTIONS, SETTINGS_NAME
+from hermes_desktop.services.history_options import HISTORY_OPTIONS
 from hermes_desktop.services.settings_reading import (
     Layers,
     SettingView,
@@ -33,7 +35,14 @@ from hermes_desktop.settings.options import Option, Place, Store
 from hermes_desktop.settings.secret_options import SecretOption
 
 OPTIONS: Mapping[str, Option] = {
-    option.key: option for option in (*AGENT_OPTIONS, *GATEWAY_OPTIONS, *DESKTOP_OPTIONS)
+    option.key: option
+    for option in (
+        *AGENT_OPTIONS,
+        *TOOL_OPTIONS,
+        *GATEWAY_OPTIONS,
+        *HISTORY_OPTIONS,
+        *DESKTOP_OPTIONS,
+    )
 }
 SECRETS: Mapping[str, SecretOption] = {
     secret.variable: secret for secret in (*AGENT_SECRETS, *GATEWAY_SECRETS)

@@ -48,12 +48,13 @@ def test_values_sources_lines_and_what_is_not_known(program: Program, file: Path
     assert (mode["value"], mode["source"], mode["line"]) == ("both", "config.yaml", 38)
     assert found["session_reset.at_hour"]["is_set"]
     assert found["streaming.enabled"]["source"] == "default"
-    assert (found["terminal"]["known"], found["terminal"]["line"]) == (False, 25)
+    assert (found["terminal.cwd"]["known"], found["terminal.cwd"]["line"]) == (False, 27)
+    assert (found["terminal.timeout"]["known"], found["terminal.timeout"]["value"]) == (True, 180)
     assert listed(program, "silent", "minutes").keys() >= {"session_reset.idle_minutes"}
     assert "model.default" not in listed(program, "silent")
     lines = program.run("config", "list", "--set").out.splitlines()
     assert "session_reset.mode\tboth\tconfig.yaml, line 38" in lines
-    assert "terminal\t3 keys\tconfig.yaml, line 25; only shown" in lines
+    assert "terminal.backend\tlocal\tconfig.yaml, line 26; only shown" in lines
     assert not any(line.startswith("streaming") for line in lines)
 
 
@@ -77,7 +78,7 @@ def test_one_line_changes_and_the_version_before_is_kept(
 ) -> None:
     done = program.run("config", "set", "session_reset.mode", "idle")
     assert (done.code, done.out) == (0, "session_reset.mode: idle\n")
-    assert "the next time" in done.err
+    assert "It counts at once" in done.err
     lines = changed_lines(FULL, file.read_text())
     assert lines == ["-   mode: both   # idle and daily", "+   mode: idle   # idle and daily"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
@@ -191,7 +192,7 @@ def test_explained_in_words(program: Program, file: Path) -> None:
     done = program.run("config", "explain", "session_store_max_age_days").out
     assert "Default: 90." in done
     assert "`hermes` reads it from gateway.json only" in done
-    assert "It counts when the gateway is started the next time." in done
+    assert "It counts at once, from the next message on." in done
     assert "at once" in program.run("config", "explain", "model.default").out
 
 

@@ -16,7 +16,9 @@ from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.desktop_config import DESKTOP_OPTIONS, read_desktop_config
 from hermes_desktop.services.gateway_settings import running_config
+from hermes_desktop.services.history_options import HISTORY_OPTIONS, UpkeepSettings
 from hermes_desktop.services.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import put_secret_back
 from hermes_desktop.settings.options import Effect, Option
 from hermes_desktop.settings.secret_options import SecretOption
@@ -24,7 +26,8 @@ from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
 
 _KEY = {"OPENAI_API_KEY": "sk-not-a-key"}
-_AGENT = [o for o in OPTIONS.values() if o not in GATEWAY_OPTIONS and o not in DESKTOP_OPTIONS]
+_OTHERS = (*GATEWAY_OPTIONS, *HISTORY_OPTIONS, *DESKTOP_OPTIONS)
+_AGENT = [option for option in OPTIONS.values() if option not in _OTHERS]
 
 
 def another_value(option: Option) -> Any:
@@ -64,10 +67,11 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-def test_every_setting_belongs_to_one_of_the_three() -> None:
-    assert len(OPTIONS) == len(_AGENT) + len(GATEWAY_OPTIONS) + len(DESKTOP_OPTIONS)
-    assert {o.effect for o in _AGENT} == {Effect.LIVE}
-    assert {o.effect for o in GATEWAY_OPTIONS} == {Effect.LIVE, Effect.RECONNECT}
+def test_no_name_is_declared_twice_and_each_says_when_it_counts() -> None:
+    assert len(OPTIONS) == len(_AGENT) + len(_OTHERS)
+    assert {option.effect for option in _AGENT} == {Effect.LIVE}
+    assert {option.effect for option in HISTORY_OPTIONS} == {Effect.NEXT_START}
+    assert Effect.NEXT_START not in {option.effect for option in GATEWAY_OPTIONS}
 
 
 @pytest.mark.parametrize("option", GATEWAY_OPTIONS, ids=lambda option: option.key)
@@ -77,6 +81,9 @@ def test_a_gateway_that_runs_takes_it(home: Home, option: Option) -> None:
     new = home.load()
     assert new != old, "nobody reads it"
     swapped, waiting = usable_now(old, new)
+    if option.effect is Effect.RESTART:
+        assert (swapped, waiting) == (old, (option.key,))
+        return
     assert (swapped, waiting) == (new, ())
     expected = [option.platform] if option.effect is Effect.RECONNECT else []
     assert [platform.value for platform in changed_platforms(old, swapped)] == expected
@@ -112,6 +119,15 @@ def test_the_next_message_is_answered_by_an_agent_made_of_it(home: Home, option:
         assert builder.fingerprint() != before
     finally:
         db.close()
+
+
+@pytest.mark.parametrize("option", HISTORY_OPTIONS, ids=lambda option: option.key)
+def test_the_next_start_reads_it(home: Home, option: Option) -> None:
+    on = "sessions:\n  auto_prune: true\n" if option.key != "sessions.auto_prune" else ""
+    home.paths.config_yaml.write_text(on)
+    before = UpkeepSettings.from_mapping(read_config(home.paths.config_yaml).data)
+    home.change(option)
+    assert UpkeepSettings.from_mapping(read_config(home.paths.config_yaml).data) != before
 
 
 @pytest.mark.parametrize("option", DESKTOP_OPTIONS, ids=lambda option: option.key)
