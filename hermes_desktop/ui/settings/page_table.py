@@ -102,8 +102,13 @@ SECTION_PAGES: Mapping[str, str] = {
     "Desktop program": GENERAL,
     "Model": ASSISTANT,
     "Long conversations": ASSISTANT,
+    "Asking before something is done": ASSISTANT,
+    "Tools": ASSISTANT,
+    "Small work beside answering": ASSISTANT,
     "Replies": ASSISTANT,
     "New conversations of chats": SESSIONS,
+    "Groups": SESSIONS,
+    "Stored sessions": SESSIONS,
     "Platforms": PLATFORMS,
     "Who may write": PLATFORMS,
 }
