@@ -3,6 +3,7 @@
 from hermes_desktop.agent.compression_options import COMPRESSION_OPTIONS
 from hermes_desktop.agent.config import AgentConfig
 from hermes_desktop.agent.known_endpoints import KNOWN
+from hermes_desktop.agent.memory_options import MEMORY_OPTIONS
 from hermes_desktop.settings.options import Effect, Option, Place
 from hermes_desktop.settings.secret_options import SecretOption
 
@@ -79,6 +80,7 @@ AGENT_OPTIONS: tuple[Option, ...] = (
         consequence="More thinking takes longer and costs more.",
     ),
     *COMPRESSION_OPTIONS,
+    *MEMORY_OPTIONS,
 )
 
 AGENT_SECRETS: tuple[SecretOption, ...] = tuple(

@@ -135,6 +135,12 @@ COMMANDS: tuple[CommandDef, ...] = (
     CommandDef("deny", "refuse what waits for your word", args_hint="[all]", while_busy=True),
     CommandDef("yolo", "ask nothing in this conversation, or ask again", while_busy=True),
     CommandDef(
+        "memory",
+        "see, approve and forget what the assistant remembers",
+        args_hint="[show | pending | approve <id> | reject <id> | approval on|off | forget <id>]",
+        while_busy=True,
+    ),
+    CommandDef(
         "restart",
         "start the gateway anew",
         "Gateway",
@@ -176,7 +182,6 @@ COMMANDS: tuple[CommandDef, ...] = (
         "goal",
         "kanban",
         "learn",
-        "memory",
         "moa",
         "personality",
         "reload-mcp reload_mcp",

@@ -10,10 +10,9 @@ from hermes_desktop.agent.tools.building import ToolParts, build_tools
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
-from hermes_desktop.core.clean_environment import names_secret
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.settings.env_file import read_env_file
@@ -22,8 +21,14 @@ from hermes_desktop.state import SessionDB
 
 log = logging.getLogger(__name__)
 
-_SECTIONS = ("agent", "approvals", "command_allowlist", "platform_toolsets", "terminal")
-_SHORTEST = 8
+_SECTIONS = (
+    "agent",
+    "approvals",
+    "command_allowlist",
+    "memory",
+    "platform_toolsets",
+    "terminal",
+)
 
 
 class AgentTools:
@@ -118,7 +123,4 @@ class AgentTools:
 
     def _learn_secrets(self) -> None:
         for values in (self._environ, read_env_file(self._paths.env_file)):
-            for name, value in values.items():
-                is_place = value.startswith("/") or len(value) < _SHORTEST
-                if names_secret(name) and not is_place:
-                    self._redactor.learn(value)
+            learn_named(values, self._redactor)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hermes_desktop.agent.memory_store import MemoryStore
 from hermes_desktop.commands.registry import COMMANDS
 from hermes_desktop.core.events import TurnFinished, TurnQueued, TurnStarted
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
@@ -670,3 +671,40 @@ async def test_what_all_conversations_used(tmp_path: Path) -> None:
         assert "telegram" in told
         for bad in ("0", "x", "-3", "99999", "²"):
             assert "That is no number of days." in await chat.tell(f"/insights {bad}")
+
+
+@pytest.mark.asyncio
+async def test_memory_is_shown_approved_and_forgotten(tmp_path: Path) -> None:
+    store = MemoryStore(tmp_path)
+    store.change("add", "user", "Likes tea")
+    async with command_gateway(tmp_path) as chat:
+        told = await chat.tell("/memory")
+        assert "(9 of 1,375 characters, 0 %)" in told
+        [tea] = store.entries("user")
+        assert f"`{tea.id}` Likes tea" in told
+        assert await chat.tell("/memory pending") == "No change waits for your word."
+        waiting = store.stage("replace", "user", "Likes coffee", "tea", now=chat_time(chat))
+        told = await chat.tell("/memory pending")
+        assert f"`{waiting.id}` replace of you: Likes coffee (in place of “tea”) (just now)" in told
+        assert "1 change waiting" in await chat.tell("/memory")
+        assert "No change of that name" in await chat.tell("/memory approve ffff")
+        assert "Remembered: Likes coffee" in await chat.tell(f"/memory approve {waiting.id}")
+        store.stage("add", "memory", "a", "", now=1.0)
+        assert "Not remembered: a" in await chat.tell("/memory reject all")
+        assert "No change waits" in await chat.tell("/memory reject all")
+        [coffee] = store.entries("user")
+        told = await chat.tell("/memory forget coffee")
+        assert f"forget {coffee.id} yes" in told
+        assert store.entries("user") == (coffee,)
+        assert "Forgotten: Likes coffee" in await chat.tell(f"/memory forget {coffee.id} yes")
+        assert store.entries("user") == ()
+        assert "On or off?" in await chat.tell("/memory approval perhaps")
+        assert "not written here" in await chat.tell("/memory approval on")
+        assert "nothing that can be done" in await chat.tell("/memory dance")
+        assert "Which change?" in await chat.tell("/memory approve")
+        group = await chat.tell("/memory", chat_type="group", chat_id="g")
+        assert "not shown here" in group
+
+
+def chat_time(chat: CommandGateway) -> float:
+    return chat.gateway.runner.clock.time()

@@ -3,6 +3,7 @@
 import re
 import threading
 from dataclasses import dataclass, replace
+from typing import Any
 
 _LACKS = r"(not support|unsupported|unrecognized|unknown|not permitted|not allowed|not available)"
 _LIMIT = re.compile(
@@ -61,7 +62,8 @@ class Dialect:
             ("stream", _NO_STREAM),
         ):
             if getattr(self, field) and does.search(said):
-                return replace(self, **{field: False})
+                without: dict[str, Any] = {field: False}
+                return replace(self, **without)
         return None
 
     def _with_other_limit(self, said: str) -> "Dialect | None":

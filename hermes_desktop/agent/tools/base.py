@@ -11,8 +11,8 @@ from hermes_desktop.state import SessionDB
 
 if TYPE_CHECKING:
     from hermes_desktop.agent.tools.approvals import ApprovalGate
-    from hermes_desktop.agent.tools.process_table import ProcessTable
     from hermes_desktop.agent.tools.clarify import PersonAsker
+    from hermes_desktop.agent.tools.process_table import ProcessTable
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]
@@ -38,6 +38,7 @@ class ToolSetup:
         clean: Takes secrets out of text.
         terminal_timeout_s: How long a command may take unless it says otherwise.
         asker: Asks a person; None: nobody can be asked.
+        memory_approval: What is to be remembered waits for the person's word.
         processes: What runs in the background; None: nothing does.
     """
 
@@ -52,6 +53,7 @@ class ToolSetup:
     terminal_timeout_s: float = 180.0
     asker: "PersonAsker | None" = None
     processes: "ProcessTable | None" = None
+    memory_approval: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from hermes_desktop.agent.tools.clarify import PersonAsker, question_timeout
 from hermes_desktop.agent.tools.danger_paths import Places
 from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.memory import memory_prompt
-from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.processes import PROCESS
+from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.tools.registry import enabled_tools
 from hermes_desktop.core.clean_environment import without_secrets
 from hermes_desktop.core.clock import Clock
@@ -87,6 +87,7 @@ def build_tools(
         terminal_timeout_s=_timeout(config),
         asker=_asker(parts, config, platform, session_key),
         processes=parts.processes,
+        memory_approval=_is_on(config, "memory", "write_approval"),
     )
     gate = ApprovalGate(
         ApprovalRules.from_mapping(config),
@@ -145,6 +146,13 @@ def _folder(config: Mapping[str, Any], parts: ToolParts, platform: str, cwd: Pat
         if each is not None and each.is_absolute() and each.is_dir():
             return each
     return parts.user_home
+
+
+def _is_on(config: Mapping[str, Any], name: str, key: str) -> bool:
+    """A switch as YAML and people write it."""
+    section = config.get(name)
+    value = section.get(key) if isinstance(section, Mapping) else None
+    return value is True or str(value).strip().lower() in {"on", "true", "yes", "1"}
 
 
 def _timeout(config: Mapping[str, Any]) -> float:

@@ -1,0 +1,311 @@
+"""What is remembered of a person from one conversation to the next, and what waits to be.
+
+Two files in ``memories``; entries with a line of § between. Where a person approves each change, it
+waits in ``pending/memory``, one file each, in the form that ``hermes`` keeps and reads, too.
+"""
+
+import contextlib
+import hashlib
+import json
+import logging
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from hermes_desktop.core import file_lock
+from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.errors import NotFoundError, RefusedError, StateError
+
+log = logging.getLogger(__name__)
+
+LIMITS: Final[Mapping[str, int]] = {"memory": 2200, "user": 1375}
+_FILES: Final = {"memory": "MEMORY.md", "user": "USER.md"}
+_NAMES: Final = {"memory": "memory", "user": "user profile"}
+_BETWEEN: Final = "\n§\n"
+_ID = re.compile(r"[0-9a-f]{4,32}")
+_MOST_PENDING = 200
+_MOST_READ = 20_000
+_SUMMARY = 160
+
+Target = Literal["memory", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that is remembered.
+
+    Attributes:
+        id: Names it as long as it stays the same.
+    """
+
+    id: str
+    target: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PendingWrite:
+    """A change that waits for a person's word.
+
+    Attributes:
+        old_text: A part of the entry that is replaced or removed.
+    """
+
+    id: str
+    action: str
+    target: str
+    content: str
+    old_text: str
+    summary: str
+    created_at: float
+
+
+class MemoryStore:
+    """The memory of one home. Blocking; our processes and threads keep each other out.
+
+    Args:
+        home: The Hermes home.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "memories"
+        self._pending = home / "pending" / "memory"
+        self._lock = home / "desktop" / "memory.lock"
+
+    # Looking
+
+    def texts(self, target: str) -> list[str]:
+        """The entries of one file.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        try:
+            text = (self._folder / _FILES[target]).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return []
+        return [each.strip() for each in text.split(_BETWEEN) if each.strip()]
+
+    def entries(self, target: str) -> tuple[Entry, ...]:
+        """The same with their names."""
+        return tuple(Entry(_name(target, text), target, text) for text in self.texts(target))
+
+    def used(self, target: str) -> int:
+        """How many characters of its limit a file holds."""
+        return len(_BETWEEN.join(self.texts(target)))
+
+    def pending(self) -> tuple[PendingWrite, ...]:
+        """What waits, the oldest first; files that make no sense are left out."""
+        try:
+            files = sorted(self._pending.glob("*.json"))[:_MOST_PENDING]
+        except OSError:
+            return ()
+        found = [each for file in files if (each := _read(file)) is not None]
+        return tuple(sorted(found, key=lambda each: each.created_at))
+
+    # Changing
+
+    def change(self, action: str, target: str, content: str = "", old_text: str = "") -> list[str]:
+        """Add, replace or remove an entry; all entries of that file afterwards.
+
+        Raises:
+            RefusedError: It makes no sense, or does not fit; nothing was changed.
+            StateError: It cannot be written.
+        """
+        with self._alone():
+            entries = self.texts(target)
+            if action == "add":
+                _need(content)
+                if content not in entries:
+                    entries.append(content)
+            else:
+                at = _find(entries, old_text)
+                if action == "remove":
+                    del entries[at]
+                else:
+                    _need(content)
+                    entries[at] = content
+            self._write(target, entries)
+        return entries
+
+    def forget(self, entry: Entry) -> None:
+        """Take an entry out.
+
+        Raises:
+            NotFoundError: It is not there any more.
+            StateError: It cannot be written.
+        """
+        with self._alone():
+            entries = self.texts(entry.target)
+            if entry.text not in entries:
+                raise _not_there()
+            entries.remove(entry.text)
+            self._write(entry.target, entries)
+
+    def find(self, name: str) -> Entry:
+        """An entry by its name, or by a part of its text that only it has.
+
+        Raises:
+            NotFoundError: There is none, or several.
+        """
+        known = [*self.entries("memory"), *self.entries("user")]
+        found = [each for each in known if each.id == name.lower()]
+        found = found or [each for each in known if name and name.lower() in each.text.lower()]
+        if len(found) != 1:
+            raise (
+                _not_there()
+                if not found
+                else NotFoundError(
+                    "Several entries have that.", f"{len(found)} do.", "Say the entry's id."
+                )
+            )
+        return found[0]
+
+    def stage(
+        self, action: str, target: str, content: str, old_text: str, *, now: float
+    ) -> PendingWrite:
+        """Let a change wait for a person's word.
+
+        Raises:
+            RefusedError: It makes no sense as things stand, or too much waits.
+            StateError: It cannot be written.
+        """
+        with self._alone():
+            if len(self.pending()) >= _MOST_PENDING:
+                raise RefusedError("Too many changes wait already.")
+            if action != "remove":
+                _need(content)
+            if action != "add":
+                _find(self.texts(target), old_text)
+            name = secrets.token_hex(4)
+            what = content if action != "remove" else old_text
+            verb = {"add": "add to", "replace": "replace in", "remove": "remove from"}[action]
+            summary = f"{verb} {_NAMES[target]}: {' '.join(what.split())[:_SUMMARY]}"
+            payload = {
+                "action": action,
+                "target": target,
+                "content": content or None,
+                "old_text": old_text or None,
+            }
+            document = {
+                "id": name,
+                "subsystem": "memory",
+                "action": action,
+                "summary": summary,
+                "origin": "assistant_tool",
+                "created_at": now,
+                "payload": payload,
+            }
+            self._pending.mkdir(parents=True, exist_ok=True, mode=0o700)
+            text = json.dumps(document, ensure_ascii=False, indent=2)
+            write_text_atomic(self._pending / f"{name}.json", text)
+        return PendingWrite(name, action, target, content, old_text, summary, now)
+
+    def approve(self, name: str) -> PendingWrite:
+        """Do what waits.
+
+        Raises:
+            NotFoundError: Nothing of that name waits.
+            RefusedError: It cannot be done any more; it still waits.
+            StateError: It cannot be written.
+        """
+        waiting = self._waiting(name)
+        if waiting.content not in self.texts(waiting.target) or waiting.action != "add":
+            self.change(waiting.action, waiting.target, waiting.content, waiting.old_text)
+        self._drop(waiting)
+        return waiting
+
+    def reject(self, name: str) -> PendingWrite:
+        """Let it be. Errors as in :meth:`approve`."""
+        waiting = self._waiting(name)
+        self._drop(waiting)
+        return waiting
+
+    # Inside
+
+    def _waiting(self, name: str) -> PendingWrite:
+        for each in self.pending():
+            if each.id == name.lower():
+                return each
+        raise NotFoundError(
+            "No change of that name waits.", f"“{name[:40]}” is none.", "Look at what waits."
+        )
+
+    def _drop(self, waiting: PendingWrite) -> None:
+        (self._pending / f"{waiting.id}.json").unlink(missing_ok=True)
+
+    def _write(self, target: str, entries: list[str]) -> None:
+        text = _BETWEEN.join(entries)
+        if len(text) > LIMITS[target]:
+            raise RefusedError(
+                "That is too much to remember.",
+                f"{len(text)} of {LIMITS[target]} characters.",
+                "Remove or shorten an entry first.",
+            )
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_text_atomic(self._folder / _FILES[target], text)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        try:
+            self._lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with file_lock.hold(self._lock):
+                yield
+        except OSError as error:
+            raise StateError(
+                "What is remembered cannot be changed.", str(error.strerror or error)
+            ) from error
+
+
+def _name(target: str, text: str) -> str:
+    return hashlib.sha256(f"{target}\n{text}".encode()).hexdigest()[:6]
+
+
+def _need(text: str) -> None:
+    if not text.strip() or "§" in text:
+        raise RefusedError("content must not be empty, nor hold the sign §.")
+
+
+def _find(entries: list[str], part: str) -> int:
+    found = [at for at, each in enumerate(entries) if part and part in each]
+    if len(found) != 1:
+        raise RefusedError(f"old_text is found in {len(found)} entries; it must be in exactly one.")
+    return found[0]
+
+
+def _read(file: Path) -> PendingWrite | None:
+    try:
+        with file.open(encoding="utf-8", errors="replace") as stream:
+            document = json.loads(stream.read(_MOST_READ))
+    except (OSError, ValueError, RecursionError):
+        return None
+    payload = document.get("payload") if isinstance(document, dict) else None
+    if not isinstance(payload, dict) or not _ID.fullmatch(file.stem):
+        return None
+    action, target = payload.get("action"), payload.get("target")
+    if action not in {"add", "replace", "remove"} or target not in LIMITS:
+        return None
+    return PendingWrite(
+        id=file.stem,
+        action=str(action),
+        target=str(target),
+        content=_text(payload.get("content")),
+        old_text=_text(payload.get("old_text")),
+        summary=_text(document.get("summary")),
+        created_at=_number(document.get("created_at")),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) and value == value else 0.0  # noqa: PLR0124 - NaN
+
+
+def _not_there() -> NotFoundError:
+    return NotFoundError("There is no such entry.", "", "Look at what is remembered.")
