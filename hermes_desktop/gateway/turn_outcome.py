@@ -66,6 +66,8 @@ def from_result(
     elif result.get("interrupted"):
         outcome = "stopped"
     error = result.get("error") or ""
+    if outcome == "failed" and text and delivery == text:
+        told.insert(0, _broken_words(result, error))
     return TurnOutcome(
         outcome=outcome,
         delivery="\n\n".join(part for part in (delivery, *told, addition) if part),
@@ -78,6 +80,13 @@ def from_result(
         stored=bool(written),
         prompt_tokens=result.get("input_tokens") or None,
         session_id=result.get("session_id") or "",
+    )
+
+
+def _broken_words(result: AgentResult, error: str) -> str:
+    """What a chat is told below the part of a reply that it got."""
+    return "⚠️ " + " ".join(
+        part for part in (_title(result, error), result.get("error_hint", "")) if part
     )
 
 

@@ -1,9 +1,9 @@
 """A relay between two ends of a connection that can be cut as cables are: nobody is told.
 
-    async with relay(port) as cut:
-        …                       # connect to cut.port
-        cut.forwards = False    # connections stay open and carry nothing
-        cut.drop()              # all are closed, at once
+async with relay(port) as cut:
+    …                       # connect to cut.port
+    cut.forwards = False    # connections stay open and carry nothing
+    cut.drop()              # all are closed, at once
 """
 
 import asyncio

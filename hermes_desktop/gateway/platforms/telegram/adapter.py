@@ -24,7 +24,7 @@ from hermes_desktop.gateway.platforms.telegram.markup import formatted
 from hermes_desktop.gateway.platforms.telegram.menu import menu
 from hermes_desktop.gateway.platforms.telegram.options import read_options
 from hermes_desktop.gateway.platforms.telegram.packages import missing_words
-from hermes_desktop.gateway.platforms.telegram.poller import UNKNOWN_TOKEN, Kept, Poller
+from hermes_desktop.gateway.platforms.telegram.poller import UNKNOWN_TOKEN, Failure, Kept, Poller
 from hermes_desktop.gateway.platforms.telegram.records import (
     Bot,
     Incoming,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_SILENCE_SPARE_S = 20.0
 _GROUP_PAUSE_S = 3.0
 _MOST_CONFLICTS = 5
 _TOAST = 190
@@ -84,7 +83,7 @@ class TelegramPlatform(PlatformAdapter):
         self._conflicts = conflicts or Conflicts()
         self._make_api = make_api
         self.token = TokenIdentity("telegram-bot-token", self._token)
-        self.expected_silence_s = self._options.poll_s + _SILENCE_SPARE_S
+        self.expected_silence_s = self._options.silence_s
         self._api: TelegramApi | None = None
         self._bot = Bot(0, "", "")
         self._poller: Poller | None = None
@@ -121,10 +120,15 @@ class TelegramPlatform(PlatformAdapter):
             return False
         except (NotSentError, UncertainError) as error:
             raise ConnectionError(f"Telegram does not answer: {error}") from None
+        poller = Poller(api, self._options.poll_s, self._hand_over, self.heard)
+        failure = await poller.first_answer()
+        if failure is not None:
+            self._fail(failure)
+            return False
         self.heard()
         log.info("Telegram is asked as %s", self._bot.shown)
-        self._poller = Poller(api, self._options.poll_s, self._hand_over, self._answered)
-        self._tasks.start(self._ask(self._poller), name="telegram poll")
+        self._poller = poller
+        self._tasks.start(self._ask(poller), name="telegram poll")
         self._tasks.start(self._look_after(api), name="telegram menu")
         return True
 
@@ -152,9 +156,6 @@ class TelegramPlatform(PlatformAdapter):
         await poller.answers_anew()
         return True
 
-    def _answered(self) -> None:
-        self.heard()
-
     async def _ask(self, poller: Poller) -> None:
         try:
             failure = await poller.run()
@@ -162,6 +163,10 @@ class TelegramPlatform(PlatformAdapter):
             log.exception("Asking Telegram for messages failed")
             self.set_fatal_error("error", "Asking for messages failed.", retryable=True)
             return
+        self._fail(failure)
+
+    def _fail(self, failure: Failure) -> None:
+        """Go on no more; with another program at the bot, in the end for good."""
         retryable = failure.retryable
         if failure.code == "conflict":
             self._conflicts.number += 1

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.gateway.authorization import as_ids
-from hermes_desktop.gateway.coercion import as_bool, as_whole_number
+from hermes_desktop.gateway.coercion import as_bool, as_number, as_whole_number
 from hermes_desktop.gateway.config import PlatformConfig
 
 log = logging.getLogger(__name__)
 
 API = "https://api.telegram.org/bot"
+_SPARE_S = 20.0
 _MOST_BYTES = 20_000_000
 """What Telegram itself lets a bot fetch."""
 
@@ -26,6 +27,7 @@ class TelegramOptions:
         file_url: Where its files are, likewise.
         proxy: An HTTP proxy; None: as the environment says. May hold a password.
         poll_s: How long the server waits before it says that there is nothing.
+        silence_s: For how long it may be silent.
         require_mention: Groups are answered only where the bot is meant.
         free_chats: Groups where it always is.
         patterns: Words by which it is meant, too.
@@ -39,6 +41,7 @@ class TelegramOptions:
     file_url: str = "https://api.telegram.org/file/bot"
     proxy: str | None = field(default=None, repr=False)
     poll_s: int = 25
+    silence_s: float = 45.0
     require_mention: bool = False
     free_chats: frozenset[str] = frozenset()
     patterns: tuple[re.Pattern[str], ...] = ()
@@ -52,11 +55,13 @@ def read_options(config: PlatformConfig) -> TelegramOptions:
     """Read them; what makes no sense counts as not set."""
     extra = config.extra
     base_url = _text(extra, "base_url") or API
+    poll_s = as_whole_number(extra.get("poll_timeout"), default=25, low=1, high=50)
     return TelegramOptions(
         base_url=base_url,
         file_url=_text(extra, "base_file_url") or _file_url(base_url),
         proxy=_text(extra, "proxy") or _text(extra, "proxy_url"),
-        poll_s=as_whole_number(extra.get("poll_timeout"), default=25, low=1, high=50),
+        poll_s=poll_s,
+        silence_s=as_number(extra.get("expected_silence_s"), default=poll_s + _SPARE_S),
         require_mention=as_bool(extra.get("require_mention"), default=False),
         free_chats=as_ids(extra.get("free_response_chats"))
         | as_ids(extra.get("free_response_channels")),

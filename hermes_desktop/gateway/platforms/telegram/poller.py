@@ -85,10 +85,9 @@ class Poller:
                 failure = self._judge(error, troubles)
                 if failure is not None:
                     return failure
-                wait = getattr(error, "retry_after", None) or _PAUSES_S[min(troubles, 2)]
-                troubles += 1
                 self._forget()
-                await self._pause(wait)
+                await self._pause(_wait_after(error, troubles))
+                troubles += 1
                 continue
             if batch is None:  # called off, to ask anew
                 continue
@@ -96,6 +95,20 @@ class Poller:
             self._heard()
             self._answered.set()
             await self._take(batch)
+
+    async def first_answer(self) -> Failure | None:
+        """See whether we may ask at all, without taking anything; None: we may."""
+        for troubles in range(_TRIES):
+            try:
+                await self._source.poll(None, 0, 1)
+            except (RefusalError, OSError) as error:
+                failure = self._judge(error, troubles)
+                if failure is not None:
+                    return failure
+                await self._pause(_wait_after(error, troubles))
+            else:
+                break
+        return None
 
     async def answers_anew(self) -> None:
         """Give up the request that is under way, and return when a new one was answered."""
@@ -159,7 +172,6 @@ class Poller:
         if fresh:
             for update, kept in zip(fresh, self._hand_over(fresh), strict=True):
                 self._handed[update.update_id] = kept
-            self._next = max(fresh[-1].update_id + 1, self._next or 0)
         if self._handed:
             await self._wait_for_keeping(is_new=bool(fresh))
 
@@ -177,11 +189,24 @@ class Poller:
         waiting = [kept for kept in self._handed.values() if not kept.done()]
         if waiting:
             when = asyncio.ALL_COMPLETED if is_new else asyncio.FIRST_COMPLETED
-            await asyncio.wait(waiting, timeout=_KEEPING_S, return_when=when)
+            try:
+                await asyncio.wait(waiting, timeout=_KEEPING_S, return_when=when)
+            finally:  # also when nothing more is to be asked
+                self._count_kept()
+        else:
+            self._count_kept()
+
+    def _count_kept(self) -> None:
+        """What is asked for next: all before it is written down."""
         unkept = [number for number, kept in self._handed.items() if not _is_kept(kept)]
         last = max(self._handed)
         self._next = min(unkept) if unkept else last + 1
         self._handed = {n: kept for n, kept in self._handed.items() if n >= self._next}
+
+
+def _wait_after(error: Exception, troubles: int) -> float:
+    asked = error.retry_after if isinstance(error, RefusalError) else None
+    return asked or _PAUSES_S[min(troubles, len(_PAUSES_S) - 1)]
 
 
 def _is_kept(kept: Kept) -> bool:
