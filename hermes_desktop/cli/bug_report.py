@@ -1,5 +1,6 @@
 """What happens when the command line meets a bug of its own."""
 
+import contextlib
 import logging
 import os
 import traceback
@@ -7,8 +8,9 @@ from pathlib import Path
 
 from hermes_desktop.cli import output
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
+from hermes_desktop.core.log_setup import SecretRedactor, learn_named, set_up_logging
 from hermes_desktop.core.paths import resolve_paths
+from hermes_desktop.settings.env_file import read_env_file
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +26,7 @@ def report_bug(error: Exception) -> None:
         detail = f"What happened is written in {log_file}."
     else:
         text = "".join(traceback.format_exception(error))
-        detail = SecretRedactor().clean(text).rstrip()
+        detail = _redactor().clean(text).rstrip()
     output.show_error(
         HermesError(
             "Something went wrong inside Hermes Desktop; this is a bug.",
@@ -42,10 +44,21 @@ def _existing_log_place() -> Path | None:
     return paths.log_file if paths.home.is_dir() else None
 
 
+def _redactor() -> SecretRedactor:
+    """Knows what the environment and ``.env`` hold: the words of a bug may be anybody's."""
+    redactor = SecretRedactor()
+    places = [dict(os.environ)]
+    with contextlib.suppress(HermesError, OSError):
+        places.append(read_env_file(resolve_paths(os.environ).env_file))
+    for each in places:
+        learn_named(each, redactor)
+    return redactor
+
+
 def _write_log(error: Exception, log_file: Path) -> bool:
     """Log it; False when the file cannot be written."""
     logging.raiseExceptions = False
-    set_up_logging(SecretRedactor(), log_file=log_file)
+    set_up_logging(_redactor(), log_file=log_file)
     before = _size(log_file)
     log.error("The command line failed", exc_info=error)
     return _size(log_file) > before

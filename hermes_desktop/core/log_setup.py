@@ -4,9 +4,12 @@ import collections
 import logging
 import logging.handlers
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from typing_extensions import override
+
+from hermes_desktop.core.clean_environment import names_secret
 
 _PATTERNS = (
     re.compile(r"\b(sk-[A-Za-z0-9_-]{4})[A-Za-z0-9_-]{4,}"),
@@ -20,6 +23,7 @@ _PATTERNS = (
     re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://[^\s/:@]*:)[^\s/@]+(?=@)"),
 )
 _SHORTEST = 6
+_SHORTEST_NAMED = 8
 
 
 class SecretRedactor:
@@ -42,6 +46,16 @@ class SecretRedactor:
         for pattern in _PATTERNS:
             text = pattern.sub(r"\1…[secret]", text)
         return text
+
+
+def learn_named(values: Mapping[str, str], redactor: SecretRedactor) -> None:
+    """Let no log show what variables hold whose names say that it is secret.
+
+    Paths, and what is shorter than eight characters, would hit plain words.
+    """
+    for name, value in values.items():
+        if names_secret(name) and len(value) >= _SHORTEST_NAMED and not value.startswith("/"):
+            redactor.learn(value)
 
 
 class RedactingFormatter(logging.Formatter):

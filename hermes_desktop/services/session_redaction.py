@@ -1,11 +1,12 @@
 """Secrets taken out of sessions that leave the home."""
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.settings.env_file import read_env_file
 
@@ -47,6 +48,10 @@ class SessionRedactor:
             if _NAMED.fullmatch(name):
                 self._redactor.learn(value)
 
+    def learn_named(self, values: Mapping[str, str]) -> None:
+        """Remove what variables hold whose names say that it is secret, too."""
+        learn_named(values, self._redactor)
+
     def clean(self, value: Any, name: str = "") -> Any:
         """The same value without secrets, down to the last text in it."""
         if name in _KEPT:
@@ -73,7 +78,7 @@ class SessionRedactor:
 
 
 def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
-    """A redactor that knows what the home's ``.env`` calls a key, token or password.
+    """A redactor that knows what ``.env`` and the environment call a key, token or password.
 
     What the keyring holds is known, too, as far as it gives it within seconds. Blocks.
 
@@ -85,6 +90,8 @@ def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
 
     access = open_secrets(paths, SystemClock())
     kept = {name: access.store.read(name).value or "" for name in access.store.names()}
-    return SessionRedactor(
+    redactor = SessionRedactor(
         read_env_file(paths.env_file), frozenset((*kept.values(), *access.plain.read().values()))
     )
+    redactor.learn_named(os.environ)
+    return redactor

@@ -132,6 +132,7 @@ class RpcProcess(RpcClient):
         assert self.process.stdout is not None
         super().__init__(self._to_stdin, self.process.stdout.readline)
         self._ready = self.event("gateway.ready")
+        self.said_beside = b""
 
     def _to_stdin(self, data: bytes) -> None:
         assert self.process.stdin is not None
@@ -147,7 +148,9 @@ class RpcProcess(RpcClient):
         self.end()
 
     def end(self) -> int:
-        """Say nothing more, and wait for the end."""
+        """Say nothing more, and wait for the end; what was said on standard error is kept."""
+        if self.process.stdin is not None and self.process.stdin.closed:
+            return self.process.wait(PATIENCE_S)
         assert self.process.stdin is not None
         self.process.stdin.close()
         code = self.process.wait(PATIENCE_S)
@@ -155,6 +158,7 @@ class RpcProcess(RpcClient):
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self.process.stdout.close()
+        self.said_beside += self.process.stderr.read()
         self.process.stderr.close()
         return code
 
