@@ -135,6 +135,22 @@ class AgentBuilder:
         """
         return self._settings(chosen).choice
 
+    def room(self) -> tuple[int | None, int | None]:
+        """How much the model can be told, and from where on a session is shortened.
+
+        Nobody is asked for it. None: nobody knows; sessions are not shortened.
+
+        Raises:
+            NotConfiguredError: No model is set.
+            ConfigError: config.yaml cannot be understood.
+        """
+        settings = self._settings()
+        window = self._care.windows.window(settings.choice, ask=False)
+        shortens = settings.care.compression
+        limit = shortens.threshold_tokens(window, settings.choice.max_tokens)
+        known = window.tokens if window.certain else None
+        return known, limit if shortens.enabled else None
+
     def fingerprint(self) -> str:
         """What an agent would be made from now; another one means that a kept agent is too old.
 

@@ -138,8 +138,7 @@ def join_parts(
 ) -> DesktopServices:
     """Build everything once; see :func:`hermes_desktop.services.assembly.build_services`."""
     paths = setup.paths
-    db = SessionDB(paths.state_db, clock=clock)
-    bus = EventBus()
+    db, bus = SessionDB(paths.state_db, clock=clock), EventBus()
     workers = Workers.named()
     environ = setup.environ
     tools = _tools(setup, db, redactor, clock)
@@ -149,8 +148,7 @@ def join_parts(
     )
     runner, adapter = build_private_gateway(parts)
     catalog = LiveCatalog(db, workers.readers, workers.writers)
-    transcript = TranscriptReader(db, workers.readers)
-    watcher = ChangeWatcher(paths.state_db)
+    transcript, watcher = TranscriptReader(db, workers.readers), ChangeWatcher(paths.state_db)
     gateway = GatewayHost(setup, parts, runner, bus, clock)
     settings = join_settings(parts, gateway)
     looks = (PairingWatch(paths.home), Beside(SettingsWatch(paths).look, settings.noticed))

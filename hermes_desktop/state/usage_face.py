@@ -1,9 +1,11 @@
 """Tokens, costs, models and folders of sessions, as methods of the store."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_desktop.state import session_facts, sessions_table, usage_table
+from hermes_desktop.state import session_facts, session_usage, sessions_table, usage_table
+from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.session_usage import ContextSize, ModelUsage
 from hermes_desktop.state.store_face import WritingFace
 from hermes_desktop.state.usage_table import Booking, Usage
 
@@ -64,6 +66,15 @@ class UsageFace(WritingFace):
                 Booking(now, only_existing=only_existing, shares=self.layout.counts_usage),
             )
         )
+
+    def usage_of(self, session_ids: Sequence[str]) -> tuple[ModelUsage, ...]:
+        """What sessions used together, by model; what used most stands first."""
+        ids = [clean_text(each) for each in session_ids]
+        return self.read(lambda conn: session_usage.used(conn, ids))
+
+    def context_size(self, session_id: str) -> ContextSize:
+        """How large what a model is told of a session is, without its prompt."""
+        return self.read(lambda conn: session_usage.size(conn, clean_text(session_id)))
 
     def update_session_billing_route(
         self, session_id: str, *, provider: str, base_url: str, billing_mode: str | None = None

@@ -315,6 +315,7 @@ class MainWindow(QMainWindow):
         pane.new_chat_wanted.connect(way.new_chat)
         page.session_opened.connect(pane.show_as_open)
         page.readiness_changed.connect(self._status.show_readiness)
+        page.context.changed.connect(self._status.context.show_used)
         page.back_requested.connect(way.show_list)
         page.session_wanted.connect(way.write_in)
         self._rail.sessions_wanted.connect(way.show_list)

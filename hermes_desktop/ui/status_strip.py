@@ -1,4 +1,4 @@
-"""The strip at the foot: what the gateway does, and which model would answer."""
+"""The strip at the foot: what the gateway does, how full the session is, which model answers."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.services.desktop_chat import ChatReadiness
+from hermes_desktop.ui.chat.context_gauge import ContextGauge
 from hermes_desktop.ui.gateway.gateway_line import GatewayLine, LineWords
 from hermes_desktop.ui.gateway.gateway_words import explained, shape_of, status_words
 from hermes_desktop.ui.gateway.platform_words import brief, for_strip
@@ -17,6 +18,9 @@ _HEIGHT = 28
 
 class StatusStrip(QWidget):
     """Shows only what there is: the gateway's state, and the model once it is known.
+
+    Attributes:
+        context: How full the shown session is.
 
     Signals:
         gateway_wanted: The gateway was clicked; its page is wanted.
@@ -29,12 +33,14 @@ class StatusStrip(QWidget):
         self._theme = theme
         self.setFixedHeight(_HEIGHT)
         self.line = GatewayLine(theme)
+        self.context = ContextGauge(theme)
         self._model = QLabel()
         self._model.setTextFormat(Qt.TextFormat.PlainText)
         row = QHBoxLayout(self)
         row.setContentsMargins(SPACE_4, 2, SPACE_4, 2)
         row.setSpacing(SPACE_4)
         row.addWidget(self.line, 1)
+        row.addWidget(self.context)
         row.addWidget(self._model)
         self._model.setContentsMargins(SPACE_8, 0, SPACE_8, 0)
         self.line.clicked.connect(self.gateway_wanted)
@@ -45,7 +51,8 @@ class StatusStrip(QWidget):
     @property
     def text(self) -> str:
         """All words, state first, nothing folded."""
-        return " · ".join(part for part in (self.line.words.whole, self._model.text()) if part)
+        parts = (self.line.words.whole, self.context.words, self._model.text())
+        return " · ".join(part for part in parts if part)
 
     def show_status(self, status: GatewayStatusChanged, *, now: float) -> None:
         """Follow the gateway.

@@ -132,8 +132,18 @@ class ChatHeader(QWidget):
         self._dress()
         self.set_words("", "", renameable=False)
 
-    def set_words(self, title: str, facts: str, *, renameable: bool, italic: bool = False) -> None:
-        """Say which session this is."""
+    def set_words(
+        self, title: str, facts: str, *, renameable: bool, italic: bool = False, tip: str = ""
+    ) -> None:
+        """Say which session this is.
+
+        Args:
+            title: The first line.
+            facts: The second.
+            renameable: Whether there is a session to be renamed, and a menu of it.
+            italic: The title is none that somebody gave.
+            tip: What there is to know about the facts.
+        """
         self.title.setText(title)
         self.title.italic = italic
         self.title.setEnabled(renameable)
@@ -142,7 +152,7 @@ class ChatHeader(QWidget):
         self.title.setToolTip(self.tr("Rename this session") if renameable else "")
         self.title.update()
         self.facts.setText(facts)
-        self.facts.setToolTip(facts)
+        self.facts.setToolTip("\n".join(part for part in (facts, tip) if part))
 
     def set_state(self, state: ChatState) -> None:
         """Say what is going on in it."""

@@ -13,13 +13,14 @@ from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.chat.chat_header import ChatHeader, ChatState
 from hermes_desktop.ui.chat.composer import Composer
+from hermes_desktop.ui.chat.context_watch import ContextWatch
 from hermes_desktop.ui.chat.empty_page import EmptyPage
 from hermes_desktop.ui.chat.loading_signs import LoadingSigns
 from hermes_desktop.ui.chat.questions import ask_to_open
 from hermes_desktop.ui.chat.sending import Sending
 from hermes_desktop.ui.chat.session_place import SessionPlace
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh
-from hermes_desktop.ui.chat.session_words import facts_of, is_live, title_of
+from hermes_desktop.ui.chat.session_words import facts_of, is_live, tip_of, title_of
 from hermes_desktop.ui.chat.sheet_place import SheetPlace
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.chat.title_writer import store_title
@@ -46,6 +47,7 @@ class ChatPage(QWidget):
 
     Attributes:
         sheets: Where what the assistant asks stands; give a sheet its place with ``add``.
+        context: How full the shown session is.
 
     Args:
         services: What the page works with.
@@ -110,6 +112,9 @@ class ChatPage(QWidget):
             page=self,
         )
         self._turns = TurnNews(self._ledger, self.view, self._clock, bridge, lambda: self._shown)
+        self.context = ContextWatch(
+            services.figures, slots, bridge, lambda: self._shown, parent=self
+        )
         self._stack = QStackedWidget(self)
         self._arrange()
         self._connect(bridge)
@@ -170,6 +175,7 @@ class ChatPage(QWidget):
             self._stack.setCurrentWidget(self.view)
             replay(self.view, self._ledger.of(shown.ids))
             self._tell()
+            self.context.follow()
 
     def new_chat(self) -> None:
         """Offer an empty conversation; nothing is stored before the first message."""
@@ -202,6 +208,7 @@ class ChatPage(QWidget):
         self.place.show(shown)
         self._tell()
         self.shown_changed.emit()
+        self.context.follow()
         return shown
 
     def _show_nothing(self) -> None:
@@ -210,6 +217,7 @@ class ChatPage(QWidget):
         self.empty.say_nothing_open()
         self._stack.setCurrentWidget(self.empty)
         self._tell()
+        self.context.follow()
 
     def _tell(self) -> None:
         """Bring the head and the buttons up to date."""
@@ -219,8 +227,13 @@ class ChatPage(QWidget):
         self.composer.set_running(busy == "running")
         if summary is not None:
             italic = not summary.title
+            used = self.context.used
             self.header.set_words(
-                title_of(summary), facts_of(summary), renameable=True, italic=italic
+                title_of(summary),
+                facts_of(summary, used),
+                renameable=True,
+                italic=italic,
+                tip=tip_of(summary, used, self._model),
             )
             if shown.loaded:
                 self._stack.setCurrentWidget(self.empty.silent() if self.view.blank else self.view)
@@ -245,7 +258,7 @@ class ChatPage(QWidget):
         self.readiness_changed.emit(readiness)
         if self._shown.id is None and not self._shown.nothing:
             self.empty.say_new(self._model)
-            self._tell()
+        self._tell()
 
     # ------------------------------------------------------------------------------- news
     def _begun(self, session_id: str) -> None:
@@ -272,6 +285,7 @@ class ChatPage(QWidget):
     def _refreshed(self) -> None:
         self.place.show(self._shown)
         self._tell()
+        self.context.follow()
 
     def _session_gone(self) -> None:
         """Another program deleted it: keep what was typed, and offer to begin anew."""
@@ -323,6 +337,7 @@ class ChatPage(QWidget):
         self._turns.not_stored.connect(self._not_stored)
         self._sending.begun.connect(self._begun)
         self._sending.taken.connect(self._message_taken)
+        self.context.changed.connect(lambda _: self._tell())
         bridge.sessions_changed.connect(self._sessions_changed)
         self.header.renamed.connect(self._rename)
         self.header.back_wanted.connect(self.back_requested)

@@ -1,6 +1,8 @@
 """A session in the words of the page's head. No Qt."""
 
+from hermes_desktop.core.events import ContextUsed
 from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.ui.chat.context_words import head_words, short_tokens, whole_words
 from hermes_desktop.ui.sessions.source_names import source_name
 
 LIVE_WITHIN_S = 300.0
@@ -12,8 +14,10 @@ def title_of(session: SessionSummary) -> str:
     return " ".join(text.split())
 
 
-def facts_of(session: SessionSummary, *, chat_name: bool = True) -> str:
-    """``Telegram · 42 messages · gpt-x · 12.3 k tokens``."""
+def facts_of(
+    session: SessionSummary, used: ContextUsed | None = None, *, chat_name: bool = True
+) -> str:
+    """``Telegram · 42 messages · gpt-x · 12.3 k tokens``; the tokens are those of the context."""
     place = source_name(session.source)
     if chat_name and session.display_name:
         place = f"{place}, {session.display_name}"
@@ -23,20 +27,35 @@ def facts_of(session: SessionSummary, *, chat_name: bool = True) -> str:
         place,
         "1 message" if count == 1 else f"{count:,} messages",
         session.model or "",
-        tokens_text(session.input_tokens + session.output_tokens),
+        head_words(used) if used is not None else "",
     ]
     return " · ".join(part for part in parts if part)
+
+
+def tip_of(session: SessionSummary, used: ContextUsed | None, answering: str) -> str:
+    """What the line of facts leaves out.
+
+    Args:
+        session: The session.
+        used: How full it is.
+        answering: The model that would answer now, "" while nobody knows.
+    """
+    lines = []
+    if answering and session.model and answering != session.model:
+        lines.append(f"It began with {session.model}. The settings name {answering} now.")
+    if used is not None:
+        lines.append(f"{whole_words(used)}.")
+    spent = tokens_text(session.input_tokens + session.output_tokens)
+    if spent:
+        lines.append(f"Altogether {spent} were read and written.")
+    return "\n".join(lines)
 
 
 def tokens_text(tokens: int) -> str:
     """``950 tokens``, ``12.3 k tokens``, ``2.1 M tokens``; "" for none."""
     if tokens <= 0:
         return ""
-    if tokens < 1_000:  # noqa: PLR2004
-        return f"{tokens} tokens"
-    if tokens < 1_000_000:  # noqa: PLR2004
-        return f"{tokens / 1_000:.1f} k tokens"
-    return f"{tokens / 1_000_000:.1f} M tokens"
+    return f"{short_tokens(tokens)} tokens"
 
 
 def is_live(session: SessionSummary, now: float) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from hermes_desktop.core.events import ContextUsed
 from hermes_desktop.state.records import SessionSummary
 from hermes_desktop.ui.chat.questions import breakable
 from hermes_desktop.ui.chat.session_words import facts_of, is_live, title_of, tokens_text
@@ -21,7 +22,9 @@ def test_facts() -> None:
     full = replace(
         PLAIN, message_count=1_042, model="gpt-x", input_tokens=12_000, output_tokens=345
     )
-    assert facts_of(full) == "Telegram · 1,042 messages · gpt-x · 12.3 k tokens"
+    used = ContextUsed("s", 12_300, 40_000, 30_000)
+    assert facts_of(full, used) == "Telegram · 1,042 messages · gpt-x · 12.3 k tokens"
+    assert facts_of(full) == "Telegram · 1,042 messages · gpt-x"
     assert facts_of(replace(PLAIN, message_count=1)) == "Telegram · 1 message"
     assert facts_of(replace(PLAIN, display_name="Ada")).startswith("Telegram, Ada · ")
 

@@ -1,0 +1,127 @@
+"""What a session used, by model, and how large what its model is told is now."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_SHARES = """
+SELECT model, billing_provider, task, api_call_count, input_tokens, output_tokens,
+       cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_status,
+       actual_cost_usd, estimated_cost_usd
+FROM session_model_usage WHERE session_id = ?
+"""
+_TOTALS = """
+SELECT COALESCE(model, ''), COALESCE(billing_provider, ''), '', api_call_count, input_tokens,
+       output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_status,
+       actual_cost_usd, estimated_cost_usd
+FROM sessions WHERE id = ?
+"""
+_SIZE = """
+SELECT COUNT(*),
+       SUM(LENGTH(CAST(COALESCE(content, '') AS BLOB))
+           + LENGTH(CAST(COALESCE(tool_calls, '') AS BLOB)))
+FROM messages WHERE session_id = ? AND active = 1
+"""
+_NEEDED = frozenset({"task", "cost_status", "actual_cost_usd", "reasoning_tokens"})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What one model was asked in a session.
+
+    Attributes:
+        task: What beside answering it was asked for, "" for answering.
+        calls: How often it was asked.
+        input_tokens: What it read anew; what it had read before stands in ``cache_read_tokens``.
+        cost_usd: None when nobody named a price.
+        cost_estimated: The price was worked out, not named by whoever is paid.
+    """
+
+    model: str
+    provider: str
+    task: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float | None = None
+    cost_estimated: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """All that was read and written."""
+        read = self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+        return read + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSize:
+    """How large what a model is told of a session is: messages, and bytes of their text."""
+
+    messages: int
+    text_bytes: int
+
+
+def used(conn: sqlite3.Connection, session_ids: Sequence[str]) -> tuple[ModelUsage, ...]:
+    """By model, provider and task; what used most stands first.
+
+    Sessions without shares, as older files have them, count with their totals.
+    """
+    has_shares = _has_shares(conn)
+    found: dict[tuple[str, str, str], ModelUsage] = {}
+    for session_id in session_ids:
+        rows = conn.execute(_SHARES, (session_id,)).fetchall() if has_shares else []
+        for row in rows or conn.execute(_TOTALS, (session_id,)).fetchall():
+            share = _read(tuple(row))
+            if share.calls or share.tokens:
+                key = (share.model, share.provider, share.task)
+                found[key] = _together(found[key], share) if key in found else share
+    return tuple(sorted(found.values(), key=lambda each: -each.tokens))
+
+
+def size(conn: sqlite3.Connection, session_id: str) -> ContextSize:
+    """What the model would be told of a session, without its prompt."""
+    count, text = conn.execute(_SIZE, (session_id,)).fetchone()
+    return ContextSize(int(count or 0), int(text or 0))
+
+
+def _has_shares(conn: sqlite3.Connection) -> bool:
+    info = conn.execute("PRAGMA table_info(session_model_usage)").fetchall()
+    return {row[1] for row in info} >= _NEEDED
+
+
+def _read(row: tuple[object, ...]) -> ModelUsage:
+    model, provider, task, *counts, status, actual, estimated = row
+    calls, fresh, written, from_cache, to_cache, thought = (
+        int(each) if isinstance(each, int | float) else 0 for each in counts
+    )
+    cost, guessed = _cost(status, actual, estimated)
+    names = (str(model), str(provider), str(task))
+    return ModelUsage(*names, calls, fresh, written, from_cache, to_cache, thought, cost, guessed)
+
+
+def _cost(status: object, actual: object, estimated: object) -> tuple[float | None, bool]:
+    if isinstance(actual, int | float) and (actual > 0 or status == "actual"):
+        return float(actual), False
+    if isinstance(estimated, int | float) and (estimated > 0 or status == "estimated"):
+        return float(estimated), True
+    return None, False
+
+
+def _together(one: ModelUsage, other: ModelUsage) -> ModelUsage:
+    costs = [each for each in (one.cost_usd, other.cost_usd) if each is not None]
+    return ModelUsage(
+        one.model,
+        one.provider,
+        one.task,
+        one.calls + other.calls,
+        one.input_tokens + other.input_tokens,
+        one.output_tokens + other.output_tokens,
+        one.cache_read_tokens + other.cache_read_tokens,
+        one.cache_write_tokens + other.cache_write_tokens,
+        one.reasoning_tokens + other.reasoning_tokens,
+        sum(costs) if costs else None,
+        one.cost_estimated or other.cost_estimated,
+    )

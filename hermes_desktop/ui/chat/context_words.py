@@ -1,0 +1,78 @@
+"""How full a session is, in words. No Qt."""
+
+from hermes_desktop.core.events import ContextUsed
+
+NEAR = 0.9
+"""From this part of the way to the threshold on the figure is drawn as a warning."""
+
+
+def short_tokens(tokens: int) -> str:
+    """``950``, ``12.3 k``, ``2.1 M``."""
+    if tokens < 1_000:  # noqa: PLR2004
+        return str(tokens)
+    if tokens < 1_000_000:  # noqa: PLR2004
+        return f"{tokens / 1_000:.1f} k"
+    return f"{tokens / 1_000_000:.1f} M"
+
+
+def share_of(used: ContextUsed) -> float | None:
+    """Which part of what the model can be told is taken, 0 to 1; None when nobody knows."""
+    if not used.context_length:
+        return None
+    return min(used.used_tokens / used.context_length, 1.0)
+
+
+def is_near(used: ContextUsed) -> bool:
+    """Whether it will be shortened soon, or be refused where it is not shortened."""
+    limit = used.threshold or used.context_length
+    return limit is not None and used.used_tokens >= limit * NEAR
+
+
+def strip_words(used: ContextUsed) -> str:
+    """``context 31 %``, or the tokens alone where the whole is not known."""
+    share = share_of(used)
+    if share is None:
+        return f"context {_about(used)}{short_tokens(used.used_tokens)} tokens"
+    return f"context {_about(used)}{share * 100:.0f} %"
+
+
+def head_words(used: ContextUsed) -> str:
+    """``12.3 k tokens``."""
+    return f"{_about(used)}{short_tokens(used.used_tokens)} tokens"
+
+
+def whole_words(used: ContextUsed) -> str:
+    """``About 12,300 of 40,000 tokens, shortened at 30,000``."""
+    tokens = f"{_rounded(used):,}"
+    begin = f"About {tokens}" if used.about else tokens
+    words = f"{begin} tokens"
+    if used.context_length:
+        words = f"{begin} of {used.context_length:,} tokens"
+    if used.threshold:
+        words += f", shortened at {used.threshold:,}"
+    return words
+
+
+def tip_words(used: ContextUsed) -> str:
+    """What the figure means, one sentence a line."""
+    lines = [f"{whole_words(used)}."]
+    if used.about:
+        lines.append("Estimated from what is stored; the model counts with the next reply.")
+    if not used.context_length:
+        lines.append("How much the model can be told is not known.")
+    if not used.threshold:
+        lines.append("Sessions are not shortened by themselves: the settings say so.")
+    elif is_near(used):
+        lines.append("The earlier part will be summarised soon; nothing is deleted.")
+    return "\n".join(lines)
+
+
+def _about(used: ContextUsed) -> str:
+    return "about " if used.about else ""
+
+
+def _rounded(used: ContextUsed) -> int:
+    """An estimate is not told to the last digit."""
+    if not used.about or used.used_tokens < 1_000:  # noqa: PLR2004
+        return used.used_tokens
+    return round(used.used_tokens, -2)
