@@ -57,7 +57,7 @@ class ChatApprovals(ChatAttendant[ApprovalRequest, Answered]):
     """
 
     def __init__(self, runner: "GatewayRunner", queue: ApprovalQueue) -> None:
-        super().__init__(runner, queue, self._words, _end)
+        super().__init__(runner, queue, self._words, _end, _buttons)
         self._queue = queue
 
     def _words(self, request: ApprovalRequest, prefix: str) -> str:
@@ -84,6 +84,18 @@ class ChatApprovals(ChatAttendant[ApprovalRequest, Answered]):
             return resolve(self._queue, sender, choice, everything=False)
         except HermesError as error:
             return str(error)
+
+
+_LABELS: dict[Choice, str] = {
+    "once": "Yes, once",
+    "session": "Yes, in this conversation",
+    "always": "Always",
+    "deny": "No",
+}
+
+
+def _buttons(request: ApprovalRequest) -> tuple[tuple[str, str], ...]:
+    return tuple((_LABELS[choice], choice) for choice in request.choices)
 
 
 def _end(_request: ApprovalRequest, answer: Answered, platform: str) -> str:

@@ -28,7 +28,7 @@ class ChatQuestions(ChatAttendant[Question, QuestionReply]):
     """
 
     def __init__(self, runner: "GatewayRunner", queue: QuestionQueue) -> None:
-        super().__init__(runner, queue, question_words, _end)
+        super().__init__(runner, queue, question_words, _end, _buttons)
         self._queue = queue
 
     def answer(self, event: MessageEvent, session_key: str) -> bool:
@@ -48,6 +48,10 @@ class ChatQuestions(ChatAttendant[Question, QuestionReply]):
         if parse_command(event.text, prefix) is not None:
             return False
         return self._queue.answer(question.id, event.text, by=source.platform.value)
+
+
+def _buttons(question: Question) -> tuple[tuple[str, str], ...]:
+    return tuple((choice, str(number)) for number, choice in enumerate(question.choices, 1))
 
 
 def _end(_question: Question, reply: QuestionReply, platform: str) -> str:

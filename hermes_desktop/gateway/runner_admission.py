@@ -12,6 +12,8 @@ from hermes_desktop.gateway.runner_mail import RunnerMail
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turn_outcome import TurnOutcome
 
+NOT_ASKED = "This does not wait for your answer, or not any more."
+
 log = logging.getLogger(__name__)
 
 
@@ -44,6 +46,9 @@ class RunnerAdmission(RunnerMail):
         A plain word is an answer, too, while its chat waits for one, and any message is while
         the assistant asks.
         """
+        button = event.metadata.get("answers")
+        if button is not None and not self._is_asked(str(button), session_key):
+            return turn_outcome.answered(NOT_ASKED)
         if self.approvals is not None and event.source is not None:
             said = self.approvals.answer(event.text, event.source, session_key)
             if said is not None:
@@ -58,6 +63,15 @@ class RunnerAdmission(RunnerMail):
             log.exception("A command failed")
             return turn_outcome.from_error(error)
         return taken if isinstance(taken, MessageEvent) else turn_outcome.answered(taken)
+
+    def _is_asked(self, question_id: str, session_key: str) -> bool:
+        """Whether a pressed button answers something that waits now, in this person's chat."""
+        attending = (self.approvals, self.questions)
+        return any(
+            each.waits_for_button(question_id, session_key)
+            for each in attending
+            if each is not None
+        )
 
     async def _before_dispatch(self, event: MessageEvent) -> MessageEvent | None:
         """Let plugins look at a message: the same, one with another text, or None to drop it."""

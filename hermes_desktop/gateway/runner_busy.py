@@ -17,6 +17,7 @@ from hermes_desktop.gateway.busy_messages import (
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.config_running import BusyInputMode
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
+from hermes_desktop.gateway.platforms.messages import Question
 from hermes_desktop.gateway.refusals import too_many_conversations, too_many_waiting
 from hermes_desktop.gateway.runner_steering import RunnerSteering
 from hermes_desktop.gateway.session import SessionSource
@@ -114,6 +115,10 @@ class RunnerBusy(RunnerSteering):
     def say_soon(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
         """Tell a chat something that is no part of its conversation, without waiting for it."""
         self._notices.start(self._say(adapter, source, text), name="say")
+
+    def ask_soon(self, adapter: PlatformAdapter, source: SessionSource, asked: Question) -> None:
+        """Put a question with buttons into a chat, without waiting for it."""
+        self._notices.start(self._ask_chat(adapter, source, asked), name="ask")
 
     async def _evict_if_stale(self, session_key: str) -> None:
         """Give up a turn that was silent for too long, so that its chat is not lost."""

@@ -1,19 +1,23 @@
 """What a chat sees of a turn while it runs: that something is written, and what. On the loop."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.inbound_text import inbound_text
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.platforms.messages import Shown
+from hermes_desktop.gateway.platforms.messages import Question, Shown
 from hermes_desktop.gateway.runner_claims import RunnerClaims
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.stream_replies import Place, ReplyStream
 from hermes_desktop.gateway.turn import TurnRecord
 from hermes_desktop.gateway.typing_signs import keep_typing
+
+_ASK_S = 20.0
 
 log = logging.getLogger(__name__)
 
@@ -93,6 +97,18 @@ class RunnerShowing(RunnerClaims):
         if not standing:
             await stream.leave_unfinished()
         return standing
+
+    async def _ask_chat(
+        self, adapter: PlatformAdapter, source: SessionSource, asked: Question
+    ) -> None:
+        """Put a question with buttons into a chat; in plain words should that fail."""
+        clean = replace(asked, words=self._cleaned_of_secrets(asked.words))
+        result = None
+        with contextlib.suppress(OSError):  # a time-out, too: it may stand there, but who knows
+            async with asyncio.timeout(_ASK_S):
+                result = await adapter.ask(source.chat_id, clean, thread_id=source.thread_id)
+        if result is None or not result.success:
+            await self._say(adapter, source, asked.words)
 
     def _cleaned_of_secrets(self, text: str) -> str:
         """A text without secrets."""

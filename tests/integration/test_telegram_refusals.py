@@ -297,6 +297,7 @@ async def test_a_group_that_moved_and_a_topic_that_is_gone() -> None:
 
 async def test_a_question_has_buttons_and_who_presses_hears() -> None:
     async with telegram_server() as telegram, connected(telegram) as (adapter, taken):
+        assert adapter.has_buttons
         question = Question("q1", "May I?", (("Yes", "yes"), ("No", "no")))
         result: SendResult = await adapter.ask("42", question)
         assert result.success

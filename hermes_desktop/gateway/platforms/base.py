@@ -103,6 +103,7 @@ class PlatformAdapter(ABC):
         expected_silence_s: For how many seconds a healthy server may be silent; None: for ever.
         max_message_length: How much text one message may hold, as :meth:`message_length` counts.
         splits_long_messages: It cuts long texts itself.
+        has_buttons: Questions may be answered by pressing one; see :meth:`ask`.
         edits_messages: A text that was sent can be changed, so that a reply may grow in its chat.
         supports_async_delivery: A text may be sent at any time, not only as an answer.
         interactive_resume: A chat whose turn was cut off is gone on with after a restart.
@@ -117,6 +118,7 @@ class PlatformAdapter(ABC):
     max_message_length: int | None = None
     splits_long_messages: ClassVar[bool] = False
     edits_messages: ClassVar[bool] = False
+    has_buttons: ClassVar[bool] = False
     supports_async_delivery: ClassVar[bool] = True
     interactive_resume: ClassVar[bool] = True
     keeps_messages_while_away: ClassVar[bool] = True

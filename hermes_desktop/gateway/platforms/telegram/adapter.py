@@ -66,6 +66,7 @@ class TelegramPlatform(PlatformAdapter):
     """
 
     edits_messages: ClassVar[bool] = True
+    has_buttons: ClassVar[bool] = True
     max_message_length = MOST_UNITS
 
     def __init__(

@@ -39,6 +39,7 @@ WANTED = ("message", "callback_query")
 _BAD, _SERVER = 400, 500
 _POLL_SPARE_S = 10.0
 _FETCH_S = 60.0
+_LABEL, _HALF_A_ROW = 60, 26
 _NOT_SENT = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
@@ -250,5 +251,8 @@ def _entities(part: Formatted) -> list[MessageEntity]:
 def _keyboard(buttons: Sequence[tuple[str, str]]) -> InlineKeyboardMarkup | None:
     if not buttons:
         return None
-    row = [InlineKeyboardButton(label, callback_data=data) for label, data in buttons]
-    return InlineKeyboardMarkup([row])
+    made = [InlineKeyboardButton(label[:_LABEL], callback_data=data) for label, data in buttons]
+    wide = any(len(label) > _HALF_A_ROW for label, _ in buttons)
+    in_a_row = 1 if wide else 2
+    rows = [made[start : start + in_a_row] for start in range(0, len(made), in_a_row)]
+    return InlineKeyboardMarkup(rows)
