@@ -3,9 +3,10 @@
 Times are local and without a zone, because the routing index stores them so.
 """
 
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
-from hermes_desktop.gateway.config import SessionResetPolicy
+from hermes_desktop.gateway.config import GatewayConfig, Platform, SessionResetPolicy
 from hermes_desktop.gateway.session_records import SessionEntry
 
 PRUNE_INTERVAL_S = 3600.0
@@ -29,6 +30,22 @@ def reset_reason(policy: SessionResetPolicy, updated_at: datetime, now: datetime
     if policy.mode in {"daily", "both"} and updated_at < _last_daily_start(policy.at_hour, now):
         return "daily"
     return None
+
+
+def policy_reason(
+    entry: SessionEntry, config: GatewayConfig, now: datetime, has_work: Callable[[str], bool]
+) -> str | None:
+    """Why the reset policy of its chat ends a conversation; None when it goes on.
+
+    Args:
+        entry: The chat.
+        config: Holds the policies.
+        now: The present.
+        has_work: Whether a chat has background work, which keeps its conversation.
+    """
+    policy = config.get_reset_policy(entry.platform, entry.chat_type)
+    reason = reset_reason(policy, entry.updated_at, now)
+    return None if reason is None or has_work(entry.session_key) else reason
 
 
 def start_reason(
@@ -68,6 +85,33 @@ def _last_daily_start(at_hour: int, now: datetime) -> datetime:
 def is_prunable(updated_at: datetime, now: datetime, max_age_days: int) -> bool:
     """Whether an entry has been silent for longer than that many days."""
     return updated_at < now - timedelta(days=max_age_days)
+
+
+def stale_keys(
+    entries: Mapping[str, SessionEntry],
+    now: datetime,
+    max_age_days: int | None,
+    has_work: Callable[[str], bool],
+) -> list[str]:
+    """Chats that are forgotten now: silent for long, and nothing keeps them.
+
+    Args:
+        entries: All chats by key.
+        now: The present.
+        max_age_days: 0, less or None forget nobody.
+        has_work: Whether a chat has background work.
+    """
+    if max_age_days is None or max_age_days <= 0:
+        return []
+    return [
+        key
+        for key, entry in entries.items()
+        if is_prunable(entry.updated_at, now, max_age_days) and not _is_kept(entry, has_work)
+    ]
+
+
+def _is_kept(entry: SessionEntry, has_work: Callable[[str], bool]) -> bool:
+    return entry.suspended or entry.platform is Platform.DESKTOP or has_work(entry.session_key)
 
 
 def prune_due(now: float, last_pruned: float, interval_s: float = PRUNE_INTERVAL_S) -> bool:

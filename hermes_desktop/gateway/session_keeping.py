@@ -10,7 +10,7 @@ from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway import session_rows
 from hermes_desktop.gateway.config import GatewayConfig, Platform
-from hermes_desktop.gateway.session_expiry import is_prunable, reset_reason, start_reason
+from hermes_desktop.gateway.session_expiry import policy_reason, stale_keys, start_reason
 from hermes_desktop.gateway.session_records import (
     SessionEntry,
     SessionSource,
@@ -134,27 +134,14 @@ class EntryKeeper:
         Returns:
             How many entries were dropped.
         """
-        if max_age_days is None or max_age_days <= 0:
-            return 0
         now = self._clock.now()
         with self._lock:
-            stale = [
-                key
-                for key, entry in self._entries.items()
-                if is_prunable(entry.updated_at, now, max_age_days) and not self._is_kept(entry)
-            ]
+            stale = stale_keys(self._entries, now, max_age_days, self._has_active_processes)
             for key in stale:
                 del self._entries[key]
         if stale:
             self._save()
         return len(stale)
-
-    def _is_kept(self, entry: SessionEntry) -> bool:
-        return (
-            entry.suspended
-            or entry.platform is Platform.DESKTOP
-            or self._has_active_processes(entry.session_key)
-        )
 
     def _has_active_processes(self, session_key: str) -> bool:
         if self._has_active_processes_fn is None:
@@ -174,11 +161,7 @@ class EntryKeeper:
         return self._policy_reason(entry) is not None
 
     def _policy_reason(self, entry: SessionEntry) -> str | None:
-        policy = self.config.get_reset_policy(entry.platform, entry.chat_type)
-        reason = reset_reason(policy, entry.updated_at, self._clock.now())
-        if reason is None or self._has_active_processes(entry.session_key):
-            return None
-        return reason
+        return policy_reason(entry, self.config, self._clock.now(), self._has_active_processes)
 
     def _start_reason(self, entry: SessionEntry) -> str | None:
         policy = self.config.get_reset_policy(entry.platform, entry.chat_type)

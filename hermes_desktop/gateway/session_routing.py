@@ -65,6 +65,15 @@ class RoutingFiles:
                 self._table[key] = entry.fingerprint()
         return entries
 
+    def look(self, db: "SessionDB | None") -> dict[str, SessionEntry]:
+        """The same entries for who only looks: nothing is tidied up, nothing remembered.
+
+        Raises:
+            BusyError: Another program keeps state.db locked.
+        """
+        mirrored = _readable(self._mirror_rows(), "sessions.json")
+        return {**mirrored, **_readable(self._table_rows(db), "gateway_routing")}
+
     def _table_rows(self, db: "SessionDB | None") -> dict[str, Any]:
         if db is None:
             return {}

@@ -15,7 +15,7 @@ class UpkeepSettings:
 
     Attributes:
         auto_prune: Whether old sessions are deleted at all.
-        retention_days: How old they must be, counted from their end.
+        retention_days: How old they must be, counted from their beginning; open ones stay.
         vacuum: Whether the file is made smaller afterwards.
         min_interval_hours: How long after the last time, by whichever program.
     """
@@ -52,7 +52,8 @@ HISTORY_OPTIONS: tuple[Option, ...] = (
     Option(
         key="sessions.auto_prune",
         label="Delete old sessions by itself",
-        help="Whether sessions that ended long ago are deleted, a minute after the start.",
+        help="Whether sessions that began long ago and have ended are deleted, a minute after the "
+        "start.",
         section=_SECTION,
         kind="yes_no",
         default=_DEFAULT.auto_prune,
@@ -63,7 +64,8 @@ HISTORY_OPTIONS: tuple[Option, ...] = (
     Option(
         key="sessions.retention_days",
         label="How old (days)",
-        help="How long ago a session must have ended to be deleted so.",
+        help="How long ago a session must have begun to be deleted so. One that has not ended "
+        "stays.",
         section=_SECTION,
         kind="whole_number",
         default=int(_DEFAULT.retention_days),

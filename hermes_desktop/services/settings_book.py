@@ -27,11 +27,13 @@ from hermes_desktop.services.settings_reading import (
     unknown_keys,
     view_of,
 )
+from hermes_desktop.services.system_settings import SystemSettings
+from hermes_desktop.services.wished_settings import Wished, read_wished
 from hermes_desktop.settings.config_patch import Edit, value_at
-from hermes_desktop.settings.config_store import ConfigStore, Seen, Version, is_managed
+from hermes_desktop.settings.config_store import ConfigStore, Seen, Version, Written, is_managed
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
-from hermes_desktop.settings.options import Option, Place, Store
+from hermes_desktop.settings.options import Option, Place
 from hermes_desktop.settings.secret_options import SecretOption
 
 OPTIONS: Mapping[str, Option] = {
@@ -89,11 +91,20 @@ class SettingsBook:
         paths: The home.
         environ: The process environment, without any keyring behind it.
         clock: Names the versions.
+        system: What the system keeps; None: that of this machine.
     """
 
-    def __init__(self, paths: HermesPaths, environ: Mapping[str, str], clock: Clock) -> None:
+    def __init__(
+        self,
+        paths: HermesPaths,
+        environ: Mapping[str, str],
+        clock: Clock,
+        *,
+        system: SystemSettings | None = None,
+    ) -> None:
         self._paths = paths
         self._environ = environ
+        self.system = system or SystemSettings(paths, environ)
         self.managed = is_managed(paths.home, environ)
         self.config = ConfigStore(paths.config_yaml, paths.desktop_dir, clock, managed=self.managed)
         self._desktop = ConfigStore(
@@ -148,6 +159,7 @@ class SettingsBook:
             legacy=read_json_settings(self._paths.home / "gateway.json"),
             environ=self._environ,
             env_file=read_env_file(self._paths.env_file),
+            system=self.system.read(),
         )
 
     # ------------------------------------------------------------------------------- changing
@@ -167,28 +179,33 @@ class SettingsBook:
             ConfigError: A file cannot be understood or written.
         """
         layers = self.layers()
-        edits: dict[Store, list[Edit]] = {"config": [], "desktop": []}
-        seen: dict[Store, list[Seen]] = {"config": [], "desktop": []}
+        wanted = _Wanted()
         for change in changes:
-            option = find_option(change.key)
-            value = None if change.unset else option.check(change.value)
-            edits[option.store] += _edits(option, value, layers, unset=change.unset)
-            seen[option.store] += change.seen or seen_now(option, layers.file_of(option))
-        diff = ""
-        notes: list[str] = []
-        files: tuple[tuple[Store, ConfigStore], ...] = (
-            ("config", self.config),
-            ("desktop", self._desktop),
-        )
-        for name, file in files:
-            if edits[name]:
-                done = file.preview(edits[name]) if dry_run else file.save(edits[name], seen[name])
-                diff += done.diff
-                notes += done.notes
+            wanted.add(change, layers)
+        diff = self.system.preview(wanted.system)
+        undo = self.system.change(wanted.system) if not dry_run else None
+        try:
+            written = self._write(wanted, dry_run=dry_run)
+        except BaseException:
+            if undo is not None:
+                undo()
+            raise
+        diff, notes = diff + written.diff, list(written.notes)
         if not dry_run:
             self._must_count(changes)
             notes += self._overridden(changes)
         return Saved(diff, tuple(notes), news_of(change.key for change in changes) if diff else ())
+
+    def _write(self, wanted: "_Wanted", *, dry_run: bool) -> Written:
+        diff = ""
+        notes: list[str] = []
+        for name, file in (("config", self.config), ("desktop", self._desktop)):
+            edits = wanted.edits[name]
+            if edits:
+                done = file.preview(edits) if dry_run else file.save(edits, wanted.seen[name])
+                diff += done.diff
+                notes += done.notes
+        return Written(diff, tuple(notes))
 
     def edits(self, changes: Sequence[Change]) -> list[Edit]:
         """What changes would do to config.yaml. Errors as in :meth:`save`."""
@@ -202,6 +219,10 @@ class SettingsBook:
             if option.store == "config":
                 found += _edits(option, value, layers, unset=change.unset)
         return found
+
+    def wished(self, changes: Sequence[Change]) -> Wished:
+        """What the program would go by with these changes. Errors as in :meth:`save`."""
+        return read_wished(self._paths, self._environ, self.edits(changes))
 
     def restore(self, version: Version, *, dry_run: bool = False) -> Saved:
         """Bring a former config.yaml back as a whole. Errors as in :meth:`save`."""
@@ -237,6 +258,26 @@ class SettingsBook:
             for view in views
             if view.overridden
         ]
+
+
+class _Wanted:
+    """What changes mean for each store."""
+
+    def __init__(self) -> None:
+        self.edits: dict[str, list[Edit]] = {"config": [], "desktop": []}
+        self.seen: dict[str, list[Seen]] = {"config": [], "desktop": []}
+        self.system: dict[str, Any] = {}
+
+    def add(self, change: Change, layers: Layers) -> None:
+        """Check one and take it in. Raises what :meth:`SettingsBook.save` does."""
+        option = find_option(change.key)
+        value = None if change.unset else option.check(change.value)
+        if option.store == "system":
+            name = path_in(option, option.all_places()[0])[0]
+            self.system[name] = option.default if change.unset else value
+            return
+        self.edits[option.store] += _edits(option, value, layers, unset=change.unset)
+        self.seen[option.store] += change.seen or seen_now(option, layers.file_of(option))
 
 
 def find_option(key: str) -> Option:

@@ -44,6 +44,7 @@ from hermes_desktop.services.settings_reading import SettingView, UnknownKey
 from hermes_desktop.services.settings_snapshot import Snapshot, SnapshotTaker, secret_news
 from hermes_desktop.services.settings_watch import SettingsWatch
 from hermes_desktop.services.stoppable import Stoppable
+from hermes_desktop.services.wished_settings import Wished
 from hermes_desktop.settings.config_store import Version
 from hermes_desktop.settings.options import Effect
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
@@ -216,6 +217,10 @@ class SettingsService:
     async def versions(self) -> list[Version]:
         """The contents of config.yaml that were replaced here, the newest first."""
         return await self._files.run(self._book.config.versions)
+
+    async def wished(self, changes: Sequence[Change]) -> Wished:
+        """What would count with these changes. Errors as in :meth:`SettingsBook.save`."""
+        return await self._files.run(self._book.wished, changes)
 
     async def difference_to(self, version: Version) -> str:
         """From one of them to what stands there now, secrets hidden. Raises ConfigError."""

@@ -62,7 +62,7 @@ class MaintenanceFace(DeletionFace, MetaReads):
         """
         result: dict[str, Any] = {"skipped": False, "pruned": 0, "vacuumed": False}
         try:
-            if not self._prune_is_due(min_interval_hours * 3600):
+            if not self._prune_is_due(min_interval_hours):
                 return {**result, "skipped": True}
             result["pruned"] = self.prune_sessions(retention_days, sessions_dir=sessions_dir)
             if result["pruned"] and vacuum:
@@ -73,12 +73,16 @@ class MaintenanceFace(DeletionFace, MetaReads):
             result["error"] = str(error)
         return result
 
-    def _prune_is_due(self, interval_s: float) -> bool:
+    def auto_prune_due_at(self, min_interval_hours: float = 24) -> float:
+        """When :meth:`maybe_auto_prune_and_vacuum` prunes next, epoch seconds; 0: any time."""
         try:
             last = float(self.get_meta(maintenance.LAST_AUTO_PRUNE) or 0)
         except ValueError:
-            return True
-        return self._clock.time() - last >= interval_s
+            return 0.0
+        return last + min_interval_hours * 3600 if last else 0.0
+
+    def _prune_is_due(self, interval_hours: float) -> bool:
+        return self._clock.time() >= self.auto_prune_due_at(interval_hours)
 
     def _vacuum_if_alone(self) -> bool:
         try:
