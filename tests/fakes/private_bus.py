@@ -53,6 +53,14 @@ class PrivateBus:
         """Let the keyring take questions and answer none."""
         self._processes[-1].send_signal(signal.SIGSTOP)
 
+    def answering(self) -> None:
+        """Let it answer again."""
+        self._processes[-1].send_signal(signal.SIGCONT)
+
+    def gone(self) -> None:
+        """Let it go away, as when it crashes."""
+        self._end(self._processes.pop())
+
     def _keyring(self, how: str, password: bytes = b"") -> None:
         daemon = self._start(
             "gnome-keyring-daemon", how, "--foreground", "--components=secrets", stdin=True

@@ -175,9 +175,14 @@ class PlatformCard(Block):
 
     def revert(self) -> None:
         """Forget what is wanted."""
-        self._switched = None
         for field in self.fields.values():
             field.clear()
+        self.saved()
+
+    def saved(self) -> None:
+        """The switch stands as it was wanted."""
+        self._switched = None
+        self.said.clear()
         self._settle()
 
     # ------------------------------------------------------------------------------- showing

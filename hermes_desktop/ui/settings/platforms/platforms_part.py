@@ -74,6 +74,11 @@ class PlatformsPart(SettingsPart):
         self._arrange()
         self._connect()
 
+    @property
+    def known(self) -> bool:
+        """Whether it was looked what is set up."""
+        return self._known and self.feed.known
+
     # ------------------------------------------------------------------------------- the frame
 
     @override
@@ -113,7 +118,8 @@ class PlatformsPart(SettingsPart):
     def saved(self, applied: Applied) -> None:
         del applied
         self.desk.saved()
-        self.revert()
+        for card in self.cards.values():
+            card.saved()
         self.refresh()
 
     @override
@@ -248,15 +254,14 @@ class PlatformsPart(SettingsPart):
         for facts in served:
             action = self.add_menu.addAction(facts.title)
             action.triggered.connect(lambda _=False, name=facts.name: self._add(name))
-        self.add.setVisible(bool(served) and self._known and self.feed.known)
-        known = self._known and self.feed.known
-        self.none.setVisible(not wanted and known)
+        self.add.setVisible(bool(served) and self.known)
+        self.none.setVisible(not wanted and self.known)
         words = self.tr(
             "Served only by “hermes”, not by this version of Hermes Desktop: {names}. “hermes "
             "gateway setup” in a terminal sets them up."
         ).format(names=listed(others, most=_MOST_NAMED))
         self.others.setText(words)
-        self.others.setVisible(bool(others) and known)
+        self.others.setVisible(bool(others) and self.known)
 
     def _add(self, name: str) -> None:
         self._added.append(name)

@@ -62,7 +62,7 @@ class FieldDesk(QObject):
     def wait_for(self, what: str) -> None:
         """Say at what was pasted that it is being saved; "" when that is over."""
         for field in self._fields().values():
-            if field.pasted.value:
+            if field.pasted.value or not what:
                 field.wait_for(what)
 
     def saved(self) -> list[str]:

@@ -1,0 +1,253 @@
+"""The page of platforms: what is listed, tested, switched, saved, refused; who may write."""
+
+import asyncio
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from hermes_desktop.core.events import GatewayStatusChanged, PairingChanged, PlatformHealth
+from hermes_desktop.gateway.pairing import PairingStore
+from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_an_empty_home_says_what_it_is_for_and_adds_what_can_be_served(stage) -> None:
+    stage.more = None
+    async with stage:
+        await stage.until(lambda: stage.part.none.isVisibleTo(stage.view))
+        assert stage.part.cards == {}
+        assert [each.text() for each in stage.part.add_menu.actions()] == ["Telegram"]
+        words = stage.part.others.text()
+        assert words.startswith("Served only by “hermes”, not by this version of Hermes Desktop: D")
+        assert "“hermes gateway setup”" in words
+
+
+async def test_added_it_opens_with_the_focus_where_one_pastes(stage: PlatformsStage) -> None:
+    stage.more = None
+    async with stage:
+        await stage.until(lambda: stage.part.none.isVisibleTo(stage.view))
+        stage.part.add_menu.actions()[0].trigger()
+        assert stage.telegram.is_open
+        assert stage.view.window().focusWidget() is stage.field.line
+        assert "BotFather" in stage.field.help.text()
+        assert not stage.telegram.check.button.isEnabled()
+        assert stage.telegram.check.hint.text() == "There is no token to test yet."
+
+
+async def test_one_that_only_hermes_serves_is_listed_without_a_test(stage) -> None:
+    stage.env_file(DISCORD_BOT_TOKEN="a-discord-token-of-some-length")
+    async with stage:
+        await stage.until(lambda: "discord" in stage.part.cards)
+        card = stage.part.cards["discord"]
+        card.show_open(opened=True)
+        assert not card.check.isVisibleTo(stage.view)
+        assert "cannot serve it" in card.why.text()
+        assert card.fields["DISCORD_BOT_TOKEN"].origin.text() == "Stored in .env."
+
+
+async def test_the_connection_is_tested_for_real_and_nothing_is_stored(stage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    async with stage:
+        card = await stage.card()
+        stage.press(card.check.button)
+        await stage.until(lambda: card.check.answer.text)
+        assert card.check.answer.text == (
+            f"Telegram accepts the token. It knows the bot as @bot-{GOOD[-4:]}."
+        )
+        stage.paste(BETTER)
+        assert card.check.answer.text == ""
+        assert card.check.hint.text() == "With what you pasted; nothing is stored."
+        stage.chat.set(bad_token=BETTER)
+        stage.press(card.check.button)
+        await stage.until(lambda: card.check.answer.text)
+        assert card.check.answer.text.startswith("Telegram refused the token. It answered: ")
+        assert stage.chat.asked == [GOOD, BETTER]
+        assert stage.store.demand(TOKEN) == GOOD
+        await stage.chat.stop()
+        stage.press(card.check.button)
+        await stage.until(lambda: "could not be asked" in card.check.answer.text)
+        assert card.check.answer.level == "warning"
+
+
+async def test_a_test_shows_that_it_runs_and_can_be_stopped(stage: PlatformsStage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    async with stage:
+        card = await stage.card()
+        stage.chat.set(silent=True)
+        stage.press(card.check.button)
+        await stage.until(lambda: card.check.waiting.isVisibleTo(stage.view))
+        assert card.check.waiting.words.text().startswith("Asking Telegram")
+        assert not card.check.button.isEnabled()
+        stage.press(card.check.waiting.cancel)
+        assert card.check.answer.text == "The test was stopped; nothing is known from it."
+        assert card.check.button.isEnabled()
+        stage.chat.set()
+        stage.press(card.check.button)
+        await stage.until(lambda: "accepts the token" in card.check.answer.text)
+
+
+async def test_a_refused_token_is_said_at_the_field_and_the_old_one_stays(stage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    async with stage:
+        await stage.card()
+        stage.chat.set(bad_token=BETTER)
+        stage.paste(BETTER)
+        await stage.save()
+        await stage.until(lambda: "bad_token" in stage.field.message.text)
+        assert "The one that was stored before stays and works." in stage.field.message.text
+        assert stage.field.line.text() == BETTER
+        assert stage.store.demand(TOKEN) == GOOD
+        assert BETTER not in stage.shown_text()
+
+
+async def test_one_that_cannot_be_checked_is_saved_and_that_is_said(stage) -> None:
+    async with stage:
+        stage.part._add("telegram")
+        await stage.chat.stop()
+        stage.paste(GOOD)
+        assert stage.view.bar.words.text() == "1 token"
+        await stage.save()
+        await stage.until(lambda: stage.field.message.text == "It is stored in the keyring.")
+        await stage.until(lambda: "Telegram could not be asked" in stage.shown_text())
+        assert stage.store.demand(TOKEN) == GOOD
+
+
+async def test_saving_can_be_given_up_while_the_platform_is_asked(stage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    async with stage:
+        await stage.card()
+        stage.chat.set(silent=True)
+        stage.paste(BETTER)
+        stage.press(stage.view.bar.save)
+        await stage.until(lambda: stage.field.waiting.isVisibleTo(stage.view))
+        stage.press(stage.field.waiting.cancel)
+        await stage.until(lambda: not stage.view.keeper.busy)
+        assert not stage.field.waiting.waiting
+        assert stage.field.line.text() == BETTER
+        assert stage.store.demand(TOKEN) == GOOD
+
+
+async def test_it_is_switched_off_and_on_with_a_token_there(stage: PlatformsStage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    async with stage:
+        card = await stage.card()
+        assert card.head.switch.isChecked()
+        QTest.keyClick(card.head.switch, Qt.Key.Key_Space)
+        assert card.head.switch.text() == "Off, not saved yet"
+        assert stage.view.bar.words.text() == "1 change"
+        QTest.keyClick(card.head.switch, Qt.Key.Key_Space)
+        assert card.head.switch.text() == "On"
+        assert len(stage.part.pending()) == 0
+        QTest.keyClick(card.head.switch, Qt.Key.Key_Space)
+        await stage.save()
+        await stage.until(lambda: card.head.switch.text() == "On")
+        await stage.until(lambda: not card.head.switch.isChecked())
+        assert "enabled: false" in stage.paths.config_yaml.read_text()
+        assert card.head.state.text() == "Switched off"
+
+
+async def test_health_is_told_in_the_words_of_the_gateway(stage: PlatformsStage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    async with stage:
+        card = await stage.card()
+        assert card.head.state.text() == "Gateway stopped"
+        heard = stage.clock.time() - 12
+        health = PlatformHealth("telegram", "connected", heard)
+        card.show_status(GatewayStatusChanged("running", platforms=(health,)), heard + 12)
+        assert card.head.state.text() == "Connected · 12 s ago"
+        assert card.accessibleName() == "Telegram, Connected · 12 s ago"
+        fatal = PlatformHealth("telegram", "fatal", None, "Telegram refused the token.")
+        card.show_status(GatewayStatusChanged("degraded", platforms=(fatal,)), heard)
+        assert (card.head.state.text(), card.head.shape.shape) == ("Needs you", "attention")
+        assert card.why.text() == "Telegram refused the token."
+
+
+async def test_people_are_listed_and_everybody_is_warned_of(stage: PlatformsStage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    stage.env_file(TELEGRAM_ALLOWED_USERS="11,12")
+    async with stage:
+        card = await stage.card()
+        people = card.people
+        assert people.about.text().startswith("Nobody may write to the assistant but people who")
+        assert people.listed.text() == "TELEGRAM_ALLOWED_USERS in .env lets in 11 and 12, too."
+        box = people.row("telegram.allow_from").editor.widget
+        box.setPlainText("123\n*")
+        assert people.warning.text.startswith("“*” lets everybody write")
+        box.setPlainText("123\n456")
+        assert people.warning.text == ""
+        await stage.save()
+        await stage.until(lambda: "456" in stage.paths.config_yaml.read_text())
+        stage.env_file(TELEGRAM_ALLOW_ALL_USERS="true")
+        stage.part.refresh()
+        await stage.until(lambda: "TELEGRAM_ALLOW_ALL_USERS in .env" in people.warning.text)
+
+
+async def test_requests_are_answered_where_the_platform_is_set_up(stage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    async with stage:
+        card = await stage.card()
+        store = PairingStore(stage.home, stage.clock)
+        assert store.request("telegram", "77", "Anna").code
+        assert store.request("discord", "88", "Bob").code
+        stage.bus.publish(PairingChanged())
+        await stage.until(lambda: card.people.requests.lines)
+        (line,) = card.people.requests.lines
+        assert line.accessibleName() == "Anna, Telegram · asked just now"
+        stage.press(line.buttons[0])
+        await stage.until(lambda: card.people.people.lines)
+        assert store.is_approved("telegram", "77")
+        assert card.people.said.text == "Anna may write on Telegram now."
+        stage.press(card.people.said.button)
+        await stage.until(lambda: not card.people.people.lines)
+        assert not store.is_approved("telegram", "77")
+
+
+async def test_the_home_channel_is_set_and_taken_back(stage: PlatformsStage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    stage.env_file(TELEGRAM_HOME_CHANNEL="5")
+    async with stage:
+        card = await stage.card()
+        home = card.home
+        await stage.until(lambda: home.line.text() == "5")
+        home.line.setFocus()
+        home.line.selectAll()
+        QTest.keyClicks(home.line, "two words")
+        QTest.keyClick(home.line, Qt.Key.Key_Return)
+        await stage.until(lambda: "cannot be the id of a chat" in home.said.text)
+        home.line.selectAll()
+        QTest.keyClicks(home.line, "-1009")
+        QTest.keyClick(home.line, Qt.Key.Key_Return)
+        await stage.until(lambda: home.said.text == "News of Telegram go there now.")
+        assert "TELEGRAM_HOME_CHANNEL=-1009\n" in stage.paths.env_file.read_text()
+        stage.press(home.said.button)
+        await stage.until(lambda: home.line.text() == "5")
+
+
+async def test_in_a_managed_home_the_keyring_can_be_used_all_the_same(stage) -> None:
+    stage.environ = {"HERMES_MANAGED": "nixos"}
+    stage.env_file(**{TOKEN: GOOD})
+    async with stage:
+        card = await stage.card()
+        assert stage.offers() == {"end"}
+        await stage.until(lambda: not card.head.switch.isEnabled())
+        assert not card.home.line.isEnabled()
+        assert stage.field.line.isEnabled()
+        stage.paste(BETTER)
+        await stage.save()
+        await stage.until(lambda: stage.field.conflict.text)
+        assert stage.store.demand(TOKEN) == BETTER
+        assert GOOD in stage.paths.env_file.read_text()
+
+
+async def test_search_and_keys_lead_to_the_token(stage: PlatformsStage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    async with stage:
+        card = await stage.card()
+        assert [hit.key for hit in stage.part.search(["telegram", "token"])] == [TOKEN]
+        card.show_open(opened=False)
+        stage.view.show_setting(TOKEN)
+        assert card.is_open
+        assert stage.view.window().focusWidget() is stage.field.line
+        await asyncio.sleep(0)
