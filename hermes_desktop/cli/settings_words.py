@@ -26,6 +26,8 @@ def source_words(view: "SettingView") -> str:
     if view.source in {"config.yaml", "settings.yaml", "gateway.json"}:
         line = f", line {view.line}" if view.line else ""
         return f"{view.source}{line}"
+    if view.source == "system":
+        return "the system"
     words = f"{view.place} ({view.source})"
     return f"{words}, over {shown(view.stored)} in the file" if view.is_set else words
 
@@ -72,7 +74,7 @@ def explanation(view: "SettingView") -> Iterator[str]:
     yield EFFECT_WORDS[option.effect]
     if option.unknown_to_hermes:
         yield option.unknown_to_hermes
-    if option.store == "desktop":
+    if option.store != "config":
         yield "It belongs to the desktop program; `hermes` does not know it."
     else:
         places = ", ".join(place.key for place in option.all_places())

@@ -1,7 +1,9 @@
 """What is set for the desktop program alone, in ``desktop/settings.yaml`` of the home."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.paths import HermesPaths
@@ -11,7 +13,9 @@ from hermes_desktop.settings.options import Effect, Option
 log = logging.getLogger(__name__)
 
 SETTINGS_NAME = "settings.yaml"
-_SECTION = "Desktop program"
+_SECTION, _NEWS = "Desktop program", "Notifications"
+
+ColourScheme = Literal["system", "light", "dark"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +25,21 @@ class DesktopConfig:
     Attributes:
         start_gateway: Whether the gateway starts with the program.
         start_hidden: Whether the window stays closed at the start, where a tray icon leads to it.
+        close_to_tray: Whether closing the window leaves the program running.
+        colour_scheme: Light, dark, or as the system is.
+        notify_approvals: Whether a question of the assistant is told while the window is hidden.
+        notify_finished: Likewise that a reply is there; ``notify_platforms`` that a platform is
+            not reached any more; ``notify_requests`` that somebody asks to be let in.
     """
 
     start_gateway: bool = True
     start_hidden: bool = False
+    close_to_tray: bool = True
+    colour_scheme: ColourScheme = "system"
+    notify_approvals: bool = True
+    notify_finished: bool = True
+    notify_platforms: bool = True
+    notify_requests: bool = True
 
 
 def read_desktop_config(paths: HermesPaths) -> DesktopConfig:
@@ -34,39 +49,104 @@ def read_desktop_config(paths: HermesPaths) -> DesktopConfig:
     except ConfigError as error:
         log.warning("%s", error)
         return DesktopConfig()
-    given = {
+    return DesktopConfig(**_given(data))
+
+
+def _given(data: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {
         field.name: data[field.name]
         for field in fields(DesktopConfig)
-        if isinstance(data.get(field.name), bool)
+        if isinstance(data.get(field.name), bool) and field.name != "colour_scheme"
     }
-    return DesktopConfig(**given)
+    if data.get("colour_scheme") in get_args(ColourScheme):
+        found["colour_scheme"] = data["colour_scheme"]
+    return found
 
 
-def _yes_no(key: str, label: str, text: str, default: bool) -> Option:  # noqa: FBT001 - a table
+def _yes_no(
+    key: str,
+    label: str,
+    text: str,
+    *,
+    effect: Effect = Effect.LIVE,
+    section: str = _SECTION,
+    consequence: str = "",
+) -> Option:
     return Option(
         key=f"desktop.{key}",
         label=label,
         help=text,
-        section=_SECTION,
+        section=section,
         kind="yes_no",
-        default=default,
-        effect=Effect.NEXT_START,
+        default=getattr(_DEFAULT, key),
+        effect=effect,
+        consequence=consequence,
         store="desktop",
+    )
+
+
+def _notify(key: str, label: str, text: str) -> Option:
+    return _yes_no(
+        f"notify_{key}",
+        label,
+        f"{text} It is told only while the window is hidden, by the tray icon.",
+        section=_NEWS,
     )
 
 
 _DEFAULT = DesktopConfig()
 DESKTOP_OPTIONS: tuple[Option, ...] = (
+    Option(
+        key="desktop.start_at_login",
+        label="Start at login",
+        help="Whether Hermes is started, hidden, when you log in to this computer. What your "
+        "desktop's own settings say about it counts.",
+        section=_SECTION,
+        kind="yes_no",
+        default=False,
+        effect=Effect.LIVE,
+        store="system",
+    ),
     _yes_no(
         "start_gateway",
         "Start the gateway with the program",
         "Whether the desktop program answers the messaging platforms from its start on.",
-        _DEFAULT.start_gateway,
+        effect=Effect.NEXT_START,
     ),
     _yes_no(
         "start_hidden",
         "Start hidden",
         "Whether the window stays closed at the start. Without a tray icon it is minimised.",
-        _DEFAULT.start_hidden,
+        effect=Effect.NEXT_START,
     ),
+    _yes_no(
+        "close_to_tray",
+        "Keep running when the window is closed",
+        "Whether closing the window leaves Hermes running in the tray.",
+        consequence="Without it, closing the window ends Hermes, and platforms are answered no "
+        "more; replies that are being written get 15 seconds.",
+    ),
+    Option(
+        key="desktop.colour_scheme",
+        label="Colours",
+        help="Light, dark, or as the system is.",
+        section=_SECTION,
+        kind="choice",
+        default=_DEFAULT.colour_scheme,
+        choices={"system": "as the system is", "light": "light", "dark": "dark"},
+        effect=Effect.LIVE,
+        store="desktop",
+    ),
+    _notify(
+        "approvals",
+        "The assistant asks something",
+        "That it waits for your word before doing something, or for an answer.",
+    ),
+    _notify("finished", "A reply is there", "That a reply in a chat of this window is complete."),
+    _notify(
+        "platforms",
+        "A platform is not reached",
+        "That a messaging platform does not answer, or refuses to.",
+    ),
+    _notify("requests", "Somebody asks to be let in", "That a stranger wrote and waits."),
 )

@@ -244,7 +244,8 @@ class SettingsBook:
         for change in changes:
             option = find_option(change.key)
             _, is_set, stored = deciding_place(option, layers.file_of(option))
-            if is_set is change.unset and not (is_set is False and change.value is None):
+            off = change.value is None or (option.store == "system" and not change.value)
+            if is_set is change.unset and not (is_set is False and off):
                 raise ConfigError(
                     f"“{option.label}” was written and is not read back.",
                     f"{change.key} is {stored!r} in the file.",

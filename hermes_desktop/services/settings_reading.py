@@ -1,7 +1,7 @@
 """What each setting is now, and why: which file, variable or default says so, and on which line."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import yaml
@@ -9,11 +9,18 @@ import yaml
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.config_store import Seen
-from hermes_desktop.settings.options import InvalidValueError, Option, Place
+from hermes_desktop.settings.options import InvalidValueError, Option, Place, Store
 from hermes_desktop.settings.secret_marks import MASK, is_reference, is_secret_key
 from hermes_desktop.settings.yaml_tree import Node, parse_tree
 
-Source = Literal["default", "config.yaml", "settings.yaml", "gateway.json", "environment", ".env"]
+Source = Literal[
+    "default", "config.yaml", "settings.yaml", "system", "gateway.json", "environment", ".env"
+]
+_SOURCES: Mapping[Store, Source] = {
+    "config": "config.yaml",
+    "desktop": "settings.yaml",
+    "system": "system",
+}
 
 _LEGACY_NAMES = {"session_reset": "default_reset_policy"}
 _LEGACY = frozenset(
@@ -92,6 +99,7 @@ class Layers:
         legacy: gateway.json.
         environ: The process environment.
         env_file: ``.env``.
+        system: What the system keeps.
     """
 
     config: Mapping[str, Any]
@@ -100,9 +108,12 @@ class Layers:
     legacy: Mapping[str, Any]
     environ: Mapping[str, str]
     env_file: Mapping[str, str]
+    system: Mapping[str, Any] = field(default_factory=dict)
 
     def file_of(self, option: Option) -> Mapping[str, Any]:
-        """The file that the setting is changed in."""
+        """What the setting is changed in."""
+        if option.store == "system":
+            return self.system
         return self.config if option.store == "config" else self.desktop
 
 
@@ -130,8 +141,7 @@ def view_of(option: Option, layers: Layers, line: Callable[[Sequence[str]], int]
     source: Source = "default"
     key = ""
     if good and place is not None:
-        source = "config.yaml" if option.store == "config" else "settings.yaml"
-        key = place.key
+        source, key = _SOURCES[option.store], place.key
     found = _from_variables(option, layers)
     if found is not None and (option.variable_wins or not good):
         value, source, key = found

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from hermes_desktop.core.errors import UsageError
 
 Kind = Literal["yes_no", "whole_number", "number", "choice", "text", "texts", "address"]
-Store = Literal["config", "desktop"]
+Store = Literal["config", "desktop", "system"]
 
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
@@ -91,7 +91,7 @@ class Option:
         consequence: What a person should know before changing it.
         unknown_to_hermes: What ``hermes`` does instead of reading it, as a sentence; "" if it
             reads it.
-        store: config.yaml, or our own settings.yaml.
+        store: config.yaml, our own settings.yaml, or something that the system keeps.
         platform: The messaging platform that it is about; "" for none.
     """
 

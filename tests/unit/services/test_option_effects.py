@@ -130,7 +130,11 @@ def test_the_next_start_reads_it(home: Home, option: Option) -> None:
     assert UpkeepSettings.from_mapping(read_config(home.paths.config_yaml).data) != before
 
 
-@pytest.mark.parametrize("option", DESKTOP_OPTIONS, ids=lambda option: option.key)
+@pytest.mark.parametrize(
+    "option",
+    [each for each in DESKTOP_OPTIONS if each.store == "desktop"],
+    ids=lambda option: option.key,
+)
 def test_the_desktop_program_reads_it(home: Home, option: Option) -> None:
     before = read_desktop_config(home.paths)
     home.change(option)

@@ -52,7 +52,7 @@ class Stage:
         self.keyring = FakeKeyring()
         index = SecretIndex(self.paths.desktop_dir)
         self.store = KeyringSecretStore(index, "x", self.clock, open_keyring=lambda: self.keyring)
-        environ = EnvironmentWithSecrets({}, self.store, PlainSecrets(index))
+        environ = EnvironmentWithSecrets({"HOME": str(home)}, self.store, PlainSecrets(index))
         self.settings: SettingsService = build_settings(
             self.paths, environ, self.clock, self.gateway, self.bus
         )
