@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from hermes_desktop.agent.context_compression import ContextCare
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
@@ -61,6 +62,25 @@ class Sender:
     restricted: bool = False
     is_admin: bool = True
     command_names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Something that runs or waits on somebody's behalf.
+
+    Attributes:
+        id: Stopping names it.
+        what: The request, or the command.
+        since: When it began, in seconds since the epoch.
+        where: Which chat it belongs to.
+    """
+
+    id: str
+    kind: Literal["reply", "background task", "process", "approval"]
+    what: str
+    since: float
+    where: str = ""
+    state: str = "running"
 
 
 class CommandHost(Protocol):
@@ -161,6 +181,22 @@ class CommandHost(Protocol):
         """Show it from now on, or do not."""
         ...
 
+    async def begin_background(self, prompt: str) -> str:
+        """Have something answered beside the conversation; its name.
+
+        Raises:
+            HermesError: It cannot be; nothing was begun.
+        """
+        ...
+
+    def work(self, *, everywhere: bool) -> tuple[Work, ...]:
+        """The replies that are written, and the tasks beside them: of the chat, or of all."""
+        ...
+
+    async def stop_work(self, name: str, *, everywhere: bool) -> bool:
+        """End a reply or a task for good; False when there is none of that name."""
+        ...
+
     async def restart(self) -> bool:
         """Start the gateway anew soon; False when nobody can."""
         ...
@@ -209,6 +245,7 @@ class ProgramFacts:
             ``provider``); blocking; raises :class:`HermesError`. None: nobody knows.
         care: Makes what shortens conversations, with the same choices; likewise.
         approvals: Where questions to a person wait; None: nothing is asked here.
+        processes: What runs in the background; None: nothing does.
         change_setting: Writes one setting of the home, None unsets it; blocking; raises
             :class:`HermesError`. None: settings are not written here.
     """
@@ -219,6 +256,7 @@ class ProgramFacts:
     choose_model: Callable[[Mapping[str, str]], ModelChoice | None] = _no_model
     care: Callable[[Mapping[str, str]], ContextCare | None] = _no_care
     approvals: ApprovalQueue | None = None
+    processes: ProcessTable | None = None
     change_setting: Callable[[str, object], None] | None = None
 
 

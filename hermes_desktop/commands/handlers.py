@@ -14,6 +14,7 @@ from hermes_desktop.commands import (
     resume_commands,
     thinking_commands,
     turn_commands,
+    work_commands,
 )
 from hermes_desktop.commands.context import CommandContext, CommandReply, Handler
 from hermes_desktop.commands.registry import CommandDef
@@ -32,6 +33,8 @@ HANDLERS: Mapping[str, Handler] = {
     "status": about_commands.status,
     "queue": turn_commands.queue,
     "steer": turn_commands.steer,
+    "background": work_commands.background,
+    "agents": work_commands.agents,
     "model": model_commands.model,
     "memory": memory_command.memory,
     "reasoning": thinking_commands.reasoning,

@@ -64,7 +64,12 @@ COMMANDS: tuple[CommandDef, ...] = (
         destructive=True,
         instead_in_window=_NEW_CHAT,
     ),
-    CommandDef("stop", "end the reply that is being written", while_busy=True),
+    CommandDef(
+        "stop",
+        "end the reply that is being written, or what runs beside it",
+        args_hint="[background | all]",
+        while_busy=True,
+    ),
     CommandDef("retry", "take the last reply back and ask again"),
     CommandDef("undo", "take back the last messages", args_hint="[how many]", destructive=True),
     CommandDef(
@@ -96,6 +101,20 @@ COMMANDS: tuple[CommandDef, ...] = (
         "steer",
         "tell what runs something, without ending it",
         args_hint="<message>",
+        while_busy=True,
+    ),
+    CommandDef(
+        "background",
+        "have something done beside this conversation, and told here when it is",
+        aliases=("bg", "btw"),
+        args_hint="<request>",
+        while_busy=True,
+    ),
+    CommandDef(
+        "agents",
+        "see what runs and waits, and end it",
+        aliases=("tasks",),
+        args_hint="[stop <id>]",
         while_busy=True,
     ),
     CommandDef(
@@ -171,8 +190,6 @@ COMMANDS: tuple[CommandDef, ...] = (
     CommandDef("profile", "which profile answers", "About", while_busy=True),
     CommandDef("version", "which version answers", "About", aliases=("v",), while_busy=True),
     *_later(
-        "agents tasks",
-        "background bg btw",
         "blueprint bp",
         "bundles",
         "codex-runtime codex_runtime",

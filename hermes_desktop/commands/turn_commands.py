@@ -2,7 +2,10 @@
 
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.words import count
+from hermes_desktop.commands.work_commands import stop_beside
 from hermes_desktop.core.errors import UsageError
+
+_STOPPED = frozenset({"", "all", "background"})
 
 
 async def new(context: CommandContext) -> CommandReply:
@@ -12,10 +15,18 @@ async def new(context: CommandContext) -> CommandReply:
 
 
 async def stop(context: CommandContext) -> CommandReply:
-    """``/stop``."""
-    if await context.host.stop_turn():
-        return CommandReply("Stopped. The conversation goes on with your next message.")
-    return CommandReply("Nothing is being written here.")
+    """``/stop [background | all]``: the reply, what runs beside it, or both."""
+    word = context.args.strip().lower()
+    if word not in _STOPPED:
+        usage = context.name("stop")
+        raise UsageError("That is nothing to stop.", "", f"Say {usage}, or {usage} all.")
+    turn = word != "background" and await context.host.stop_turn()
+    beside = await stop_beside(context) if word else 0
+    told = f"{count(beside, 'thing')} beside it ended." if beside else ""
+    if turn:
+        words = "Stopped. The conversation goes on with your next message."
+        return CommandReply(f"{words} {told}".rstrip())
+    return CommandReply(told.capitalize() or "Nothing is being written here.")
 
 
 async def steer(context: CommandContext) -> CommandReply:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from hermes_desktop.commands.context import Sender
+from hermes_desktop.commands.context import Sender, Work
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
 from hermes_desktop.core.events import PlatformHealth
@@ -230,6 +230,21 @@ class RunnerHost:
     def show_thinking(self, *, shown: bool) -> None:
         """Show it from now on, or do not."""
         self._runner.show_thinking(self._key, shown=shown)
+
+    # What runs beside
+
+    async def begin_background(self, prompt: str) -> str:
+        """Have something answered beside the conversation."""
+        task = await self._runner.begin_background(self._event, prompt, self._key)
+        return task.id
+
+    def work(self, *, everywhere: bool) -> tuple[Work, ...]:
+        """The replies that are written, and the tasks beside them."""
+        return self._runner.work(None if everywhere else self._key)
+
+    async def stop_work(self, name: str, *, everywhere: bool) -> bool:
+        """End a reply or a task for good."""
+        return await self._runner.stop_work(name, None if everywhere else self._key)
 
     # The gateway
 

@@ -8,7 +8,7 @@ from hermes_desktop import plugins
 from hermes_desktop.gateway import turn_outcome
 from hermes_desktop.gateway.authorization import is_authorized
 from hermes_desktop.gateway.platforms.base import MessageEvent
-from hermes_desktop.gateway.runner_mail import RunnerMail
+from hermes_desktop.gateway.runner_background import RunnerBackground
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turn_outcome import TurnOutcome
 
@@ -17,7 +17,7 @@ NOT_ASKED = "This does not wait for your answer, or not any more."
 log = logging.getLogger(__name__)
 
 
-class RunnerAdmission(RunnerMail):
+class RunnerAdmission(RunnerBackground):
     """Looks at messages before their turns."""
 
     async def _admit(

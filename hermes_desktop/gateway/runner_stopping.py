@@ -65,6 +65,7 @@ class RunnerStopping(RunnerAdmission):
         if not in_order:
             in_order = await self._interrupt_turns()
         await self._give_up_turns()
+        await self._end_background(self._left(2.0))
         await self._within(_HOOK_S, self._finalize_agents(running), "Plugins did not end")
         await self._notices.cancel_all(timeout=self._left(1.0))
         await self._within(1.0, self._close_mail(), "Owed replies were not left")

@@ -47,6 +47,7 @@ class AgentTools:
         questions: What the assistant asks.
         surface: What every conversation counts as, wherever it began: the person at this machine
             goes on with it. "": each is what its source says.
+        processes: What runs in the background, where somebody else knows of it, too.
     """
 
     def __init__(  # noqa: PLR0913 - what tools work with
@@ -60,10 +61,11 @@ class AgentTools:
         clock: Clock,
         questions: QuestionQueue,
         surface: str = "",
+        processes: ProcessTable | None = None,
     ) -> None:
         self.queue = queue
         self.questions = questions
-        self.processes = ProcessTable(clock, paths.desktop_dir / "processes")
+        self.processes = processes or ProcessTable(clock, paths.desktop_dir / "processes")
         self._surface = surface
         self._paths = paths
         self._db = db

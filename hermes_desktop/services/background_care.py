@@ -1,9 +1,9 @@
-"""The background processes of a program: whose chat hears of an end, and what is told of lost ones."""
+"""The background processes of a program: whose chat hears of an end, what is told of lost ones."""
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.tools.process_records import LostProcess
 from hermes_desktop.agent.tools.process_table import ProcessInfo, ProcessTable
@@ -13,6 +13,10 @@ from hermes_desktop.core.events import Notice
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.run import GatewayRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +44,14 @@ class BackgroundCare:
     def is_busy(self, session_key: str) -> bool:
         """Whether something runs for a chat. Any thread."""
         return self.table is not None and self.table.has_active(session_key)
+
+    def keep_tasks(self, file: "Path") -> None:
+        """Have the runners so far note their tasks there, so that the next program tells of them.
+
+        Called before they start.
+        """
+        for runner in self._runners:
+            runner.task_file = file
 
     async def open(self, workers: WorkerThreads) -> None:
         """Begin to hear of ends; end and tell what an earlier program has left."""
@@ -90,11 +102,9 @@ class BackgroundCare:
         log.info("Nobody was there to be told that %s has ended", info.id)
 
     def _tell_lost(self, runner: GatewayRunner) -> None:
-        untold = []
-        for each in self._waiting:
-            if not tell_chat(runner, each.session_key, lost_words(each)):
-                untold.append(each)
-        self._waiting = untold
+        waiting, self._waiting = self._waiting, []
+        told = [tell_chat(runner, each.session_key, lost_words(each)) for each in waiting]
+        self._waiting = [each for each, done in zip(waiting, told, strict=True) if not done]
 
 
 def tell_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:

@@ -88,6 +88,8 @@ class DesktopServices:
         self.plugins.open(self.bus)
         if not watch:  # a single question; a window does not wait for them
             await self.plugins.ready()
+        if watch:  # a single question on the command line takes nothing from a window
+            self.background.keep_tasks(self.paths.desktop_dir / "background-window.json")
         await self.background.open(self.workers.readers)
         await self.gateway.open(host=watch and self.hosts)
         if watch:

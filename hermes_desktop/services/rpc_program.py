@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_desktop import __version__
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
@@ -67,6 +68,7 @@ class RpcParts:
         self._loading: PendingCall[Any] | None = None
         self._approvals = ApprovalQueue(clock)
         self._questions = QuestionQueue(clock)
+        self._processes = ProcessTable(clock, paths.desktop_dir / "processes")
 
     def program(self) -> RpcProgram:
         """What the server is set up with. Plugins begin to load."""
@@ -87,6 +89,7 @@ class RpcParts:
                 home=self._paths.home,
                 choose_model=self.choose_model,
                 care=lambda chosen: self._agents().context_care(chosen),
+                processes=self._processes,
                 change_setting=setting_writer(self._paths, self._environ, self._clock),
                 approvals=self._approvals,
             ),
@@ -113,6 +116,7 @@ class RpcParts:
         """Close what was opened. Nothing may be asked any more; waits a moment for commands."""
         self._approvals.close()
         self._questions.close()
+        self._processes.close()
         if self._commands is not None:
             self._commands.end()
         with self._lock:
@@ -201,6 +205,7 @@ class RpcParts:
                         clock=self._clock,
                         questions=self._questions,
                         surface="tui",
+                        processes=self._processes,
                     ),
                 )
             return self._builder

@@ -7,12 +7,18 @@ from typing import TypeVar
 
 from hermes_desktop.agent.thinking import CHOSEN_KEYS, stored
 from hermes_desktop.commands import registry
-from hermes_desktop.commands.context import CommandContext, Sender
+from hermes_desktop.commands.context import CommandContext, Sender, Work
 from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError, RefusedError
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway import added_commands, ending, guard, live_sessions
+from hermes_desktop.tui_gateway import (
+    added_commands,
+    background_methods,
+    ending,
+    guard,
+    live_sessions,
+)
 from hermes_desktop.tui_gateway.agents import drop_agent
 from hermes_desktop.tui_gateway.errors import RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
@@ -226,6 +232,29 @@ class SessionHost:
     def show_thinking(self, *, shown: bool) -> None:
         """Say that peers shall show it, or shall not."""
         self._session["show_reasoning"] = shown
+
+    async def begin_background(self, prompt: str) -> str:
+        """Have something answered beside the conversation."""
+        try:
+            return background_methods.start(self._server, self._sid, self._session, prompt)
+        except RpcError as error:
+            raise RefusedError(error.message) from error
+
+    def work(self, *, everywhere: bool) -> tuple[Work, ...]:  # noqa: ARG002 - only this one is told
+        """The reply that is written here, and the tasks beside it."""
+        session = self._session
+        inflight = session.get("inflight_turn") or {}
+        since = session.get("last_active") or 0.0
+        told = str(inflight.get("user", ""))
+        turn = [Work("turn", "reply", told, since)] if session["running"] else []
+        tasks = background_methods.tasks_of(session)
+        return (*turn, *(Work(t.id, "background task", t.words, t.started_at) for t in tasks))
+
+    async def stop_work(self, name: str, *, everywhere: bool) -> bool:  # noqa: ARG002 - see above
+        """End a reply or a task for good."""
+        if name == "turn":
+            return await self.stop_turn()
+        return background_methods.stop(self._session, name)
 
     async def restart(self) -> bool:
         """There is no gateway to start anew."""

@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from hermes_desktop.tui_gateway import boundaries, rows
+from hermes_desktop.tui_gateway import background_methods, boundaries, rows
 from hermes_desktop.tui_gateway.agents import close_agent
 from hermes_desktop.tui_gateway.frames import event
 from hermes_desktop.tui_gateway.serving_state import Server, Session
@@ -29,6 +29,7 @@ def finalize(server: Server, session: Session, end_reason: str) -> None:
     with session["history_lock"]:
         history = list(session["history"])
     agent = session.get("agent")
+    background_methods.stop_all(session)
     _give_place_back(server, session)
     _let_agent_finish(agent, history)
     session_id = str(getattr(agent, "session_id", None) or session["session_key"])

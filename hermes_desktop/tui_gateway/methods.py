@@ -4,11 +4,13 @@ from collections.abc import Mapping
 
 from hermes_desktop.tui_gateway import (
     answer_methods,
+    background_methods,
     command_methods,
     compressing,
     conversation_methods,
     opening_methods,
     paths_completion,
+    process_methods,
     prompt_methods,
     settings_methods,
 )
@@ -38,6 +40,12 @@ METHODS: Mapping[str, Method] = {
     "prompt.submit": prompt_methods.submit,
     "approval.respond": answer_methods.approval_respond,
     "clarify.respond": answer_methods.clarify_respond,
+    "prompt.background": background_methods.submit,
+    "agents.list": background_methods.agents_list,
+    "process.list": process_methods.process_list,
+    "process.stop": process_methods.process_stop,
+    "process.kill": process_methods.process_kill,
+    "insights.get": process_methods.figures,
     "config.get": settings_methods.get,
     "config.set": settings_methods.set_,
     "config.show": settings_methods.show,
@@ -57,6 +65,9 @@ AT_ONCE = frozenset({"session.interrupt", "session.steer", "approval.respond", "
 SLOW = frozenset(
     {
         "session.list",
+        "insights.get",
+        "process.stop",
+        "process.kill",
         "session.compress",
         "session.delete",
         "session.save",
@@ -72,7 +83,6 @@ None of them changes a live session that something else may be done in meanwhile
 _LATER = frozenset(
     [
         "session.context_breakdown",
-        "prompt.background",
         "image.attach",
         "image.attach_bytes",
         "image.detach",
@@ -91,17 +101,12 @@ _LATER = frozenset(
         "plugins.manage",
         "reload.mcp",
         "reload.env",
-        "agents.list",
-        "process.list",
-        "process.stop",
-        "process.kill",
         "delegation.status",
         "delegation.pause",
         "subagent.interrupt",
         "rollback.list",
         "rollback.diff",
         "rollback.restore",
-        "insights.get",
         "voice.toggle",
         "voice.record",
         "voice.tts",
