@@ -14,7 +14,12 @@ from hermes_desktop.core.errors import ConfigError, NotFoundError
 from hermes_desktop.core.events import SettingChanged
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
-from hermes_desktop.services.desktop_config import DESKTOP_OPTIONS, SETTINGS_NAME
+from hermes_desktop.services.desktop_config import (
+    DESKTOP_OPTIONS,
+    SETTINGS_NAME,
+    DesktopConfig,
+    read_desktop_config,
+)
 from hermes_desktop.services.history_options import HISTORY_OPTIONS
 from hermes_desktop.services.settings_reading import (
     Layers,
@@ -161,6 +166,10 @@ class SettingsBook:
             env_file=read_env_file(self._paths.env_file),
             system=self.system.read(),
         )
+
+    def desktop(self) -> DesktopConfig:
+        """What is set for the desktop program alone; see :func:`read_desktop_config`."""
+        return read_desktop_config(self._paths)
 
     # ------------------------------------------------------------------------------- changing
 

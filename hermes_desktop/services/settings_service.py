@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import NotFoundError, RefusedError
+from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import SettingChanged
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -26,6 +26,7 @@ from hermes_desktop.services.config_health import (
     lines_around,
     repeated_keys,
 )
+from hermes_desktop.services.desktop_config import DesktopConfig
 from hermes_desktop.services.gateway_settings import running_config
 from hermes_desktop.services.live_settings import HostedGateway, LiveParts, LiveSettings
 from hermes_desktop.services.platform_checks import PlatformChecker, refused_by
@@ -33,12 +34,11 @@ from hermes_desktop.services.platform_facts import PLATFORMS
 from hermes_desktop.services.platform_settings import PlatformBook, PlatformStanding
 from hermes_desktop.services.secret_access import SecretAccess, with_secrets
 from hermes_desktop.services.secrets_book import (
-    Kept,
     SecretsBook,
-    SecretView,
     checked_name,
     checked_value,
 )
+from hermes_desktop.services.secrets_face import SecretsFace
 from hermes_desktop.services.settings_book import SECRETS, Change, Saved, SettingsBook
 from hermes_desktop.services.settings_reading import SettingView, UnknownKey
 from hermes_desktop.services.settings_snapshot import Snapshot, SnapshotTaker, secret_news
@@ -48,14 +48,13 @@ from hermes_desktop.services.wished_settings import Wished
 from hermes_desktop.settings.config_store import Version
 from hermes_desktop.settings.options import Effect
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
-from hermes_desktop.settings.secrets import Reading
 
 __all__ = ["Applied", "SettingsService", "build_settings"]
 
 T = TypeVar("T")
 
 
-class SettingsService:
+class SettingsService(SecretsFace):
     """Everything that can be set. Called on the loop; files and keyring are asked elsewhere.
 
     Args:
@@ -83,7 +82,6 @@ class SettingsService:
         self._secrets = secrets
         self._gateway = gateway
         self._live = live
-        self._removed: dict[str, Kept] = {}
         self._asking = Stoppable("Nothing was saved.")
         # Two kinds: a keyring that waits for its password must not hold settings up.
         self._files = WorkerThreads("settings")
@@ -101,6 +99,10 @@ class SettingsService:
     async def unknown(self) -> list[UnknownKey]:
         """What else stands in config.yaml. Raises :class:`ConfigError`."""
         return await self._files.run(self._book.unknown)
+
+    async def desktop(self) -> DesktopConfig:
+        """What is set for the desktop program alone; what cannot be read is at its default."""
+        return await self._files.run(self._book.desktop)
 
     async def preview(self, changes: Sequence[Change]) -> Saved:
         """The difference that :meth:`apply` would make; raises what it does."""
@@ -248,70 +250,6 @@ class SettingsService:
         if self._gateway is not None:
             await self._gateway.restart()
 
-    # ------------------------------------------------------------------------------- secrets
-
-    async def look_at_secrets(self) -> list[SecretView]:
-        """Where each secret is; takes some seconds where the keyring is not answering.
-
-        Raises:
-            ConfigError: A file cannot be understood.
-        """
-        return await self._keyring.run(self._secrets.look)
-
-    async def check_keyring(self) -> Reading:
-        """Whether it works; takes as long as a person needs to unlock it."""
-        return await self._keyring.run(self._secrets.check)
-
-    async def move_secret(self, name: str) -> Applied:
-        """From ``.env`` and config.yaml into the keyring. Errors: :meth:`SecretsBook.move`."""
-        return await self._with_secret(name, self._secrets.move)
-
-    async def move_secret_back(self, name: str) -> Applied:
-        """From the keyring into ``.env``. Errors as in :meth:`SecretsBook.move_back`."""
-        return await self._with_secret(name, self._secrets.move_back)
-
-    async def remove_secret(self, name: str) -> Applied:
-        """Out of the keyring. Errors as in :meth:`SecretsBook.remove`."""
-
-        def remove(name: str) -> None:
-            kept = self._secrets.remove(name)
-            if kept is not None:
-                self._removed[name] = kept
-
-        return await self._with_secret(name, remove)
-
-    async def bring_secret_back(self, name: str) -> Applied:
-        """Undo :meth:`remove_secret`, as long as this program runs.
-
-        Raises:
-            NotFoundError: It was not removed here, or could not be read then.
-            HermesError: As in :meth:`SecretsBook.keep`.
-        """
-        kept = self._removed.get(name)
-        if kept is None:
-            raise NotFoundError(f"{name} is not known here any more.", "", "Set it again.")
-        applied = await self._with_secret(name, lambda _: self._secrets.put_back(kept))
-        self._removed.pop(name, None)
-        return applied
-
-    def can_bring_back(self, name: str) -> bool:
-        """Whether :meth:`bring_secret_back` has something to bring back."""
-        return name in self._removed
-
-    async def keep_plain(self, name: str, value: str) -> Applied:
-        """Into a file that only its owner may read, because a person wants it without a keyring.
-
-        Raises:
-            HermesError: As in :meth:`SecretsBook.keep`.
-        """
-        keep = partial(self._secrets.keep, value=value, plain=True)
-        return await self._with_secret(name, keep)
-
-    def stop_waiting(self) -> None:
-        """Whoever waits here for a platform or the keyring waits no longer; nothing is changed."""
-        self._asking.stop()
-        self._secrets.give_up()
-
     async def start_following(self) -> None:
         """Learn how things are; what others change from here on is taken over."""
         await self._live.open()
@@ -329,11 +267,6 @@ class SettingsService:
         self._files.close()
         self._keyring.close()
         self._live.end()
-
-    async def _with_secret(self, name: str, do: Callable[[str], object]) -> Applied:
-        async with self._live.alone():
-            await self._keyring.run(do, name)
-            return await self._announce(Saved(""), (secret_news(name.strip()),))
 
     async def _announce(
         self,
