@@ -12,6 +12,7 @@ from hermes_desktop.services.live_settings import LiveSettings
 from hermes_desktop.services.secrets_book import Kept, SecretsBook, SecretView
 from hermes_desktop.services.settings_book import Saved
 from hermes_desktop.services.settings_snapshot import secret_news
+from hermes_desktop.services.stoppable import Stoppable
 from hermes_desktop.settings.secrets import Reading
 
 
@@ -21,6 +22,7 @@ class SecretsFace(ABC):
     _secrets: SecretsBook
     _keyring: WorkerThreads
     _live: LiveSettings
+    _asking: Stoppable
 
     @cached_property
     def _removed(self) -> dict[str, Kept]:
