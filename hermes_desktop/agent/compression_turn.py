@@ -142,7 +142,7 @@ class TurnRoom:
         if self.care.is_blocked(session_id):
             return None
         self._seen = ("", 0, 0)
-        return self.care.shorten(session_id, Wish("hygiene", in_place=True), cancel)
+        return self._shorten(session_id, Wish("hygiene", in_place=True), cancel)
 
     def _is_full(self, session_id: str, messages: int, last_prompt_tokens: int) -> bool:
         if messages >= self.care.settings.most_messages:

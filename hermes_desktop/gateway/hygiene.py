@@ -9,6 +9,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from hermes_desktop.agent.compression_turn import TurnRoom
+from hermes_desktop.agent.types import ToolListener
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.agent_cache import Reuse
 from hermes_desktop.gateway.agent_preparation import PreparedAgent
@@ -35,7 +36,11 @@ class _Stopped:
 
 
 def tidied(
-    prepared: PreparedAgent, entry: SessionEntry, record: TurnRecord, db: SessionDB
+    prepared: PreparedAgent,
+    entry: SessionEntry,
+    record: TurnRecord,
+    db: SessionDB,
+    tell: ToolListener | None = None,
 ) -> PreparedAgent:
     """Make the conversation of a turn shorter, if it has to be.
 
@@ -44,6 +49,7 @@ def tidied(
         entry: Its chat.
         record: The turn.
         db: Where the conversation is.
+        tell: Hears that it is done, and how full the conversation is afterwards.
 
     Returns:
         The agent with the conversation as it stands now; what went wrong is its ``warning``.
@@ -52,6 +58,7 @@ def tidied(
     if not isinstance(room, TurnRoom):
         return prepared
     session_id = entry.session_id
+    room.listener = tell
     try:
         done = room.tidy(session_id, entry.last_prompt_tokens, _Stopped(record))
         if done is None:

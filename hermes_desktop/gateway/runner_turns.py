@@ -3,7 +3,13 @@
 import logging
 from functools import partial
 
-from hermes_desktop.agent.types import AgentResult
+from hermes_desktop.agent.types import (
+    AgentResult,
+    CallNote,
+    ContextNews,
+    ToolListener,
+    TurnNews,
+)
 from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.core.events import TurnStarted
 from hermes_desktop.gateway import agent_cache, hygiene, turn, turn_outcome, turn_watch
@@ -111,9 +117,7 @@ class RunnerTurns(RunnerShowing):
                 TurnStarted(event.turn_id, record.session_key, record.session_id, event.text)
             )
             event = await self._fetch_media(event, adapter, record)
-            prepared = await self._on_worker(
-                record, partial(self._prepare_agent, record, event, adapter, session_entry)
-            )
+            prepared = await self._prepared(record, event, adapter, session_entry)
             await self._note_begun(record)
             if not self._is_current(record):
                 return turn_outcome.stopped()
@@ -201,6 +205,26 @@ class RunnerTurns(RunnerShowing):
             stream.done = not result.get("failed") and not result.get("interrupted")
         return result
 
+    async def _prepared(
+        self,
+        record: TurnRecord,
+        event: MessageEvent,
+        adapter: PlatformAdapter,
+        session_entry: SessionEntry,
+    ) -> PreparedAgent:
+        """Have the agent made ready; whoever watches hears if that takes long."""
+        relay = turn.DeltaRelay(record.turn_id, record.session_id, self.bus.publish)
+
+        def tell(news: TurnNews) -> None:
+            if isinstance(news, ContextNews | CallNote):
+                relay.feed_news(news)
+
+        prepare = partial(self._prepare_agent, record, event, adapter, session_entry, tell)
+        try:
+            return await self._on_worker(record, prepare)
+        finally:
+            relay.close()
+
     # On the turn's worker thread
 
     def _database(self) -> SessionDB:
@@ -214,6 +238,7 @@ class RunnerTurns(RunnerShowing):
         event: MessageEvent,
         adapter: PlatformAdapter,
         session_entry: SessionEntry,
+        tell: ToolListener,
     ) -> PreparedAgent:
         """Get the conversation and an agent ready: a kept one, or a new one."""
         db = self._database()
@@ -235,7 +260,7 @@ class RunnerTurns(RunnerShowing):
                 model_override=self._model_override(session_entry),
             )
             prepared = prepare_agent(cached, request, db, self.agent_factory)
-            prepared = hygiene.tidied(prepared, session_entry, record, db)
+            prepared = hygiene.tidied(prepared, session_entry, record, db, tell)
         except NotFoundError:
             self._forget_conversation(session_key)
             raise

@@ -4,8 +4,9 @@ A compression chain is read as one conversation: before the first message of a p
 ones of the part before it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from hermes_desktop.agent.compression_plan import MARK
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.services.gone_session import gone_session
 from hermes_desktop.state import SessionDB
@@ -124,14 +125,14 @@ class TranscriptReader:
         messages = self._db.read_messages(session.id, limit=limit)
         if len(messages) < limit:
             messages = self._fill_from_chain(session.id, messages, limit)
-        return TranscriptPage(session, tuple(messages), self._has_older(session.id, messages))
+        return self._page(session, tuple(messages), self._has_older(session.id, messages))
 
     def _older(self, session_id: str, first: Message, limit: int) -> TranscriptPage:
         session = self._summary(session_id)
         messages = self._db.read_messages(first.session_id, before_id=first.id, limit=limit)
         if len(messages) < limit:
             messages = self._fill_from_chain(first.session_id, messages, limit)
-        return TranscriptPage(session, tuple(messages), self._has_older(session.id, messages))
+        return self._page(session, tuple(messages), self._has_older(session.id, messages))
 
     def _around(self, session_id: str, message_id: int, each_side: int) -> TranscriptPage:
         session = self._summary(session_id)
@@ -148,7 +149,7 @@ class TranscriptReader:
             return self._open(session_id, FIRST_PAGE)  # it was taken back
         self._opened = frozenset({session.id})
         messages = [*before, *rest[: each_side + 1]]
-        return TranscriptPage(
+        return self._page(
             session,
             tuple(messages),
             self._has_older(session.id, messages),
@@ -158,9 +159,24 @@ class TranscriptReader:
     def _newer(self, session_id: str, last: Message, limit: int) -> TranscriptPage:
         session = self._summary(session_id)
         rest = self._rest(self._parts(session.id), last.session_id, last.id, limit + 1)
-        return TranscriptPage(
-            session, tuple(rest[:limit]), has_older=True, has_newer=len(rest) > limit
-        )
+        return self._page(session, tuple(rest[:limit]), has_older=True, has_newer=len(rest) > limit)
+
+    def _page(
+        self,
+        session: SessionSummary,
+        messages: tuple[Message, ...],
+        has_older: bool,  # noqa: FBT001 - the fields of a page
+        has_newer: bool = False,  # noqa: FBT001, FBT002
+    ) -> TranscriptPage:
+        """A page on which each summary that counts says how many messages it stands for."""
+        counted = tuple(map(self._counted, messages))
+        return TranscriptPage(session, counted, has_older, has_newer)
+
+    def _counted(self, message: Message) -> Message:
+        if not message.active or not message.content.startswith(MARK):
+            return message
+        count = self._db.count_not_told(message.session_id, message.id, MARK)
+        return replace(message, stands_for=count or None)
 
     def _rest(self, parts: list[str], part: str, after_id: int, limit: int) -> list[Message]:
         """Messages behind an id of one part, and on through the parts that follow."""
@@ -189,7 +205,7 @@ class TranscriptReader:
             after = first.id - 1 if part == first.session_id else None
             messages += self._db.read_messages(part, after_id=after, limit=REFRESH_LIMIT)
         messages = messages[-REFRESH_LIMIT:]
-        return TranscriptPage(session, tuple(messages), self._has_older(session.id, messages))
+        return self._page(session, tuple(messages), self._has_older(session.id, messages))
 
     def _refresh_between(
         self, session: SessionSummary, first: Message, last: Message
@@ -202,9 +218,7 @@ class TranscriptReader:
         newer = len(kept) < len(rest) or bool(
             self._rest(parts, last.session_id, last.id, 1) if kept else rest
         )
-        return TranscriptPage(
-            session, tuple(kept), self._has_older(session.id, kept), has_newer=newer
-        )
+        return self._page(session, tuple(kept), self._has_older(session.id, kept), has_newer=newer)
 
     def _fill_from_chain(
         self, session_id: str, messages: list[Message], limit: int

@@ -77,6 +77,8 @@ class Message:
         tool_calls: Decoded calls, () when there are none. Each is the mapping as stored.
         active: False when it is no longer part of what the model is told.
         compacted: True when it was summarised away (still shown); ``active`` is False then.
+        stands_for: Of a summary: how many messages the model is told it in place of; None for all
+            others, and where it is not known.
     """
 
     id: int
@@ -94,6 +96,7 @@ class Message:
     active: bool = True
     compacted: bool = False
     observed: bool = False
+    stands_for: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

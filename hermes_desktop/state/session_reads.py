@@ -191,6 +191,12 @@ class SessionReads(StoreFace):
 
         return self.read(find)
 
+    def count_not_told(self, session_id: str, before_id: int, mark: str) -> int:
+        """How many messages a summary stands for; see :func:`transcript_rows.count_not_told`."""
+        return self.read(
+            lambda conn: transcript_rows.count_not_told(conn, session_id, before_id, mark)
+        )
+
     def read_messages(
         self,
         session_id: str,

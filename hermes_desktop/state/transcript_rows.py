@@ -25,6 +25,18 @@ EXISTS (
 )
 """
 """A message that outlived a summary stands twice: as it was said, and among what is told again."""
+_NOT_TOLD = f"""
+SELECT COUNT(*) FROM messages AS m
+WHERE m.session_id = ? AND m.id < ? AND m.active = 0 AND m.compacted = 1
+  AND m.role <> '{_HIDDEN_ROLE}' AND m.content NOT LIKE ?
+  AND NOT {_KEPT_COPY.strip()}
+  AND NOT EXISTS (
+    SELECT 1 FROM messages AS k
+    WHERE k.session_id = m.session_id AND k.timestamp = m.timestamp AND k.id > m.id
+      AND k.active = 1 AND k.role = m.role AND k.content IS m.content
+      AND k.tool_calls IS m.tool_calls AND k.tool_call_id IS m.tool_call_id
+  )
+"""
 _SHOWN = (
     f"(m.active = 1 OR m.compacted = 1) AND m.role <> '{_HIDDEN_ROLE}' AND NOT {_KEPT_COPY.strip()}"
 )
@@ -58,6 +70,19 @@ def read_page(
         edge, step = ids[-1], step * 2  # a long stretch of hidden rows is crossed in few steps
     found = found[:limit]
     return found if forward else found[::-1]
+
+
+def count_not_told(conn: sqlite3.Connection, session_id: str, before_id: int, mark: str) -> int:
+    """How many messages a model is not told any more: a summary stands in their place.
+
+    Args:
+        conn: For reading.
+        session_id: The session.
+        before_id: The summary's row.
+        mark: What summaries begin with; earlier ones do not count.
+    """
+    values = (clean_text(session_id), before_id, f"{mark}%")
+    return int(conn.execute(_NOT_TOLD, values).fetchone()[0])
 
 
 def _ids(

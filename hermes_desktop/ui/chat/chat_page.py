@@ -113,7 +113,7 @@ class ChatPage(QWidget):
         )
         self._turns = TurnNews(self._ledger, self.view, self._clock, bridge, lambda: self._shown)
         self.context = ContextWatch(
-            services.figures, slots, bridge, lambda: self._shown, parent=self
+            services.figures, slots, bridge, lambda: self._shown, clock=self._clock, parent=self
         )
         self._stack = QStackedWidget(self)
         self._arrange()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
@@ -9,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.events import ContextUsed
     from hermes_desktop.services.session_figures import SessionFigures
     from hermes_desktop.ui.async_slots import AsyncSlots
@@ -16,6 +18,16 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.event_bridge import EventBridge
 
 _REMEMBERED = 200
+_SETTLING_S = 5.0
+
+
+@dataclass(slots=True)
+class _Known:
+    """A figure, how many messages there were, and when it came."""
+
+    used: ContextUsed
+    messages: int
+    at: float
 
 
 class ContextWatch(QObject):
@@ -26,6 +38,8 @@ class ContextWatch(QObject):
         slots: Runs that.
         bridge: News.
         current: Says which session the page shows.
+        clock: For how long ago something was counted.
+        parent: Lives as long.
 
     Signals:
         changed: Another figure, or None for a session of which nothing is known.
@@ -39,13 +53,16 @@ class ContextWatch(QObject):
         slots: AsyncSlots,
         bridge: EventBridge,
         current: Callable[[], ShownSession],
+        *,
+        clock: Clock,
         parent: QObject,
     ) -> None:
         super().__init__(parent)
         self._figures = figures
         self._slots = slots
         self._current = current
-        self._known: dict[str, tuple[ContextUsed, int]] = {}
+        self._clock = clock
+        self._known: dict[str, _Known] = {}
         self._asked = ""
         bridge.context_used.connect(self._counted)
 
@@ -53,7 +70,7 @@ class ContextWatch(QObject):
     def used(self) -> ContextUsed | None:
         """The figure of the session on the page."""
         ids = self._current().ids
-        found = [each for key, (each, _) in self._known.items() if key in ids]
+        found = [known.used for key, known in self._known.items() if key in ids]
         return found[-1] if found else None
 
     def follow(self) -> None:
@@ -64,12 +81,19 @@ class ContextWatch(QObject):
         if session_id is None or shown.summary is None or not count:
             return
         known = self._known.get(session_id)
-        # What the model counted stands until messages were taken back or summarised.
-        if known is not None and count >= known[1] and not (known[0].about and count > known[1]):
+        if known is not None and self._stands(known, count):
             return
         if self._asked != f"{session_id} {count}":
             self._asked = f"{session_id} {count}"
             self._slots.start(self._estimate(session_id, count), doing=self.tr("Reading figures"))
+
+    def _stands(self, known: _Known, count: int) -> bool:
+        """Whether a figure is still true: what the model counted is, until messages are fewer."""
+        if known.used.about:
+            return count == known.messages
+        if self._clock.monotonic() - known.at < _SETTLING_S:  # its rows are only being read
+            known.messages = count
+        return count >= known.messages
 
     async def _estimate(self, session_id: str, count: int) -> None:
         used = await self._figures.context(session_id)
@@ -81,7 +105,7 @@ class ContextWatch(QObject):
 
     def _take(self, session_id: str, used: ContextUsed, count: int) -> None:
         self._known.pop(session_id, None)
-        self._known[session_id] = (used, count)
+        self._known[session_id] = _Known(used, count, self._clock.monotonic())
         if len(self._known) > _REMEMBERED:
             del self._known[next(iter(self._known))]
         if self._shows(session_id):

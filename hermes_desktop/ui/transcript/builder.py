@@ -144,7 +144,8 @@ class Builder(QObject):
         return None
 
     def _begin(self, entry: MessageEntry, parsed: Parsed) -> None:
-        widget = MessageWidget(self.look, speaker_of(entry.message.role), dim=entry.dim)
+        speaker = "system" if entry.is_summary else speaker_of(entry.message.role)
+        widget = MessageWidget(self.look, speaker, dim=entry.dim)
         self.made.emit(widget)
         self._job = _Job(entry, widget, widget.fill(entry, parsed, self.width or MAX_WIDTH))
 

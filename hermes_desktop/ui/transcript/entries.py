@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
+from hermes_desktop.agent.compression_plan import MARK
+from hermes_desktop.agent.context_length import estimate_text
 from hermes_desktop.state.records import Message
 from hermes_desktop.ui.transcript.tool_calls import (
     ToolCall,
@@ -18,6 +20,7 @@ from hermes_desktop.ui.transcript.tool_calls import (
 )
 
 HIDDEN_ROLES = frozenset({"session_meta"})
+_ROUNDED_FROM = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +29,16 @@ class Separator:
 
     Attributes:
         key: Unique among the entries.
-        kind: ``day``, ``part`` (a chain goes on in its next session) or ``summarised``.
+        kind: ``day``, ``part`` (a chain goes on in its next session), ``summarised``,
+            ``summary``.
         day: Set for ``day``.
+        words: Set for ``summary``.
     """
 
     key: str
     kind: str
     day: date | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,11 @@ class MessageEntry:
     def dim(self) -> bool:
         """Whether it was summarised away: shown, but no longer told to the model."""
         return self.message.compacted and not self.message.active
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it stands for others; nobody said it."""
+        return self.message.content.startswith(MARK)
 
     @property
     def images(self) -> int:
@@ -80,7 +91,7 @@ def build_entries(messages: Sequence[Message]) -> tuple[Entry, ...]:
         separators = _separators(before, message)
         entries.extend(separators)
         header = bool(separators) or before is None or not _goes_on(before, message)
-        entries.append(replace(entry, header=header))
+        entries.append(replace(entry, header=header and not entry.is_summary))
         before = message
     return tuple(entries)
 
@@ -106,6 +117,9 @@ def _separators(before: Message | None, message: Message) -> list[Separator]:
     day = local_day(message.timestamp)
     if day is not None and (before is None or local_day(before.timestamp) != day):
         found.append(Separator(f"d{message.id}", "day", day))
+    if message.content.startswith(MARK):
+        found.append(Separator(f"z{message.id}", "summary", words=summary_words(message)))
+        return found
     gone = message.compacted and not message.active
     was_gone = before is not None and before.compacted and not before.active
     if gone and not was_gone:
@@ -113,7 +127,19 @@ def _separators(before: Message | None, message: Message) -> list[Separator]:
     return found
 
 
+def summary_words(message: Message) -> str:
+    """``Earlier part summarised: 212 messages → about 1,900 tokens``."""
+    tokens = estimate_text(message.content)
+    size = f"about {round(tokens, -2) if tokens >= _ROUNDED_FROM else tokens:,} tokens"
+    if message.stands_for is None:
+        return f"Earlier part summarised in {size}"
+    noun = "message" if message.stands_for == 1 else "messages"
+    return f"Earlier part summarised: {message.stands_for:,} {noun} → {size}"
+
+
 def _goes_on(before: Message, message: Message) -> bool:
+    if before.content.startswith(MARK):
+        return False
     return {before.role, message.role} <= {"assistant", "tool"}
 
 

@@ -328,5 +328,7 @@ class MessageWidget(Stack):
         body = Body(self.look, self.look.palette.secondary_text, self._segment_made)
         self._thinking = body
         words = FoldWords("Thinking", spoken="The model's thinking")
+        if self.entry is not None and self.entry.is_summary:
+            words = FoldWords("What the summary says", spoken="What the summary says")
         self._thinking_fold = Fold(words, self.look, lambda: [body])
         self.add_row(self._thinking_fold, gap=4, at=1)

@@ -8,6 +8,7 @@ from typing import Any
 import shiboken6
 from PySide6.QtCore import QObject, Qt, Signal
 
+from hermes_desktop.agent.compression_plan import summary_text
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.ui.transcript.blocks import Block
 from hermes_desktop.ui.transcript.code_block import CodeSegment
@@ -27,6 +28,9 @@ def parse_entry(entry: MessageEntry) -> Parsed:
     message = entry.message
     if message.role == "tool":
         return Parsed((), (), len(message.content))
+    if entry.is_summary:  # nobody said it: it is folded
+        text = summary_text({"content": message.content})[:SHOWN_AT_FIRST]
+        return Parsed((), parse_markdown(text), len(message.content))
     shown = cut_at_line(message.content, 0, SHOWN_AT_FIRST)
     reasoning = (message.reasoning or "")[:SHOWN_AT_FIRST]
     return Parsed(

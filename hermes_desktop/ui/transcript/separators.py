@@ -28,6 +28,8 @@ def separator_words(separator: Separator, today: date) -> str:
     """What stands on the line."""
     if separator.day is not None:
         return day_text(separator.day, today)
+    if separator.words:
+        return separator.words
     return _WORDS.get(separator.kind, "")
 
 

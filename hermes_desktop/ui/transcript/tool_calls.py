@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_desktop.agent.steering import split
 from hermes_desktop.state.records import Message
 from hermes_desktop.ui.transcript.visible_text import one_line, visible, without_terminal_colours
 
@@ -110,7 +111,16 @@ def arguments_text(arguments: str) -> str:
 
 
 def result_text(result: str) -> str:
-    """The result laid out for reading: the output alone where the result is a wrapped one."""
+    """The result laid out for reading: the output alone where the result is a wrapped one.
+
+    What the person said while it ran, which the model was told with it, stands below.
+    """
+    own, said = split(result)
+    text = _own_text(own)
+    return f"{text}\n\nYou said meanwhile: {said}" if said else text
+
+
+def _own_text(result: str) -> str:
     decoded = _decode(result, _LARGE_RESULT)
     if isinstance(decoded, dict):
         return without_terminal_colours(_wrapped(decoded))
@@ -169,6 +179,7 @@ def _join(call_id: str, name: str, arguments: str, row: Message | None, before: 
 
 def succeeded(result: str) -> bool:
     """Whether a result says that it went well. Looks at its ends only, so that size is no cost."""
+    result, _ = split(result)
     if not result.lstrip().startswith("{"):
         return not result.lstrip()[:6].lower().startswith("error")
     ends = result if len(result) < 1_200 else f"{result[:600]} {result[-600:]}"  # noqa: PLR2004

@@ -1,14 +1,24 @@
 """How full a session is: as the model counts, about when it is opened, unknown where it is."""
 
 import json
+import os
+import re
 
 import pytest
 
 from hermes_desktop.core.events import ContextUsed, TurnNote, TurnStarted
+from hermes_desktop.services.live_catalog import ListQuery
 from hermes_desktop.ui.chat.context_gauge import ContextGauge
 from hermes_desktop.ui.chat.context_words import is_near, strip_words, tip_words, whole_words
+from hermes_desktop.ui.transcript.separators import SeparatorWidget
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.model_server import text
+
+
+def keep_picture(stage: ChatStage, name: str) -> None:
+    folder = os.environ.get("HERMES_PICTURES")
+    if folder:
+        stage.page.grab().save(f"{folder}/{name}.png")
 
 
 def with_window(stage: ChatStage, length: int) -> None:
@@ -128,3 +138,46 @@ async def test_notes_of_a_turn_pass_or_stay(stage: ChatStage) -> None:
         assert turn.note is None
         rows = [row for row in turn.reply.rows if hasattr(row, "label")]
         assert [row.label.text() for row in rows] == ["Answered by b, because a refused."]
+
+
+@pytest.mark.asyncio
+async def test_shortening_is_told_and_leaves_a_divider_in_the_same_row(stage: ChatStage) -> None:
+    with_window(stage, 8_000)
+    texts = [f"Number {number}. " + "word " * 240 for number in range(30)]
+    stage.make_session("long", *texts, title="A long one", source="desktop")
+    notes: list[TurnNote] = []
+    async with stage:
+        stage.bus.subscribe(TurnNote, notes.append)
+        await stage.show("long")
+        page = stage.page
+        await stage.until(lambda: page.context.used)
+        before = page.context.used
+        assert before is not None
+        assert before.about
+        assert is_near(before)
+        keep_picture(stage, "context-near")
+        parts = [text(f"They counted {number}.", delay=0.1) for number in range(3)]
+        stage.server.script(*parts, text("Fine.", usage=(2_000, 10)))
+        stage.say("Go on")
+        await stage.until(lambda: any(turn.note for turn in page.view.live.turns))
+        turn = page.view.live.turns[0]
+        assert turn.note is not None
+        assert turn.note.label.text().startswith("Shortening the session")
+        keep_picture(stage, "context-shortening")
+        await stage.until(lambda: stage.finished)
+        await stage.until(lambda: not page.view.live.turns)
+        await stage.until(stage.settled)
+        assert [note.text for note in notes][-1] == ""
+        words = [
+            item.widget.words
+            for item in page.view.area.column.items
+            if isinstance(item.widget, SeparatorWidget)
+        ]
+        (divider,) = [each for each in words if each.startswith("Earlier part summarised")]
+        assert re.fullmatch(r"Earlier part summarised: \d+ messages → about \d+ tokens", divider)
+        assert page.context.used == ContextUsed("long", 2_010, 8_000, 6_800)
+        assert len((await stage.services.catalog.page(ListQuery())).rows) == 1
+        keep_picture(stage, "context-shortened")
+        folds = [w for w in page.view.messages if w.entry is not None and w.entry.is_summary]
+        assert len(folds) == 1
+        assert folds[0].plain() == ""
