@@ -34,6 +34,7 @@ from hermes_desktop.core.turn_events import (
 )
 
 __all__ = [
+    "OFFERED_SESSION",
     "ApprovalChoice",
     "ApprovalRequested",
     "ApprovalResolved",
@@ -107,6 +108,10 @@ class SettingsChanged:
     """Settings were changed here; what they are now stands in the files."""
 
     changes: tuple[SettingChanged, ...]
+
+
+OFFERED_SESSION = "session:"
+"""Begins the key of a notice whose action opens a session; its id follows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 from hermes_desktop.commands.context import Work
 from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.core.events import Notice, TurnStarted
+from hermes_desktop.core.events import OFFERED_SESSION, Notice, TurnStarted
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.gateway import delivery, turn_outcome
 from hermes_desktop.gateway.agents import AgentRequest
@@ -42,8 +42,6 @@ from hermes_desktop.gateway.turn_outcome import TurnOutcome
 log = logging.getLogger(__name__)
 
 END_REASON = "background_complete"
-NOTICE = "background:"
-"""Begins the key of a notice that offers a task's conversation, whose id follows."""
 
 
 class RunnerBackground(RunnerMail):
@@ -310,7 +308,7 @@ class RunnerBackground(RunnerMail):
                     "A background task was cut off when the program ended.",
                     task.prompt[:200],
                     "Say /background again if it is still wanted.",
-                    key=f"{NOTICE}{task.session_id}",
+                    key=f"{OFFERED_SESSION}{task.session_id}",
                     action="Open session",
                 )
             )
@@ -338,6 +336,6 @@ def _notice(task: BackgroundTask, outcome: TurnOutcome) -> Notice:
         "ok" if done else "warning",
         f"Background task “{task.words}” is done." if done else f"“{task.words}” came to nothing.",
         (outcome.reply if done else outcome.error_title)[:300],
-        key=f"{NOTICE}{outcome.session_id or task.session_id}",
+        key=f"{OFFERED_SESSION}{outcome.session_id or task.session_id}",
         action="Open session",
     )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from hermes_desktop.core.events import OFFERED_SESSION
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -66,11 +68,17 @@ class WindowNavigation(QObject):
         self._gateway = gateway
         self._settings = settings
         self._notices = notices
+        notices.acted.connect(self.open_offered)
 
     # ----------------------------------------------------------------------------- sessions
     def open_session(self, session_id: str) -> None:
         """Show a session named by its id, from the tray or after a search."""
         self._slots.start(self.show_session(session_id), doing=self.tr("Opening the session"))
+
+    def open_offered(self, key: str) -> None:
+        """The button of a notice was pressed; one that offers a session opens it."""
+        if key.startswith(OFFERED_SESSION):
+            self.open_session(key.removeprefix(OFFERED_SESSION))
 
     def write_in(self, session_id: str) -> None:
         """Show a session and put the cursor where a message is written."""

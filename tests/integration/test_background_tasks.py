@@ -10,13 +10,13 @@ import pytest
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.process_table import ProcessTable, Wanted
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.events import Notice, TurnFinished, TurnStarted
+from hermes_desktop.core.events import OFFERED_SESSION, Notice, TurnFinished, TurnStarted
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.background_tasks import MOST_TASKS
 from hermes_desktop.gateway.chat_approvals import ChatApprovals
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.gateway.runner_background import END_REASON, NOTICE
+from hermes_desktop.gateway.runner_background import END_REASON
 from hermes_desktop.services.assembly import build_services
 from tests.fakes.command_gateway import UNASKED, CommandGateway, command_gateway
 from tests.fakes.gateway import until
@@ -228,10 +228,10 @@ async def test_in_the_window_a_notice_offers_the_conversation(tmp_path: Path) ->
         try:
             await services.start(watch=False)
             await services.chat.send("/background research tea")
-            await until(lambda: any(each.key.startswith(NOTICE) for each in notices), 30)
-            notice = next(each for each in notices if each.key.startswith(NOTICE))
+            await until(lambda: any(each.key.startswith(OFFERED_SESSION) for each in notices), 30)
+            notice = next(each for each in notices if each.key.startswith(OFFERED_SESSION))
             own = next(each for each in started if each.prompt == "research tea")
-            assert notice.key == f"{NOTICE}{own.session_id}"
+            assert notice.key == f"{OFFERED_SESSION}{own.session_id}"
             assert notice.action == "Open session"
             assert "research tea" in notice.title
             await until(lambda: _ended(services, own.session_id))

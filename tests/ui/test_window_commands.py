@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from hermes_desktop.agent.steering import Hint, with_hints
 from hermes_desktop.state import SessionDB
+from hermes_desktop.ui.transcript.tool_calls import result_text, succeeded
 from tests.fakes import model_server
 from tests.fakes.window_stage import WindowStage
 
@@ -84,3 +86,28 @@ async def test_stop_is_heard_while_a_reply_is_written(qtbot, theme, home: Path) 
         assert "Once upon" in stage.shown_text()
         await stage.type_and_send("Something else")
         await stage.until(lambda: "Another answer" in stage.shown_text())
+
+
+@pytest.mark.asyncio
+async def test_what_was_done_beside_a_conversation_is_offered_and_opened(
+    qtbot, theme, home: Path
+) -> None:
+    async with WindowStage(home, theme) as stage:
+        stage.server.script(model_server.text("Tea is a drink."))
+        await stage.open(SESSION)
+        told = await stage.type_and_send("/background What is tea?")
+        assert "of which it knows nothing" in told.reply
+        notices = stage.window._notices
+        await stage.until(lambda: notices.current is not None and notices.current.action)
+        assert notices.current.action == "Open session"
+        assert "What is tea?" in notices.current.title
+        notices.act()
+        await stage.until(lambda: "Tea is a drink." in stage.shown_text())
+        assert stage.window.page.current_session_id != SESSION
+
+
+def test_what_was_said_meanwhile_is_shown_with_the_tool() -> None:
+    stored = with_hints('{"output": "done\\n", "exit_code": 0}', (Hint("rather tea " * 200),))
+    assert succeeded(stored)
+    assert result_text(stored).startswith("done\n\nYou said meanwhile: rather tea")
+    assert not succeeded(with_hints('{"output": "", "exit_code": 3}', (Hint("x"),)))
