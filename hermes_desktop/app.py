@@ -87,12 +87,13 @@ def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) 
     from hermes_desktop.services.desktop_config import read_desktop_config
     from hermes_desktop.ui.desktop_program import ProgramSetup, run_program
 
-    hidden = options.hidden or read_desktop_config(paths).start_hidden
+    desktop = read_desktop_config(paths)
     return run_program(
         ProgramSetup(
             paths=paths,
             redactor=redactor,
-            hidden=hidden,
+            hidden=options.hidden or desktop.start_hidden,
+            desktop=desktop,
             demo=options.demo,
             screenshot=options.screenshot,
             color_scheme=cast("ColorScheme", options.color_scheme),

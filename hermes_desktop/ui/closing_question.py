@@ -61,6 +61,9 @@ class ClosingRules(QObject):
         slots: Shows the question.
         status: How the gateway is.
 
+    Attributes:
+        keeps_running: Whether the program goes on without its window; else closing ends it.
+
     Signals:
         quit_wanted: The person wants the program to end.
     """
@@ -81,10 +84,13 @@ class ClosingRules(QObject):
         self._status = status
         self._asking = False
         self._may_run_unseen = False
+        self.keeps_running = True
 
     def close_wanted(self) -> None:
-        """Hide where a tray icon leads back; else ask, once."""
-        if self._tray_available() or self._may_run_unseen:
+        """Hide where a tray icon leads back; else ask, once. Unless it shall end the program."""
+        if not self.keeps_running:
+            self.quit_wanted.emit()
+        elif self._tray_available() or self._may_run_unseen:
             self._leave_screen()
         elif not self._asking:
             self._asking = True

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.loop_signals import heard_signals
 from hermes_desktop.core.paths import HermesPaths, runtime_dir
 from hermes_desktop.services.assembly import build_services
+from hermes_desktop.services.desktop_config import DesktopConfig
 from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.services.store_notice import notice_of
 from hermes_desktop.ui.application import (
@@ -34,8 +35,10 @@ from hermes_desktop.ui.application import (
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.demo_picture import take_demo_picture
+from hermes_desktop.ui.desktop_news import DesktopNews
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.main_window import MainWindow
+from hermes_desktop.ui.preferences import Preferences
 from hermes_desktop.ui.questions.asking import Asking
 from hermes_desktop.ui.single_instance import SingleInstance, ask_first_instance, instance_name
 from hermes_desktop.ui.start_up import open_or_explain
@@ -58,7 +61,8 @@ class ProgramSetup:
         hidden: Do not show the window where a tray icon leads to it.
         demo: The home is the demonstration's: nothing outside it is touched or read.
         screenshot: Save a picture there and end.
-        color_scheme: ``system`` follows the desktop.
+        color_scheme: ``system`` follows what is set, and with it the desktop.
+        desktop: What is set for the program.
         redactor: Knows the secrets that no log may show.
     """
 
@@ -68,6 +72,7 @@ class ProgramSetup:
     demo: bool = False
     screenshot: Path | None = None
     color_scheme: ColorScheme = "system"
+    desktop: DesktopConfig = field(default_factory=DesktopConfig)
 
 
 def run_program(setup: ProgramSetup) -> int:
@@ -216,8 +221,34 @@ class DesktopProgram:
         self._asking.session_wanted.connect(window.come_forward)
         self._asking.session_wanted.connect(window.open_session)
         self._asking.waiting_changed.connect(tray.show_waiting)
-        self._asking.asked_unseen.connect(tray.tell_of_question)
+        self._follow_preferences(services, slots, bridge, window=window, tray=tray)
         return window
+
+    def _follow_preferences(
+        self,
+        services: DesktopServices,
+        slots: AsyncSlots,
+        bridge: EventBridge,
+        *,
+        window: MainWindow,
+        tray: Tray,
+    ) -> None:
+        """What a person has set counts at once: colours, closing, notifications."""
+        self._preferences = Preferences(
+            services.settings, slots, bridge, self._setup.desktop, window
+        )
+        self._preferences.changed.connect(lambda now: self._prefer(window, now))
+        self._prefer(window, self._setup.desktop)
+        news = DesktopNews(window, bridge, self._preferences)
+        news.told.connect(tray.tell)
+        news.told_of_chat.connect(tray.tell_of_question)
+        self._asking.asked_unseen.connect(news.asked)
+        window.gateway.told.connect(news.requested)
+
+    def _prefer(self, window: MainWindow, now: DesktopConfig) -> None:
+        if self._setup.color_scheme == "system":  # else the command line says it
+            self._theme.set_scheme(now.colour_scheme)
+        window.closing.keeps_running = now.close_to_tray
 
     def _connect(self, window: MainWindow, tray: Tray, bridge: EventBridge) -> None:
         tray.show_requested.connect(window.come_forward)
@@ -234,7 +265,6 @@ class DesktopProgram:
         tray.settings_wanted.connect(window.come_forward)
         tray.settings_wanted.connect(window.show_settings)
         window.gateway.requests_changed.connect(tray.show_requests)
-        window.gateway.told.connect(tray.tell)
         window.quit_wanted.connect(self.ask_to_quit)
         window.recent_changed.connect(tray.show_recent)
         window.notice_closed.connect(lambda key: tray.note_settled(NoticeCleared(key)))

@@ -59,6 +59,9 @@ class MainWindow(QMainWindow):
         clock: For "today".
         demo: Shows the banner.
 
+    Attributes:
+        closing: What becomes of it when a person closes it.
+
     Signals:
         quit_wanted: A person asked to end the program.
         recent_changed: The newest sessions, for the tray.
@@ -110,7 +113,7 @@ class MainWindow(QMainWindow):
         self._navigation = self._make_navigation()
         way = self._navigation.show_session
         self._routes = SessionRoutes(self._pane, page, self._commands, slots, way)
-        self._closing = ClosingRules(self, tray_available, slots, lambda: services.gateway.status)
+        self.closing = ClosingRules(self, tray_available, slots, lambda: services.gateway.status)
         self._actions = self._make_actions()
         self._arrange()
         self._connect(bridge)
@@ -215,7 +218,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         event.setAccepted(self._ending)
         if not self._ending:
-            self._closing.close_wanted()
+            self.closing.close_wanted()
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -325,7 +328,7 @@ class MainWindow(QMainWindow):
         self._gateway.need_changed.connect(self._rail.platforms_button.show_need)
         self._gateway.window_wanted.connect(self.come_forward)
         self._pages.currentChanged.connect(self._gateway.refresh)
-        self._closing.quit_wanted.connect(self.quit_wanted)
+        self.closing.quit_wanted.connect(self.quit_wanted)
         self._rail.help_wanted.connect(self._show_keys)
         self._notices.closed.connect(self.notice_closed)
         self._notices.acted.connect(self._commands.act_on)

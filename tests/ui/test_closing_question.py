@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.ui.closing_question import ClosingQuestion
+from hermes_desktop.ui.closing_question import ClosingQuestion, ClosingRules
 
 
 @pytest.fixture
@@ -23,3 +23,16 @@ def test_what_would_end_with_the_program_is_named(parent) -> None:
     words = ClosingQuestion(parent, running=2, serving=True).informativeText()
     assert "Quitting stops the gateway: platforms are answered no more." in words
     assert words.endswith("2 replies are running; quitting gives them 15 seconds to end.")
+
+
+def test_closing_ends_the_program_where_that_is_set(parent, qtbot) -> None:
+    rules = ClosingRules(parent, lambda: True, None, lambda: None)
+    parent.show()
+    with qtbot.assertNotEmitted(rules.quit_wanted):
+        rules.close_wanted()
+    assert not parent.isVisible()
+    parent.show()
+    rules.keeps_running = False
+    with qtbot.waitSignal(rules.quit_wanted):
+        rules.close_wanted()
+    assert parent.isVisible()  # until the program has ended
