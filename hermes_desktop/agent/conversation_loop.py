@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import (
+    CallBegun,
     CallNote,
     CancelSignal,
     ChatRequest,
@@ -72,7 +73,7 @@ def ask(
     reply = Reply()
     try:
         for event in provider.stream(request, cancel=cancel):
-            if isinstance(event, CallNote):
+            if isinstance(event, CallNote | CallBegun):
                 tell_note(event)
                 continue
             reply.take(event)

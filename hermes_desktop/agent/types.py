@@ -163,12 +163,19 @@ class CallNote:
     lasting: bool = False
 
 
-StreamEvent = TextDelta | ReasoningDelta | CallNote | Finished
+@dataclass(frozen=True, slots=True)
+class CallBegun:
+    """The model has named a tool and begins to write what it wants of it; no part of the reply."""
 
-NoteListener = Callable[[CallNote], None]
-"""Told of notes, on the thread of the turn."""
+    name: str
 
-TurnNews = ToolNews | ContextNews | CallNote
+
+StreamEvent = TextDelta | ReasoningDelta | CallNote | CallBegun | Finished
+
+NoteListener = Callable[[CallNote | CallBegun], None]
+"""Told of notes, and of tools that are being asked for, on the thread of the turn."""
+
+TurnNews = ToolNews | ContextNews | CallNote | CallBegun
 ToolListener = Callable[[TurnNews], None]
 """Told of tools, of notes and of the context, on any thread of the turn."""
 

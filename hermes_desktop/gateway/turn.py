@@ -10,7 +10,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Literal
 
-from hermes_desktop.agent.types import AgentResult, CallNote, ContextNews, ToolNews
+from hermes_desktop.agent.types import AgentResult, CallBegun, CallNote, ContextNews, ToolNews
 from hermes_desktop.agent.types import TurnNews as AgentNews
 from hermes_desktop.core.events import ContextUsed, ToolFinished, ToolStarted, TurnDelta, TurnNote
 from hermes_desktop.core.session_context import set_session_vars
@@ -21,7 +21,8 @@ DELTA_INTERVAL_S = 0.05
 
 DeltaKind = Literal["text", "reasoning"]
 TurnNews = TurnDelta | ToolStarted | ToolFinished | ContextUsed | TurnNote
-_Piece = tuple[DeltaKind, str] | AgentNews
+_Told = ToolNews | ContextNews | CallNote
+_Piece = tuple[DeltaKind, str] | _Told
 
 
 class DeltaRelay:
@@ -67,7 +68,7 @@ class DeltaRelay:
         if text:
             self._feed(("reasoning", text))
 
-    def feed_news(self, news: AgentNews) -> None:
+    def feed_news(self, news: _Told) -> None:
         """Take news of a tool or the context, or a note; they come between the pieces."""
         self._feed(news)
 
@@ -254,6 +255,9 @@ def run(
 
 
 def _hear(record: TurnRecord, relay: DeltaRelay, news: AgentNews) -> None:
+    if isinstance(news, CallBegun):
+        record.touch()
+        return
     if isinstance(news, CallNote) and news.lasting and news.text not in record.notes:
         record.notes.append(news.text)
     relay.feed_news(news)

@@ -9,7 +9,10 @@ from hermes_desktop.tui_gateway.serving_state import Call
 
 
 def approval_respond(call: Call) -> dict[str, Any]:
-    """``approval.respond``: the oldest request of a session, a named one, or all of them."""
+    """``approval.respond``: the oldest request of a session, a named one, or all of them.
+
+    Where nothing waits, nothing was resolved; only a named request that does not wait is an error.
+    """
     _, session = call.session()
     choice = _choice(call)
     asking = _asking(call)
@@ -19,13 +22,11 @@ def approval_respond(call: Call) -> dict[str, Any]:
         waiting = tuple(each for each in waiting if each.id == wanted)
     elif not call.params.flag("all"):
         waiting = waiting[:1]
-    if not waiting:
+    if wanted and not waiting:
         raise _nothing("approval.respond")
     for each in waiting:
         _refuse_what_is_not_offered(each, choice)
     done = [asking.approvals.answer(each.id, choice, BY) for each in waiting]
-    if not any(done):
-        raise _nothing("approval.respond")
     return {"resolved": sum(done)}
 
 

@@ -127,6 +127,8 @@ class Asking:
             "cwd": request.where,
             "description": " ".join(request.why),
             "choices": list(request.choices),
+            "pattern_key": next(iter(request.keys), ""),
+            "pattern_keys": list(request.keys),
             "allow_permanent": "always" in request.choices,
             **self._times(request.expires_at),
         }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from hermes_desktop.agent.types import CallBegun
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
@@ -227,6 +228,9 @@ class _Turn:
 
     def _tell_tool(self, news: Any) -> None:
         """A tool begins, or is over, or there is a note; on any thread of the turn."""
+        if isinstance(news, CallBegun):
+            self._server.emit("tool.generating", self._sid, {"name": news.name})
+            return
         if hasattr(news, "lasting"):
             kind = "warning" if news.lasting else "status"
             self._server.emit("status.update", self._sid, {"kind": kind, "text": news.text})
@@ -262,21 +266,21 @@ def _tool_result(news: Any) -> dict[str, Any]:
         "summary": news.subject,
         "duration_s": round(news.seconds, 3),
         "args": arguments,
-        "result": result[:MOST_RESULT],
+        "result": result[:MOST_RESULT] if len(result) > MOST_RESULT else _decoded(result),
     }
     if len(result) > MOST_RESULT:
         told["result_cut"] = True
-    if news.name == "todo":
-        told["todos"] = _todos(result)
+    if news.name == "todo" and isinstance(told["result"], dict):
+        told["todos"] = told["result"].get("todos") or []
     return told
 
 
-def _todos(result: str) -> list[Any]:
+def _decoded(result: str) -> Any:
+    """What a tool gave, as other programs of this protocol tell it."""
     try:
-        found = json.loads(result).get("todos")
-    except (ValueError, AttributeError):  # cut off, or an error
-        return []
-    return found if isinstance(found, list) else []
+        return json.loads(result)
+    except ValueError:
+        return result
 
 
 def _accepted(function: Callable[..., Any], extras: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def test_a_person_at_the_terminal_is_asked(
     assert "The assistant asks:\n    Which port?\N{REPLACEMENT CHARACTER}[2J\n" in done.out
     assert "  1. 80\n  2. 443\n" in done.out
     assert "That is all." in done.out
-    assert told(server) == {"answer": "443"}
+    assert told(server)["user_response"] == "443"
 
 
 def test_an_answer_of_ones_own_and_none(
@@ -101,7 +101,7 @@ def test_an_answer_of_ones_own_and_none(
         ask(server)
         done = at_terminal(program, "chat", "-q", "Open a port", typed=typed)
         assert done.code == 0
-        assert told(server)["answer"] == answer
+        assert told(server)["user_response"] == answer
     assert "Skipped." in done.out
 
 

@@ -56,6 +56,7 @@ def test_tools_begin_in_the_folder_of_the_session_and_are_told(
     server.script(text("That is all."))
     sid = begun(rpc, cwd=str(work))
     rpc.call("prompt.submit", session_id=sid, text="Where are you?")
+    assert rpc.event("tool.generating", sid) == {"name": "terminal"}
     start = rpc.event("tool.start", sid)
     complete = rpc.event("tool.complete", sid)
     assert rpc.event("message.complete", sid)["text"] == "That is all."
@@ -63,7 +64,7 @@ def test_tools_begin_in_the_folder_of_the_session_and_are_told(
     assert complete["tool_id"] == start["tool_id"]
     assert complete["ok"]
     assert complete["args"] == {"command": "pwd; echo done"}
-    assert json.loads(complete["result"])["output"] == f"{work}\ndone\n"
+    assert complete["result"]["output"] == f"{work}\ndone\n"
     assert complete["duration_s"] >= 0
     assert told(server)["output"] == f"{work}\ndone\n"
     names = {each["function"]["name"] for each in server.requests[0].json["tools"]}
@@ -88,12 +89,13 @@ def test_a_word_is_asked_and_given(
 ) -> None:
     wish(server)
     sid = begun(rpc, cwd=str(work))
-    assert rpc.code("approval.respond", session_id=sid, choice="once") == 4009
+    assert rpc.call("approval.respond", session_id=sid, choice="once") == {"resolved": 0}
     rpc.call("prompt.submit", session_id=sid, text="Remove build")
     asked = rpc.event("approval.request", sid)
     assert asked["command"] == "rm -rf build"
     assert asked["cwd"] == str(work)
     assert "deletes folders" in asked["description"]
+    assert asked["pattern_keys"] == [asked["pattern_key"]]
     assert asked["choices"] == ["once", "session", "always", "deny"]
     assert 0 < asked["timeout_s"] <= 60
     assert rpc.code("approval.respond", session_id=sid, choice="perhaps") == 4004
@@ -104,7 +106,7 @@ def test_a_word_is_asked_and_given(
     assert (over["choice"], over["reason"], over["by"]) == (choice, "answered", "rpc")
     assert rpc.event("message.complete", sid)["text"] == "That is all."
     assert (work / "build").exists() == (choice == "deny")
-    assert rpc.code("approval.respond", session_id=sid, choice="once") == 4009
+    assert rpc.call("approval.respond", session_id=sid, choice="once") == {"resolved": 0}
 
 
 def test_a_question_is_asked_and_answered(rpc: RpcProcess, server: ModelServer) -> None:
@@ -121,7 +123,7 @@ def test_a_question_is_asked_and_answered(rpc: RpcProcess, server: ModelServer) 
     over = rpc.event("clarify.resolved", sid)
     assert (over["answer"], over["by"]) == ("443", "rpc")
     rpc.event("message.complete", sid)
-    assert told(server) == {"answer": "443"}
+    assert told(server)["user_response"] == "443"
     assert rpc.code("clarify.respond", request_id=asked["request_id"], answer="1") == 4009
 
 
@@ -152,7 +154,7 @@ def test_interrupting_ends_what_waits(rpc: RpcProcess, server: ModelServer, work
     rpc.event("approval.request", sid)
     rpc.call("session.interrupt", session_id=sid)
     assert rpc.event("message.complete", sid)["status"] == "interrupted"
-    assert rpc.code("approval.respond", session_id=sid, choice="once") == 4009
+    assert rpc.call("approval.respond", session_id=sid, choice="once") == {"resolved": 0}
     assert (work / "build").exists()
 
 
@@ -237,7 +239,8 @@ def test_who_comes_later_sees_what_waits_and_the_first_answer_counts(
         assert second.call("approval.respond", session_id=sid, choice="deny") == {"resolved": 1}
         over = first.event("approval.resolved", sid)
         assert (over["request_id"], over["choice"]) == (asked["request_id"], "deny")
-        assert first.code("approval.respond", session_id=sid, choice="once") == 4009
+        late = {"choice": "once", "request_id": asked["request_id"]}
+        assert first.code("approval.respond", session_id=sid, **late) == 4009
         first.event("message.complete", sid)
     assert (work / "build").exists()
 

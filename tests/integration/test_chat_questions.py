@@ -40,7 +40,7 @@ async def test_the_next_message_is_the_answer(tmp_path: Path, said: str, answer:
             "Answer with a number, or in your own words; /stop ends what I am doing."
         )
         stage.chat.say(said, chat="c1", user="u1")
-        assert await told(stage) == {"answer": answer}
+        assert (await told(stage))["user_response"] == answer
         assert len(stage.chat.texts("c1")) == 2
         stored = stage.services.db.get_messages(stage.services.db.list_sessions_rich()[0]["id"])
         assert [each["role"] for each in stored] == ["user", "assistant", "tool", "assistant"]
@@ -52,7 +52,7 @@ async def test_without_choices(tmp_path: Path) -> None:
         await ask(stage, choices=[])
         assert "Answer with your next message; /stop" in stage.chat.texts("c1")[-1]
         stage.chat.say("/usr/bin is a path", chat="c1", user="u1")
-        assert await told(stage) == {"answer": "/usr/bin is a path"}
+        assert (await told(stage))["user_response"] == "/usr/bin is a path"
 
 
 async def test_commands_are_no_answers(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_answered_in_the_window_instead(tmp_path: Path) -> None:
         await stage.until(lambda: news)
         assert news[0].platform == "telegram"
         assert stage.services.questions.answer(news[0].request_id, "2")
-        assert await told(stage) == {"answer": "443"}
+        assert (await told(stage))["user_response"] == "443"
         assert "Answered in the window: 443" in stage.chat.texts("c1")
         assert (news[1].text, news[1].by) == ("443", "window")
         assert not stage.services.questions.answer(news[0].request_id, "1")
@@ -135,7 +135,7 @@ async def test_answered_in_the_chat_the_window_hears_where(tmp_path: Path) -> No
         await stage.host.start()
         await ask(stage)
         stage.chat.say("1", chat="c1", user="u1")
-        assert await told(stage) == {"answer": "80"}
+        assert (await told(stage))["user_response"] == "80"
         await stage.until(lambda: news)
         assert (news[0].text, news[0].by) == ("80", "telegram")
 

@@ -13,13 +13,7 @@ from hermes_desktop.agent.providers.completion import (
 from hermes_desktop.agent.providers.failures import CallFailedError, Failures, Refusal
 from hermes_desktop.agent.providers.http_call import End, Head, HttpCall, Item
 from hermes_desktop.agent.providers.sse import LineTooLongError, SseParser
-from hermes_desktop.agent.types import (
-    CancelSignal,
-    Finished,
-    ReasoningDelta,
-    StreamEvent,
-    TextDelta,
-)
+from hermes_desktop.agent.types import CancelSignal, StreamEvent
 
 TICK_S = 0.05
 """How often a waiting thread looks whether it should give up."""
@@ -105,7 +99,7 @@ class Answer:
         except NotACompletionError as error:
             raise self._failures.nonsense(str(error), body, content_type) from error
 
-    def _streamed(self, start: bytes) -> Iterator[TextDelta | ReasoningDelta | Finished]:
+    def _streamed(self, start: bytes) -> Iterator[StreamEvent]:
         parser = SseParser()
         piece: bytes | None = start
         while piece is not None:
@@ -120,9 +114,7 @@ class Answer:
         self._drain()
         yield self._reader.finished()
 
-    def _decoded(
-        self, parser: SseParser, piece: bytes | None
-    ) -> Iterator[TextDelta | ReasoningDelta]:
+    def _decoded(self, parser: SseParser, piece: bytes | None) -> Iterator[StreamEvent]:
         try:
             for data in parser.end() if piece is None else parser.feed(piece):
                 for event in self._reader.take(data):

@@ -6,12 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.agent.providers.tool_fragments import ToolFragments
-from hermes_desktop.agent.types import Finished, ReasoningDelta, StreamEvent, TextDelta
+from hermes_desktop.agent.types import (
+    CallBegun,
+    Finished,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+)
 from hermes_desktop.state.content_codec import clean_text
 
 DONE = "[DONE]"
 _MOST_TOKENS = 10**12
 _MOST_USD = 10**6
+
+Piece = TextDelta | ReasoningDelta | CallBegun
 
 
 def encode_json(value: Any) -> bytes:
@@ -55,7 +63,7 @@ class CompletionReader:
         """Whether the endpoint said that the reply is over."""
         return self.done or self.finish_reason is not None
 
-    def take(self, data: str) -> Iterator[TextDelta | ReasoningDelta]:
+    def take(self, data: str) -> Iterator[Piece]:
         """Decode the data of one event.
 
         Raises:
@@ -102,9 +110,7 @@ class CompletionReader:
             elif part.strip():
                 yield _decode(part)
 
-    def _take_payload(
-        self, payload: Mapping[str, Any], key: str
-    ) -> Iterator[TextDelta | ReasoningDelta]:
+    def _take_payload(self, payload: Mapping[str, Any], key: str) -> Iterator[Piece]:
         if payload.get("error"):
             raise EndpointError(payload)
         if isinstance(payload.get("usage"), Mapping):
@@ -120,6 +126,7 @@ class CompletionReader:
             if reply:
                 yield TextDelta(reply)
             self._tools.take(message.get("tool_calls"))
+            yield from map(CallBegun, self._tools.newly_begun())
             if choice.get("finish_reason"):
                 self.finish_reason = str(choice["finish_reason"])
 

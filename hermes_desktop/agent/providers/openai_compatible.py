@@ -19,6 +19,7 @@ from hermes_desktop.agent.providers.retry_words import pause_before_retry, told_
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.thinking import wire_fields as thinking_fields
 from hermes_desktop.agent.types import (
+    CallBegun,
     CallNote,
     CancelSignal,
     ChatRequest,
@@ -94,7 +95,8 @@ class OpenAICompatibleProvider:
             try:
                 with contextlib.closing(self._attempt(request, cancel, insist=insist)) as events:
                     for event in events:
-                        started = True
+                        # A call that was only begun is begun anew: nobody has done anything yet.
+                        started = started or not isinstance(event, CallBegun)
                         yield event
             except CallFailedError as failure:
                 if insist and is_empty(failure):

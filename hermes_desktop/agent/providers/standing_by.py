@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import (
+    CallBegun,
     CallNote,
     CancelSignal,
     ChatRequest,
@@ -65,7 +66,7 @@ class StandingBy:
             begun = False
             try:
                 for event in self._asked(place, request, cancel):
-                    if not begun and not isinstance(event, CallNote):
+                    if not begun and not isinstance(event, CallNote | CallBegun):
                         begun = True
                         yield from self._told(place, why)
                     yield event

@@ -21,6 +21,7 @@ class _Slot:
     name: str = ""
     pieces: list[str] = field(default_factory=list)
     size: int = 0
+    told: bool = False
 
 
 class ToolFragments:
@@ -38,6 +39,13 @@ class ToolFragments:
         for place, piece in enumerate(pieces if isinstance(pieces, list) else ()):
             if isinstance(piece, Mapping):
                 self._take_one(piece, alone=len(pieces) == 1, place=place)
+
+    def newly_begun(self) -> list[str]:
+        """Names of the calls that are known by now, and were not told before."""
+        found = [slot for slot in self._slots if slot.name and slot.size and not slot.told]
+        for slot in found:
+            slot.told = True
+        return [clean_text(slot.name) for slot in found]
 
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls, each with an id that no other of them has."""

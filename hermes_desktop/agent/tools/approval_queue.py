@@ -40,6 +40,7 @@ class ApprovalRequest:
         choices: What may be answered.
         asked_at: In seconds since the epoch.
         expires_at: When it is denied by itself, likewise.
+        keys: The same reasons as names that programs know.
     """
 
     id: str
@@ -54,6 +55,7 @@ class ApprovalRequest:
     choices: tuple[Choice, ...]
     asked_at: float
     expires_at: float
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

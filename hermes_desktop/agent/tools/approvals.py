@@ -185,6 +185,7 @@ class ApprovalGate:
             choices=_EVERYWHERE if self._memory.keeps else _NOT_ALWAYS,
             asked_at=now,
             expires_at=now + self._rules.timeout_s,
+            keys=tuple(each.key for each in dangers),
         )
         facts = _facts(request, dangers)
         _tell_plugins("pre_approval_request", facts)

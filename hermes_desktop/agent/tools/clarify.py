@@ -79,8 +79,9 @@ def _clarify(arguments: Arguments, context: ToolContext) -> Answer:
     choices = _choices(arguments.get("choices") or [])
     asker = context.setup.asker
     if asker is None:
-        return _told(QuestionReply("", "nobody"))
-    return _told(asker.ask(text, choices, context.session_id, context.cancel))
+        return _told(text, choices, QuestionReply("", "nobody"))
+    reply = asker.ask(text, choices, context.session_id, context.cancel)
+    return _told(text, choices, reply)
 
 
 def _choices(given: list[Any]) -> tuple[str, ...]:
@@ -98,14 +99,16 @@ def _choices(given: list[Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _told(reply: QuestionReply) -> Answer:
-    """How a question ended, for the model."""
-    if reply.reason == "answered":
-        if reply.text:
-            return {"answer": reply.text}
-        return {"answer": None, "note": "The person skipped the question. Use your judgement."}
+def _told(text: str, choices: tuple[str, ...], reply: QuestionReply) -> Answer:
+    """How a question ended, for the model; by the names that ``hermes`` uses, too."""
     if reply.reason == "stopped":
         return {"error": STOPPED}
+    asked = {"question": text, "choices_offered": list(choices) or None}
+    if reply.text:
+        return {**asked, "user_response": reply.text}
+    if reply.reason == "answered":
+        note = "The person skipped the question. Use your judgement."
+        return {**asked, "user_response": None, "note": note}
     words = {
         "timeout": "Nobody answered in time.",
         "nobody": "Nobody can be asked here.",
@@ -113,7 +116,7 @@ def _told(reply: QuestionReply) -> Answer:
         "ended": "The program is being closed, so nobody can be asked any more.",
     }
     note = f"{words[reply.reason]} Go on without an answer if that does no harm, and say so."
-    return {"answer": None, "note": note}
+    return {**asked, "user_response": None, "note": note}
 
 
 CLARIFY = Tool(

@@ -110,7 +110,7 @@ async def test_choices_are_buttons(stage: ChatStage, dark: bool) -> None:
         assert sheet.area.buttons[1].accessibleName() == "2: 443"
         keep_picture(stage.page, f"question-{'dark' if dark else 'light'}")
         sheet.area.buttons[1].click()
-        assert await told(stage) == {"answer": "443"}
+        assert (await told(stage))["user_response"] == "443"
         assert not sheet.isVisible()
         assert stage.texts() == ["Open a port", "I need to know.", "Good."]
         asking.end()
@@ -123,7 +123,7 @@ async def test_a_key_chooses(stage: ChatStage) -> None:
         QTest.keyClick(asking.questions.sheet.area.buttons[0], Qt.Key.Key_7)
         assert asking.questions.sheet.asked is not None
         QTest.keyClick(asking.questions.sheet.area.buttons[0], Qt.Key.Key_2)
-        assert await told(stage) == {"answer": "443"}
+        assert (await told(stage))["user_response"] == "443"
         asking.end()
 
 
@@ -136,7 +136,7 @@ async def test_an_answer_of_ones_own(stage: ChatStage) -> None:
         sheet.field.setFocus()
         QTest.keyClicks(sheet.field, "8080, or 81")
         QTest.keyClick(sheet.field, Qt.Key.Key_Return)
-        assert await told(stage) == {"answer": "8080, or 81"}
+        assert (await told(stage))["user_response"] == "8080, or 81"
         assert sheet.field.text() == ""
         asking.end()
 
@@ -187,7 +187,7 @@ async def test_keys_meant_for_something_else_answer_nothing(stage: ChatStage) ->
         assert sheet.asked is not None
         await stage.until(lambda: sheet.armed)
         sheet.area.buttons[0].click()
-        assert await told(stage) == {"answer": "a"}
+        assert (await told(stage))["user_response"] == "a"
         asking.end()
 
 
@@ -215,7 +215,7 @@ async def test_a_hidden_window_asks_in_a_dialog(stage: ChatStage, dark: bool) ->
         await stage.until(asking.questions.sheet.isVisible)
         assert not dialog.isVisible()
         asking.questions.sheet.area.buttons[0].click()
-        assert await told(stage) == {"answer": "80"}
+        assert (await told(stage))["user_response"] == "80"
         assert counts == [1, 0]
         asking.end()
 
@@ -228,7 +228,7 @@ async def test_answered_in_the_dialog(stage: ChatStage) -> None:
         sheet = asking.questions.dialog.sheet
         await stage.until(lambda: sheet.armed)
         sheet.area.buttons[1].click()
-        assert await told(stage) == {"answer": "443"}
+        assert (await told(stage))["user_response"] == "443"
         assert not asking.questions.dialog.isVisible()
         asking.end()
 
@@ -240,7 +240,7 @@ async def test_answered_elsewhere_is_said(stage: ChatStage) -> None:
         sheet = asking.questions.sheet
         asked = stage.services.questions.pending()[0]
         assert stage.services.questions.answer(asked.request_id, "2", by="telegram")
-        assert await told(stage) == {"answer": "443"}
+        assert (await told(stage))["user_response"] == "443"
         await stage.until(lambda: sheet.asked is None)
         assert sheet.isVisible()
         assert sheet.title.text() == "Answered in Telegram: 443"
@@ -323,7 +323,7 @@ async def test_what_is_asked_is_plain_text(stage: ChatStage) -> None:
         assert sheet.area.question.textFormat() is Qt.TextFormat.PlainText
         assert sheet.area.buttons[0].words.text() == "&Yes <img src=x>"
         sheet.area.buttons[0].click()
-        assert await told(stage) == {"answer": "&Yes <img src=x>"}
+        assert (await told(stage))["user_response"] == "&Yes <img src=x>"
         asking.end()
 
 

@@ -32,7 +32,11 @@ def test_the_answer_is_the_result(stage: ToolStage) -> None:
 
     stage.answers(say)
     told = ask(stage, question="Which port?", choices=["80", "443"])
-    assert told == {"answer": "Port 8080, please"}
+    assert told == {
+        "question": "Which port?",
+        "choices_offered": ["80", "443"],
+        "user_response": "Port 8080, please",
+    }
     assert (seen[0].text, seen[0].choices) == ("Which port?", ("80", "443"))
     assert (seen[0].session_key, seen[0].session_id) == (KEY, SID)
     assert seen[0].expires_at - seen[0].asked_at == TIMEOUT_S
@@ -65,13 +69,13 @@ def test_an_answer_has_an_end() -> None:
 def test_a_skipped_question_says_so(stage: ToolStage) -> None:
     stage.answers(lambda _question: "  ")
     told = ask(stage, question="Which port?")
-    assert told["answer"] is None
+    assert told["user_response"] is None
     assert "skipped" in told["note"]
 
 
 def test_nobody_there(stage: ToolStage) -> None:
     told = ask(stage, question="Which port?")
-    assert told["answer"] is None
+    assert told["user_response"] is None
     assert "Nobody can be asked here" in told["note"]
 
 
@@ -105,7 +109,7 @@ def test_one_of_two_leaves_and_the_other_answers(stage: ToolStage) -> None:
         return "8080"
 
     stage.answers(say)
-    assert ask(stage, question="Which port?") == {"answer": "8080"}
+    assert ask(stage, question="Which port?")["user_response"] == "8080"
 
 
 def test_who_comes_later_is_shown_what_waits(stage: ToolStage) -> None:
@@ -122,7 +126,7 @@ def test_who_comes_later_is_shown_what_waits(stage: ToolStage) -> None:
         stage.questions.answer(question.id, "8080", by="rpc")
 
     stage.answers(come)
-    assert ask(stage, question="Which port?") == {"answer": "8080"}
+    assert ask(stage, question="Which port?")["user_response"] == "8080"
     assert len(seen) == 1
 
 
@@ -142,7 +146,7 @@ def test_the_first_answer_counts(stage: ToolStage) -> None:
                 lambda _question, reply: ended.append((reply.text, reply.by)),
             )
         )
-    assert ask(stage, question="Which?") == {"answer": "one"}
+    assert ask(stage, question="Which?")["user_response"] == "one"
     assert both == [True, False, False, False]
     assert ended == [("one", "window")] * 2
 
@@ -194,7 +198,8 @@ def test_a_question_is_plain_and_without_secrets(stage: ToolStage) -> None:
     )
     assert seen[0].text == "�]0;x�Is it [secret]?\nOr �not"
     assert seen[0].choices == ("a b", "�[2Jc")
-    assert told == {"answer": "[secret]"}
+    assert told["user_response"] == "[secret]"
+    assert "hunter2" not in told["question"]
 
 
 @pytest.mark.parametrize("value", [None, True, "60", 0, -1, 1e9, [], float("nan")])
@@ -228,5 +233,5 @@ def test_two_questions_of_one_answer_come_one_after_the_other(stage: ToolStage) 
 
     stage.answers(say)
     told = stage.result(call("clarify", "c1", question="A?"), call("clarify", "c2", question="B?"))
-    assert [each["answer"] for each in told] == ["yes to A?", "yes to B?"]
+    assert [each["user_response"] for each in told] == ["yes to A?", "yes to B?"]
     assert open_at_once == [1, 1]
