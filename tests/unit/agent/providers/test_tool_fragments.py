@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hermes_desktop.agent.providers.completion import CompletionReader
 from hermes_desktop.agent.providers.sse import SseParser
-from hermes_desktop.agent.types import CallBegun
 from hermes_desktop.agent.providers.tool_fragments import MOST_CALLS, ToolFragments
+from hermes_desktop.agent.types import CallBegun
 
 PIECES: list[dict[str, Any]] = [
     {
