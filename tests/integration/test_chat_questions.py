@@ -1,15 +1,19 @@
 """A chat whose assistant asks: at a gateway that real services host, over real sockets."""
 
 import asyncio
+import contextlib
 import json
+import sys
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hermes_desktop.core.events import QuestionAnswered, QuestionAsked
-from tests.fakes.hosting import HostStage, host_stage
-from tests.fakes.model_server import Recorded, Reply, echo, text, tool_call
+from tests.fakes.hosting import HostStage, host_stage, write_config
+from tests.fakes.model_server import ModelServer, Recorded, Reply, echo, text, tool_call
+from tests.fakes.socket_platform import chat_server
 
 pytestmark = [pytest.mark.two_processes, pytest.mark.asyncio]
 
@@ -172,3 +176,54 @@ async def test_fifteen_waiting_chats_silence_neither_others_nor_the_window(tmp_p
         await stage.until(lambda: not stage.services.questions.pending())
         await stage.until(lambda: all(len(stage.chat.texts(f"c{n}")) == 2 for n in range(15)))
         await stage.until(lambda: not stage.host.status.running_turns)
+
+
+@contextlib.asynccontextmanager
+async def hosted_process(home: Path, locks: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A gateway of that home in a process of its own, which is killed at the end."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.integration.hosted_replier", str(home), str(locks)),
+        cwd=Path(__file__).parents[2],
+        stdout=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def test_killed_while_it_waits_it_asks_again(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    with ModelServer() as model:
+        async with chat_server() as chat:
+
+            async def until(condition: Callable[[], object]) -> None:
+                async with asyncio.timeout(40):
+                    while not condition():
+                        await asyncio.sleep(0.02)
+
+            write_config(home, model, chat.port)
+            model.script(tool_call("clarify", question="Which port?"))
+            async with hosted_process(home, tmp_path / "locks"):
+                chat.say("Open a port", chat="c1", user="u1")
+                await until(lambda: any("Which port?" in each for each in chat.texts("c1")))
+            model.script(tool_call("clarify", question="Which one, then?"), text("That is all."))
+            async with hosted_process(home, tmp_path / "locks"):
+                await until(lambda: any("Which one, then?" in each for each in chat.texts("c1")))
+                for request in model.requests:
+                    asked = [
+                        call["id"] for m in request.messages for call in m.get("tool_calls", ())
+                    ]
+                    given = [m["tool_call_id"] for m in request.messages if m["role"] == "tool"]
+                    assert asked == given
+                assert any(
+                    "[Called clarify(" in str(each["content"])
+                    for each in model.requests[-1].messages
+                )
+                chat.say("443", chat="c1", user="u1")
+                await until(lambda: "That is all." in chat.texts("c1"))
+            result = json.loads(model.requests[-1].messages[-1]["content"])
+            assert result["user_response"] == "443"
