@@ -297,6 +297,7 @@ async def test_the_session_on_the_page_comes_first(stage: ChatStage) -> None:
         assert wanted == ["another"]
         await ask(stage, asking)
         await stage.until(lambda: sheet.place.text() == "2 of 2")
+        await stage.until(lambda: sheet.armed)
         assert sheet.area.question.text() == "Which port?"
         sheet.area.buttons[0].click()
         await told(stage)
