@@ -23,7 +23,7 @@ _COLUMNS = (
 )
 _MOST_FILES = 40
 _WITH_RIGHTS = (
-    "It runs with all your rights, inside this program: it can read every conversation and key."
+    "It runs with all your rights, inside this program: it can read every session and key."
 )
 
 

@@ -29,7 +29,7 @@ KEYS = (
     Key("Down", "Next session in the list"),
     Key("Shift+Down", "Select several sessions"),
     Key("Enter", "Open the session and write"),
-    Key("Ctrl+F", "Find in the conversation"),
+    Key("Ctrl+F", "Find in the session"),
     Key("Ctrl+Shift+C", "Copy the last reply"),
     Key("F2", "Rename the session", "rename"),
     Key("Ctrl+E", "Archive the session, or bring it back", "archive"),

@@ -10,6 +10,7 @@ from hermes_desktop.ui.gateway.gateway_words import (
     attached_text,
     explained,
     plain,
+    refused_text,
     shape_of,
     state_words,
 )
@@ -72,8 +73,10 @@ class GatewayCard(Block):
         self.tell_since(status, now)
         refusal = status.refusal if status.state in {"stopped", "attached"} else None
         words = explained(status)
-        if status.state == "attached" and not taking:
-            words = attached_text(status.other, now)
+        if status.state == "stopped" and refusal is not None:
+            words = refused_text(refusal)
+        elif status.state == "attached" and not taking:
+            words = attached_text(status.other, None)  # since when stands at the end of the line
             if refusal is not None:
                 words = f"{words}\n{plain(refusal.title)} {plain(refusal.detail)}".rstrip()
         self.why.setText(words)

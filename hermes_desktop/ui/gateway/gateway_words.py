@@ -4,7 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes_desktop.core.events import GatewayState, GatewayStatusChanged, OtherGateway
+from hermes_desktop.core.events import (
+    GatewayState,
+    GatewayStatusChanged,
+    HostingRefusal,
+    OtherGateway,
+)
 from hermes_desktop.ui.gateway.ages import span_words
 from hermes_desktop.ui.sessions.source_names import source_name
 
@@ -103,8 +108,16 @@ def explained(status: GatewayStatusChanged) -> str:
     if status.state == "degraded" and not status.detail and status.platforms:
         return _degraded_text(status)
     if status.state == "running" and not status.detail and not status.platforms:
-        return "No messaging platform is set up yet."
+        return "It answers messages as soon as one of the platforms is set up."
     return plain(status.detail) or _EXPLAINED[status.state]
+
+
+def refused_text(refusal: HostingRefusal) -> str:
+    """Why the gateway was not started, below a line that says that it was not."""
+    reason = re.sub(r"^The gateway was not started(, because |\.$)", "", refusal.title)
+    if reason and reason != refusal.title:
+        reason = reason[0].upper() + reason[1:]
+    return plain(" ".join(filter(None, (reason, refusal.detail))))
 
 
 def serves(status: GatewayStatusChanged) -> bool:
@@ -127,18 +140,23 @@ def running_text(count: int) -> str:
     return f"{replies_text(count)} {'is' if count == 1 else 'are'} running"
 
 
-def other_text(other: OtherGateway, now: float) -> str:
+def other_text(other: OtherGateway, now: float | None) -> str:
     """Who has the home, with its age where it is known."""
     name = (
         other.name if other.name.lower().startswith(("the ", "another ")) else f"the {other.name}"
     )
-    if other.started_at is None:
+    if other.started_at is None or now is None:
         return name
     return f"{name} (running for {span_words(now - other.started_at)})"
 
 
-def attached_text(other: OtherGateway | None, now: float) -> str:
-    """What attached mode means, in two sentences."""
+def attached_text(other: OtherGateway | None, now: float | None) -> str:
+    """What attached mode means, in two sentences.
+
+    Args:
+        other: Who has the home.
+        now: Seconds since the epoch; None where its age stands beside the text.
+    """
     who = other_text(other, now) if other is not None else "another gateway"
     return (
         f"{who[0].upper()}{who[1:]} has this home. Hermes Desktop shows and writes sessions;"

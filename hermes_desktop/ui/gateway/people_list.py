@@ -97,6 +97,7 @@ class PeopleList(Block):
         verb: What stands before the age: "asked".
         nothing: What is said when there is nobody.
         theme: Colours.
+        one_platform: They are all of one, which is named around the list.
     """
 
     def __init__(
@@ -106,9 +107,11 @@ class PeopleList(Block):
         verb: str,
         nothing: str,
         theme: Theme,
+        one_platform: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(theme, parent)
+        self._one_platform = one_platform
         self._offers = tuple(offers)
         self._verb = verb
         self._lines: dict[tuple[str, str], PersonLine] = {}
@@ -151,7 +154,8 @@ class PeopleList(Block):
         for line in self._lines.values():
             person = line.person
             when = f"{self._verb} {ago_words(now - person.when)}" if person.when else ""
-            line.show_facts(" · ".join(filter(None, (source_name(person.platform), when))))
+            place = "" if self._one_platform else source_name(person.platform)
+            line.show_facts(" · ".join(filter(None, (place, when))))
 
     def ages(self, now: float) -> list[float]:
         """Seconds from now to each moment that is told."""

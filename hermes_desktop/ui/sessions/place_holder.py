@@ -77,7 +77,7 @@ def words_for_nothing(query: ListQuery, searched: str) -> tuple[str, str, str]:
     if query.source:
         return "No session matches.", "There is none from this source.", "Show all sessions"
     return (
-        "Your conversations appear here.",
+        "Your sessions appear here.",
         "Those from the command line and from every platform are listed too.",
         "New chat",
     )

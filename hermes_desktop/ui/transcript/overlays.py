@@ -6,6 +6,8 @@ from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 from typing_extensions import override
 
 _MARGIN = 16
+_LEAST = 4
+"""How many times as high as the button an area must be to have it in it."""
 _LINE = 3
 
 
@@ -19,11 +21,13 @@ class JumpButton(QPushButton):
         self.hide()
 
     def place(self, area: QRect, *, shown: bool) -> None:
-        """Stand at the foot of an area of the parent, in the middle."""
+        """Stand at the foot of an area of the parent, in the middle; nowhere if that is too low."""
         size = self.sizeHint()
         left = area.center().x() - size.width() // 2
-        self.setGeometry(left, area.bottom() - size.height() - _MARGIN, size.width(), size.height())
-        self.setVisible(shown)
+        top = area.bottom() - size.height() - _MARGIN
+        fits = area.height() >= _LEAST * size.height()
+        self.setGeometry(left, max(top, area.top()), size.width(), size.height())
+        self.setVisible(shown and fits)
         self.raise_()
 
 

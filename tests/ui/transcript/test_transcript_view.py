@@ -283,3 +283,15 @@ def test_a_conversation_that_grew_while_away_is_shown_whole(view, show, rows) ->
     show(rows(1, 2))
     show(rows(1, 60))
     assert [message.entry.message.id for message in view.messages] == list(range(1, 61))
+
+
+def test_the_way_to_the_latest_never_stands_above_a_low_transcript(view, show, rows, qtbot) -> None:
+    show(rows(1, 60))
+    view.area.verticalScrollBar().setValue(0)
+    assert view.jump.isVisible()
+    view.resize(860, 50)
+    qtbot.waitUntil(lambda: view.area.height() < 100)
+    assert not view.jump.isVisible()
+    assert view.jump.geometry().top() >= 0
+    view.resize(860, 640)
+    qtbot.waitUntil(view.jump.isVisible)

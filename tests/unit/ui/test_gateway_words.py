@@ -20,6 +20,7 @@ from hermes_desktop.ui.gateway.gateway_words import (
     explained,
     listed,
     plain,
+    refused_text,
     running_text,
     shape_of,
     status_words,
@@ -207,3 +208,15 @@ def test_names_that_strangers_choose_stay_one_short_line() -> None:
 )
 def test_a_text_has_the_direction_of_its_letters(text, rtl) -> None:
     assert is_right_to_left(text) is rtl
+
+
+def test_a_refusal_below_its_heading_says_only_why() -> None:
+    because = HostingRefusal("The gateway was not started, because not everything would run.", "B.")
+    assert refused_text(because) == "Not everything would run. B."
+    assert refused_text(HostingRefusal("The gateway was not started.", "B `c`.")) == "B “c”."
+    assert refused_text(HostingRefusal("It failed.", "B.")) == "It failed. B."
+
+
+def test_the_age_of_another_gateway_is_said_once() -> None:
+    other = OtherGateway("hermes gateway", 4711, NOW - 3 * 3600)
+    assert "running for" not in attached_text(other, None)
