@@ -23,7 +23,6 @@ _STEPS = (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)
 _NUMBER_WIDTH = 96
 _CHOICE_WIDTH = 220
 _LIST_LINES = 3
-_ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
 class Editor(QObject):
@@ -36,12 +35,10 @@ class Editor(QObject):
     Signals:
         given: What stands in it now.
         typed: The same, after one letter of many.
-        entered: Enter was pressed.
     """
 
     given = Signal(object)
     typed = Signal(object)
-    entered = Signal()
 
     wide = False
 
@@ -86,7 +83,6 @@ class LineEditor(Editor):
         if option.may_be_none or option.kind in {"text", "address"}:
             self.line.setPlaceholderText(self.tr("not set"))
         self.line.textEdited.connect(self._edited)
-        self.line.returnPressed.connect(self.entered)
 
     @override
     def show_given(self, given: Any) -> None:

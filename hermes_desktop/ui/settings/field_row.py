@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -55,12 +55,7 @@ class FieldRow(QWidget):
         theme: Colours.
         first: It is the first of its block, without a line above.
         said: What was said already, above or below, and need not be said again.
-
-    Signals:
-        entered: Enter was pressed in the field.
     """
-
-    entered = Signal()
 
     def __init__(
         self,
@@ -150,7 +145,6 @@ class FieldRow(QWidget):
     def _connect(self) -> None:
         self.editor.given.connect(self._given)
         self.editor.typed.connect(self._typed)
-        self.editor.entered.connect(self.entered)
         self.editor.widget.installEventFilter(self)
         self.reset.clicked.connect(self._reset)
         self.notes.mine_wanted.connect(lambda: self._draft.keep_mine(self.key))
@@ -243,7 +237,8 @@ class FieldRow(QWidget):
         column.setSpacing(SPACE_4)
         column.addLayout(self._head)
         column.addWidget(self.about)
-        self.about.setVisible(bool(self.about.text()))
+        if not self.about.text():
+            self.about.hide()
         if self.editor.wide:
             control.addWidget(self.editor.widget, 1)
             column.addSpacing(SPACE_4)
@@ -251,7 +246,8 @@ class FieldRow(QWidget):
         else:
             control.addWidget(self.editor.widget)
             control.addWidget(self.unit)
-            self.unit.setVisible(self.option.kind in {"number", "whole_number"})
+            if self.option.kind not in {"number", "whole_number"}:
+                self.unit.hide()  # nothing is shown here: without a parent it would be a window
             self.unit.setMinimumWidth(_UNIT_WIDTH)
             self._head.addLayout(control)
         control.addWidget(self.reset)

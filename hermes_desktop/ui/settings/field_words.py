@@ -167,12 +167,17 @@ def _variable_place(view: SettingView) -> str:
     return "the environment" if view.source == "environment" else ".env"
 
 
+def kind_name(chat_type: str) -> str:
+    """What chats of a kind are called."""
+    return _KINDS.get(chat_type, f"Chats of kind “{chat_type}”")
+
+
 def _rule_of(key: str) -> str:
     """Whose rule it is, where chats of one kind or platform have one of their own."""
     kind, _, rest = key.partition(".")
     name = rest.partition(".")[0]
     if kind == "reset_by_type":
-        return _KINDS.get(name, "")
+        return kind_name(name)
     return source_name(name) if kind == "reset_by_platform" else ""
 
 

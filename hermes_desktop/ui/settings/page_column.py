@@ -96,6 +96,11 @@ class PageColumn(QScrollArea):
         for part in self.parts:
             part.set_saving(saving=saving)
 
+    def end(self) -> None:
+        """The window goes."""
+        for part in self.parts:
+            part.end()
+
     def set_locked(self, reason: str) -> None:
         """Let nothing be changed, or again."""
         for part in self.parts:

@@ -121,6 +121,11 @@ class PageStack(QStackedWidget):
         for column in self._columns.values():
             column.set_saving(saving=saving)
 
+    def end(self) -> None:
+        """The window goes."""
+        for column in self._columns.values():
+            column.end()
+
     def set_locked(self, reason: str) -> None:
         """Let nothing be changed, and say why; "" lets it be changed again."""
         if reason != self._locked:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hermes_desktop.ui.settings.forgetting_part import ForgettingPart
 from hermes_desktop.ui.settings.other_keys import OtherKeysPart
 from hermes_desktop.ui.settings.page_names import (
     ASSISTANT,
@@ -73,6 +74,7 @@ PAGES: tuple[PageEntry, ...] = (
         "Sessions",
         "sessions",
         "When a chat begins a new session, and what is forgotten when.",
+        above=(ForgettingPart,),
     ),
     PageEntry(
         PLATFORMS,
@@ -100,15 +102,17 @@ PAGES: tuple[PageEntry, ...] = (
 
 SECTION_PAGES: Mapping[str, str] = {
     "Desktop program": GENERAL,
+    "Notifications": GENERAL,
     "Model": ASSISTANT,
     "Long conversations": ASSISTANT,
     "Asking before something is done": ASSISTANT,
     "Tools": ASSISTANT,
     "Small work beside answering": ASSISTANT,
     "Replies": ASSISTANT,
+    "Memory": ASSISTANT,
     "New conversations of chats": SESSIONS,
-    "Groups": SESSIONS,
     "Stored sessions": SESSIONS,
+    "Groups": SESSIONS,
     "Platforms": PLATFORMS,
     "Who may write": PLATFORMS,
 }

@@ -144,6 +144,9 @@ class SettingsPart(QWidget):
         """Everything that is pending is being saved, which may take its time, or that is over."""
         del saving
 
+    def end(self) -> None:
+        """The window goes: start nothing more, wait for nothing."""
+
     def set_locked(self, reason: str) -> None:
         """Let nothing be changed, and say why; "" lets it be changed again."""
         self.setEnabled(not reason)

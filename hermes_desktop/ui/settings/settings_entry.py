@@ -91,8 +91,9 @@ class SettingsEntry(QObject):
         return self._view is not None and self._view.step_back()
 
     def close(self) -> None:
-        """Remember which page is open."""
+        """The window goes: remember which page is open."""
         if self._view is not None:
+            self._view.stack.end()
             self._memory.remember(_REMEMBERED, self._view.page_name)
 
     def _make(self) -> SettingsView:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QShortcut
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.gateway.section_parts import words_label
@@ -26,12 +26,13 @@ from hermes_desktop.ui.settings.report_strip import ReportStrip
 from hermes_desktop.ui.settings.saving_desk import SavingDesk
 from hermes_desktop.ui.settings.search_results import SearchResults
 from hermes_desktop.ui.settings.setting_search import find_settings
+from hermes_desktop.ui.settings.tab_order import order_tabs
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_24
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from PySide6.QtGui import QResizeEvent
+    from PySide6.QtGui import QKeyEvent, QResizeEvent
 
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.errors import HermesError
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.theme import Theme
 
 _NARROW_BELOW = 760
+_ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
 class SettingsView(QWidget):
@@ -294,6 +296,21 @@ class SettingsView(QWidget):
         row.setSpacing(0)
         row.addWidget(self._side)
         row.addLayout(right, 1)
+
+    @override
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Pages are made late and grow: their order is put right when somebody walks through."""
+        order_tabs(self)
+        return super().focusNextPrevChild(next)
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter in a line leads to Save, where a second one saves."""
+        in_line = isinstance(QApplication.focusWidget(), QLineEdit)
+        if event.key() in _ENTER and in_line and self.bar.isVisible():
+            self.bar.save.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            super().keyPressEvent(event)
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:

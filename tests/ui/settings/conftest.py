@@ -59,6 +59,7 @@ class SettingsStage:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.view.stack.end()
         self.view.close()
         self.view.deleteLater()
         await self.services.close(drain_s=0.0)

@@ -1,11 +1,13 @@
 """The frame: how one comes to the settings and leaves them, and what is loaded for that."""
 
+import asyncio
 import subprocess
 import sys
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.services.settings_book import OPTIONS
 from hermes_desktop.ui.settings.page_table import PAGES, page_of
@@ -66,3 +68,32 @@ def test_the_tray_leads_to_the_settings(qapp) -> None:
     tray.close()
     tray.deleteLater()
     assert heard == ["settings"]
+
+
+class Shown(QObject):
+    """Notes what is shown as a window of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.windows: list[str] = []
+
+    def eventFilter(self, watched, event) -> bool:
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.windows.append(type(watched).__name__)
+        return False
+
+
+@pytest.mark.asyncio
+async def test_no_part_flashes_as_a_window_while_pages_are_made(qapp, home, stage) -> None:
+    (home / "config.yaml").write_text("a: 1\na: 2\nreset_by_type:\n  dm:\n    mode: idle\n")
+    async with stage:
+        shown = Shown()
+        qapp.installEventFilter(shown)
+        for entry in PAGES:
+            stage.view.show_page(entry.name)
+            await asyncio.sleep(0.05)
+        stage.view.draft.give("session_store_max_age_days", "many")
+        stage.view.strip.tell("ok", "Saved.", ("More.",), {"undo": "Undo"})
+        stage.view.show_setting("reset_by_platform.telegram.mode")
+        qapp.removeEventFilter(shown)
+        assert not shown.windows

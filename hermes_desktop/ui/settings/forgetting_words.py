@@ -1,0 +1,167 @@
+"""What would be forgotten, in sentences with numbers and dates."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QDate, QLocale, QTime
+
+from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.settings.field_words import kind_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from hermes_desktop.core.events import GatewayState
+    from hermes_desktop.services.forgetting_preview import (
+        ChatsForgotten,
+        RuleOutlook,
+        StoredDeleted,
+    )
+
+_RUNS = frozenset({"starting", "running", "working", "degraded"})
+_SHORT = QLocale.FormatType.ShortFormat
+
+
+class ForgettingWords:
+    """Says it, seen from a moment.
+
+    Args:
+        now: Local time.
+        gateway: How the gateway is: who forgets, and when.
+        locale: How numbers and dates are written.
+    """
+
+    def __init__(self, now: datetime, gateway: GatewayState, locale: QLocale | None = None) -> None:
+        self._now = now
+        self._gateway = gateway
+        self._locale = locale or QLocale()
+
+    def chats(self, found: ChatsForgotten) -> str:
+        """Which chats the gateway forgets."""
+        if not found.chats:
+            return "The gateway knows no chat yet, so there is none to forget."
+        if not found.days:
+            return f"No chat is ever forgotten. {self._number(found.chats)} are known."
+        limit = f"With {self._days(found.days)}"
+        of = f"of {self._number(found.chats)} {_plural(found.chats, 'chat')}"
+        if not found.count:
+            words = f"{limit} none {of} would be forgotten now."
+            if found.next is not None:
+                words += f" The first one would be {self.moment(found.next)}, if it stays silent."
+            return words
+        return f"{limit} {self._number(found.count)} {of} would be forgotten {self._sweep()}" + (
+            f"{self._oldest(found)}. "
+            + ("Its transcript stays" if found.count == 1 else "Their transcripts stay")
+            + " in the session list."
+        )
+
+    def rules(self, found: Sequence[RuleOutlook]) -> list[str]:
+        """What begins anew, a sentence or two for each rule that has chats."""
+        shown = [rule for rule in found if rule.chats]
+        if not shown:
+            return ["There is no chat yet that could begin a new session."]
+        return [self._rule(rule, alone=len(shown) == 1) for rule in shown]
+
+    def stored(self, found: StoredDeleted) -> str:
+        """Which sessions are deleted for good."""
+        if not found.sessions:
+            return "No session is stored yet."
+        some = self._number(found.count) if found.count else "none"
+        part = (
+            f"{some} of {self._number(found.sessions)} stored {_plural(found.sessions, 'session')}"
+        )
+        if not found.on:
+            return (
+                "Nothing is deleted by itself. If that is switched on, "
+                f"with {self._days(found.days)} it would be {part}."
+            )
+        if not found.count:
+            return f"With {self._days(found.days)} {part} would be deleted now."
+        when = "a minute after the next start"
+        due = datetime.fromtimestamp(found.not_before)  # noqa: DTZ006 - local, as it is shown
+        if found.not_before and due > self._now:
+            when += f", not before {self.moment(due)}"
+        began = ""
+        if found.oldest is not None:
+            oldest = datetime.fromtimestamp(found.oldest)  # noqa: DTZ006 - as above
+            began = f"; the oldest began {self.moment(oldest)}"
+        return (
+            f"With {self._days(found.days)} {part} would be deleted {when}{began}. "
+            "They are gone with all their messages, and not in the trash."
+        )
+
+    def moment(self, when: datetime) -> str:
+        """A moment in a sentence: ``today at 14:30``, ``on 3 March 2026``."""
+        day = QDate(when.year, when.month, when.day)
+        ahead = QDate(self._now.year, self._now.month, self._now.day).daysTo(day)
+        clock = self._locale.toString(QTime(when.hour, when.minute), _SHORT)
+        named = {0: "today", 1: "tomorrow", -1: "yesterday"}.get(ahead)
+        if named is not None:
+            return f"{named} at {clock}"
+        return f"on {self._locale.toString(day, QLocale.FormatType.LongFormat)}"
+
+    def _sweep(self) -> str:
+        if self._gateway in _RUNS:
+            return "at the next sweep (within the hour)"
+        if self._gateway == "attached":
+            return "by the gateway of the other program, if it goes by this limit"
+        return "once the gateway runs again"
+
+    def _oldest(self, found: ChatsForgotten) -> str:
+        oldest = found.oldest
+        if oldest is None:
+            return ""
+        name = oldest.label[:60]
+        where = f" on {source_name(oldest.platform)}" if oldest.platform else ""
+        since = self.moment(oldest.silent_since).removeprefix("on ")
+        return f"; the oldest is {name}{where}, silent since {since}"
+
+    def _rule(self, rule: RuleOutlook, *, alone: bool) -> str:
+        name = {
+            "all": "All chats" if alone else "All other chats",
+            "type": kind_name(rule.name),
+            "platform": source_name(rule.name),
+        }[rule.kind]
+        due = rule.idle + rule.daily
+        if rule.policy.mode == "none":
+            return (
+                f"{name}: {self._number(rule.chats)} {_plural(rule.chats, 'chat')} never "
+                f"{'begins' if rule.chats == 1 else 'begin'} a new session by "
+                f"{'itself' if rule.chats == 1 else 'themselves'}."
+            )
+        some = self._number(due) if due else "none"
+        verb = "begins" if due == 1 else "begin"
+        words = f"{name}: {some} of {self._number(rule.chats)} {verb} a new session"
+        words += " with the next message"
+        reasons = "; ".join(self._reasons(rule))
+        words += f" ({reasons})." if reasons else "."
+        if rule.next is not None:
+            words += f" The next one would do so {self.moment(rule.next)}, if it stays silent."
+        return words
+
+    def _reasons(self, rule: RuleOutlook) -> Iterator[str]:
+        if rule.idle:
+            span = _span(rule.policy.idle_minutes)
+            yield f"{self._number(rule.idle)} silent for more than {span}"
+        if rule.daily:
+            yield f"{self._number(rule.daily)} silent since before {rule.policy.at_hour}:00"
+
+    def _days(self, days: float) -> str:
+        return f"{self._number(int(days))} {_plural(int(days), 'day')}"
+
+    def _number(self, number: int) -> str:
+        return self._locale.toString(number)
+
+
+def _plural(count: int, noun: str) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def _span(minutes: int) -> str:
+    for size, noun in ((60 * 24, "day"), (60, "hour")):
+        if minutes >= size and not minutes % size:
+            count = minutes // size
+            return f"{count} {_plural(count, noun)}"
+    return f"{minutes} {_plural(minutes, 'minute')}"

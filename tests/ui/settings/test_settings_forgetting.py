@@ -1,0 +1,157 @@
+"""What would be forgotten, said on the page of sessions while one fills it in."""
+
+from datetime import datetime as local
+from datetime import timedelta
+
+import pytest
+from PySide6.QtCore import QLocale
+
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config import Platform, SessionResetPolicy
+from hermes_desktop.gateway.session import SessionStore
+from hermes_desktop.gateway.session_records import SessionSource
+from hermes_desktop.services.forgetting_preview import (
+    ChatName,
+    ChatsForgotten,
+    RuleOutlook,
+    StoredDeleted,
+)
+from hermes_desktop.services.settings_book import SettingsBook
+from hermes_desktop.state import SessionDB
+from hermes_desktop.ui.settings.forgetting_part import ForgettingPart
+from hermes_desktop.ui.settings.forgetting_words import ForgettingWords
+from tests.fakes.clock import MovableClock
+from tests.ui.settings.conftest import SettingsStage
+
+
+def at(*numbers: int) -> local:
+    """A moment as the routing index has it: local, without a zone."""
+    return local(*numbers)  # noqa: DTZ001
+
+
+NOW = at(2026, 3, 10, 12, 0)
+LOCALE = QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)
+DAYS = "session_store_max_age_days"
+
+
+def words(gateway="running") -> ForgettingWords:
+    return ForgettingWords(NOW, gateway, LOCALE)
+
+
+ANNA = ChatName("Anna", "telegram", at(2025, 12, 1, 8, 0))
+
+
+@pytest.mark.parametrize(
+    ("gateway", "when"),
+    [
+        ("running", "at the next sweep (within the hour)"),
+        ("stopped", "once the gateway runs again"),
+        ("attached", "by the gateway of the other program, if it goes by this limit"),
+    ],
+)
+def test_who_forgets_and_when(gateway, when) -> None:
+    said = words(gateway).chats(ChatsForgotten(90, 48, 12, ANNA))
+    assert said == (
+        f"With 90 days 12 of 48 chats would be forgotten {when}; the oldest is Anna on Telegram, "
+        "silent since Monday, 1 December 2025. Their transcripts stay in the session list."
+    )
+
+
+def test_nobody_is_forgotten() -> None:
+    say = words().chats
+    assert (
+        say(ChatsForgotten(90, 0, 0))
+        == "The gateway knows no chat yet, so there is none to forget."
+    )
+    assert say(ChatsForgotten(0, 1200, 0)) == "No chat is ever forgotten. 1,200 are known."
+    assert say(ChatsForgotten(1, 3, 0, None, at(2026, 3, 11, 9, 30))) == (
+        "With 1 day none of 3 chats would be forgotten now. "
+        "The first one would be tomorrow at 09:30, if it stays silent."
+    )
+
+
+def test_rules() -> None:
+    both = SessionResetPolicy(mode="both", idle_minutes=90, at_hour=4)
+    never = SessionResetPolicy(mode="none")
+    said = words().rules(
+        (
+            RuleOutlook("all", "", both, 10, 2, 1, at(2026, 3, 10, 14, 0)),
+            RuleOutlook("type", "group", never, 1),
+            RuleOutlook("platform", "matrix", both, 0),
+        )
+    )
+    assert said == [
+        (
+            "All other chats: 3 of 10 begin a new session with the next message (2 silent for more "
+            "than 90 minutes; 1 silent since before 4:00). The next one would do so today at "
+            "14:00, if it stays silent."
+        ),
+        "Groups: 1 chat never begins a new session by itself.",
+    ]
+
+
+def test_stored_sessions() -> None:
+    say = words().stored
+    off = say(StoredDeleted(on=False, days=90, sessions=3000, count=120))
+    assert off.endswith("with 90 days it would be 120 of 3,000 stored sessions.")
+    oldest, due = at(2024, 1, 2).timestamp(), (NOW + timedelta(hours=3)).timestamp()
+    on = say(StoredDeleted(True, 90, 3000, 120, oldest, due))
+    assert "would be deleted a minute after the next start, not before today at 15:00" in on
+    assert "began on Tuesday, 2 January 2024" in on
+    assert "not in the trash" in on
+
+
+def fill(home) -> None:
+    """Ten chats, silent for 5, 15, … 95 days."""
+    clock, paths = MovableClock(), HermesPaths(home, home)
+    away = (local.now() - clock.now()).total_seconds()  # noqa: DTZ005 - as the index has it
+    db = SessionDB(paths.state_db, clock=clock)
+    config = SettingsBook(paths, {}, clock).wished([]).gateway
+    store = SessionStore(paths.sessions_dir, config, db=db, clock=clock)
+    clock.advance(away - 95 * 86_400)
+    for number in range(10):
+        store.get_or_create_session(
+            SessionSource(Platform.TELEGRAM, str(number), user_name=f"P{number}")
+        )
+        clock.advance(10 * 86_400)
+    db.close()
+
+
+async def shown(stage: SettingsStage) -> ForgettingPart:
+    stage.view.show_page("sessions")
+    part = stage.view.findChild(ForgettingPart)
+    await stage.until(lambda: part.seen is not None)
+    return part
+
+
+@pytest.mark.asyncio
+async def test_the_numbers_follow_what_is_filled_in(home, stage) -> None:
+    fill(home)
+    async with stage:
+        part = await shown(stage)
+        assert part.chats.text().startswith("With 90 days 1 of 10 chats would be forgotten once")
+        assert "as they are saved" in part.basis.text()
+        for text in ("3", "30"):
+            stage.view.draft.give(DAYS, text, typing=True)
+        await stage.until(lambda: "With 30 days 7 of 10" in part.chats.text())
+        assert "not saved yet" in part.basis.text()
+        assert "oldest is P0 on Telegram" in part.chats.text()
+        stage.view.draft.give(DAYS, "many")
+        await stage.until(lambda: "With 90 days" in part.chats.text())
+        stage.view.draft.give("session_reset.mode", "daily")
+        await stage.until(lambda: "10 of 10 begin a new session" in part.rules.text())
+        stage.view.draft.give("reset_by_platform.telegram.mode", "none", insist=True)
+        await stage.until(lambda: part.rules.text().startswith("Telegram: 10 chats never begin"))
+        stage.view.desk.discard()
+        await stage.until(lambda: "10 chats never begin" in part.rules.text())
+
+
+@pytest.mark.asyncio
+async def test_a_history_that_cannot_be_read_is_said(home, stage) -> None:
+    async with stage:
+        part = await shown(stage)
+        assert "knows no chat yet" in part.chats.text()
+        stage.write("a: [1\n")
+        part._count()
+        await stage.until(lambda: "cannot be understood" in part.chats.text())
+        assert part.rules.isHidden()

@@ -1,0 +1,152 @@
+"""The settings by keyboard alone, and for who hears them."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.options_part import OptionsPart
+from hermes_desktop.ui.settings.page_table import PAGES
+from hermes_desktop.ui.settings.policy_fold import PolicyFold
+from hermes_desktop.ui.settings.tab_order import tab_stops
+from tests.fakes.window_stage import WindowStage
+from tests.ui.settings.conftest import SettingsStage
+
+DAYS = "session_store_max_age_days"
+
+
+def row(view: QWidget, key: str) -> FieldRow:
+    view.show_setting(key)
+    return next(each for each in view.findChildren(FieldRow) if each.key == key)
+
+
+@pytest.mark.asyncio
+async def test_tab_goes_from_top_to_bottom_also_through_what_was_unfolded(stage) -> None:
+    async with stage:
+        view = stage.view
+        view.show_page("sessions")
+        fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("telegram"))
+        fold.box.click()
+        view.draft.give(DAYS, "30")
+        stops = [each for each in tab_stops(view) if each.isVisible() and each.isEnabled()]
+        assert stops[0] is view.search
+        assert stops[-1] is view.bar.save
+        view.search.setFocus()
+        walked = [QApplication.focusWidget()]
+        while walked[-1] is not view.bar.save and len(walked) < 200:
+            stage.press(Qt.Key.Key_Tab)
+            walked.append(QApplication.focusWidget())
+        assert walked == stops
+        places = [w.mapTo(view.stack.currentWidget().widget(), w.rect().topLeft()).y()
+                  for w in walked if view.stack.isAncestorOf(w)]  # fmt: skip
+        assert places == sorted(places)
+
+
+@pytest.mark.asyncio
+async def test_enter_in_a_line_leads_to_save_and_enter_again_saves(home, stage) -> None:
+    async with stage:
+        line = row(stage.view, DAYS).editor.line
+        line.selectAll()
+        QTest.keyClicks(line, "45")
+        stage.press(Qt.Key.Key_Return, line)
+        assert stage.view.bar.save.hasFocus()
+        stage.press(Qt.Key.Key_Space, stage.view.bar.save)
+        await stage.until((home / "config.yaml").exists)
+        assert stage.config == f"{DAYS}: 45\n"
+        await stage.until(lambda: not stage.view.keeper.busy)
+
+
+@pytest.mark.asyncio
+async def test_undo_in_the_window_is_undo_of_the_settings(home, theme) -> None:
+    async with WindowStage(home, theme) as stage:
+        stage.window.show_settings()
+        view = stage.window.settings.view
+        await stage.until(lambda: view.ready)
+        line = row(view, DAYS).editor.line
+        line.selectAll()
+        QTest.keyClicks(line, "45")
+        assert view.draft.edits[DAYS].value == 45
+        assert stage.window._rail.settings_button.needs == "1 change, not saved"
+        QTest.keyClick(line, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        assert not view.draft.edits
+        assert line.text() == "90"
+        assert stage.window._rail.settings_button.needs == ""
+
+
+@pytest.mark.asyncio
+async def test_search_finds_leads_and_focuses(stage) -> None:
+    async with stage:
+        view = stage.view
+        view.search.setFocus()
+        QTest.keyClicks(view.search, "silent chats")
+        found = [view.results.list.item(n) for n in range(view.results.list.count())]
+        assert found[0].text() == "Forget silent chats after"
+        stage.press(Qt.Key.Key_Return, view.search)
+        stage.press(Qt.Key.Key_Return, view.results.list)
+        assert view.page_name == "sessions"
+        assert row(view, DAYS).editor.line.hasFocus()
+        assert view.step_back()
+        assert view.search.text() == ""
+        QTest.keyClicks(view.search, "idle_minutes telegram")
+        view.results.choose_first()
+        fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("telegram"))
+        assert fold.box.hasFocus()
+        view.search.setFocus()
+        view.search.clear()
+        QTest.keyClicks(view.search, "whichever of the two comes first")  # a choice
+        assert view.results.list.count() > 4
+        view.search.clear()
+        QTest.keyClicks(view.search, "xyzzy")
+        assert "No setting has “xyzzy”" in view.results.head.text()
+
+
+@pytest.mark.asyncio
+async def test_numbers_step_with_the_arrows_and_lists_leave_by_tab(stage) -> None:
+    async with stage:
+        line = row(stage.view, DAYS).editor.line
+        stage.press(Qt.Key.Key_Up, line)
+        assert line.text() == "91"
+        part = row(stage.view, "compression.threshold").editor.line
+        stage.press(Qt.Key.Key_Down, part)
+        assert part.text() == "0.45"
+        assert len(stage.view.draft.edits) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_rule_of_its_own_is_given_and_taken(home, stage) -> None:
+    (home / "config.yaml").write_text("session_reset:\n  mode: idle\n")
+    async with stage:
+        view = stage.view
+        view.show_page("sessions")
+        fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("type.group"))
+        assert fold.box.text() == "Groups"
+        assert fold.summary.text() == "as all chats: when the chat was silent for a while"
+        fold.box.click()
+        assert [change.key for change in view.draft.changes()] == ["reset_by_type.group.mode"]
+        view.desk.save()
+        await stage.until(lambda: "group" in stage.config and not view.keeper.busy)
+        fold.box.click()
+        view.desk.save()
+        await stage.until(lambda: "group" not in stage.config and not view.keeper.busy)
+        assert stage.config == "session_reset:\n  mode: idle\n"
+
+
+@pytest.mark.asyncio
+async def test_everything_has_a_name(stage: SettingsStage) -> None:
+    async with stage:
+        for entry in PAGES:
+            stage.view.show_page(entry.name)
+            parts = stage.view.stack.currentWidget().findChildren(OptionsPart)
+            stops = [stop for part in parts for stop in tab_stops(part) if stop.isVisible()]
+            nameless = [stop for stop in stops if not _name(stop)]
+            assert not nameless
+        field = row(stage.view, "session_reset.idle_minutes")
+        assert field.editor.widget.accessibleName() == "All chats: Silent for"
+        assert "minutes" in field.editor.widget.accessibleDescription()
+        assert field.label.buddy() is field.editor.widget
+        assert "Default: 1440 minutes" in field.label.toolTip()
+
+
+def _name(widget: QWidget) -> str:
+    return widget.accessibleName() or getattr(widget, "text", str)()
