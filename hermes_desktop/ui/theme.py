@@ -6,7 +6,7 @@ palette cannot say (a rounded block, a strip) uses the values here.
 
 import sys
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
@@ -27,6 +27,9 @@ TEXT_CONTRAST = 4.5
 _FUSION_HIGHLIGHT = "#308cc6"
 _SECONDARY_SHARE = 0.70
 _SEPARATOR_SHARE = 0.12
+_OUTLINE_SHARE = 0.62
+# Texts, though the types of the library ask for bytes.
+_OUTLINED: Any = ("QLineEdit", "QCheckBox", "QComboBox", "QPlainTextEdit", "QPushButton")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +174,7 @@ class Theme(QObject):
         if sys.platform.startswith("linux"):
             app.setStyle(QStyleFactory.create("Fusion"))
         self._palette = make_palette(dark=_is_dark(app, scheme), accent=self._accent)
-        app.setPalette(qt_palette(self._palette))
+        self._paint_app()
         app.styleHints().colorSchemeChanged.connect(self._refresh)
 
     @property
@@ -189,11 +192,24 @@ class Theme(QObject):
         self._scheme = scheme
         self._refresh()
 
+    def _paint_app(self) -> None:
+        """Fusion draws outlines in a shade of the window, which on a dark one nobody sees.
+
+        Palettes of single kinds go with the next one for all.
+        """
+        self._app.setPalette(qt_palette(self._palette))
+        if self._palette.dark:
+            fields = qt_palette(self._palette)
+            shade = mix(self._palette.text, self._palette.window, _OUTLINE_SHARE)
+            fields.setColor(QPalette.ColorRole.Window, QColor(shade))
+            for kind in _OUTLINED:
+                self._app.setPalette(fields, kind)
+
     def _refresh(self) -> None:
         palette = make_palette(dark=_is_dark(self._app, self._scheme), accent=self._accent)
         if palette != self._palette:
             self._palette = palette
-            self._app.setPalette(qt_palette(palette))
+            self._paint_app()
             self.changed.emit()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hermes_desktop.services.settings_book import SECRETS
 from hermes_desktop.ui.sessions.source_names import source_name
 from hermes_desktop.ui.settings.field_words import label_parts, plain
 
@@ -76,9 +77,16 @@ def name_of(key: str, views: Mapping[str, SettingView]) -> str:
     """What a setting or variable is called in a sentence."""
     view = views.get(key)
     if view is None:
-        return key
+        secret = SECRETS.get(key)
+        return key if secret is None else secret_words(secret.label, secret.platform)
     parts = label_parts(view.option)
     return ": ".join(filter(None, (parts.who, parts.what)))
+
+
+def secret_words(label: str, platform: str) -> str:
+    """What a secret is called in a sentence: ``Telegram bot token``."""
+    _, colon, what = label.partition(": ")
+    return f"{source_name(platform)} {what}" if colon and platform else label
 
 
 def _outcome_words(outcome: PlatformOutcome) -> str:

@@ -63,13 +63,13 @@ class CheckRow(QWidget):
         column.addWidget(self.answer)
         self.waiting.given_up.connect(self.stop)
 
-    def show_ready(self, *, has_token: bool, pasted: bool) -> None:
-        """Say what would be tested."""
+    def show_ready(self, *, has_token: bool, pasted: bool, unknown: bool = False) -> None:
+        """Say what would be tested; nothing is said while it is unknown what there is."""
         self.button.setEnabled((has_token or pasted) and self._task is None)
         words = ""
         if pasted:
             words = self.tr("With what you pasted; nothing is stored.")
-        elif not has_token:
+        elif not has_token and not unknown:
             words = self.tr("There is no token to test yet.")
         self.hint.setText(words)
 

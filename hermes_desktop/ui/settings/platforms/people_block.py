@@ -10,7 +10,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
 from hermes_desktop.ui.gateway.gateway_words import listed, plain
 from hermes_desktop.ui.gateway.people_list import Offer, PeopleList
-from hermes_desktop.ui.gateway.section_parts import QuietLabel
+from hermes_desktop.ui.gateway.section_parts import QuietLabel, words_label
 from hermes_desktop.ui.settings.field_row import FieldRow
 from hermes_desktop.ui.settings.secrets.lines import SaidLine
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_16
@@ -56,12 +56,12 @@ class PeopleBlock(QWidget):
                 Offer(self.tr("Approve"), self.tr("Approve {name}"), self._approve),
                 Offer(self.tr("Deny"), self.tr("Deny {name}"), self._deny),
             ),
-            verb=self.tr("asked"), nothing="", theme=theme,
+            verb=self.tr("asked"), one_platform=True, nothing="", theme=theme,
         )  # fmt: skip
         self.people_title = QuietLabel(theme, self.tr("You let them in:"))
         self.people = PeopleList(
             (Offer(self.tr("Revoke…"), self.tr("Revoke {name}"), self._revoke),),
-            verb=self.tr("let in"), nothing="", theme=theme,
+            verb=self.tr("let in"), one_platform=True, nothing="", theme=theme,
         )  # fmt: skip
         self._arrange()
         self.said.acted.connect(self._take_back)
@@ -109,7 +109,8 @@ class PeopleBlock(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(padded(self.about, self.warning))
+        title = words_label(self.tr("Who may write"))
+        column.addWidget(padded(title, self.about, self.warning))
         for row in self.rows:
             column.addWidget(row)
         below = (self.listed, self.requests_title, self.requests, self.people_title, self.people)

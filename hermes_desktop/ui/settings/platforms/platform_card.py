@@ -24,7 +24,7 @@ from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock, padde
 from hermes_desktop.ui.settings.platforms.platform_state import health_line
 from hermes_desktop.ui.settings.secrets.lines import SaidLine
 from hermes_desktop.ui.settings.secrets.secret_field import SecretField
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16
+from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_16
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,6 +119,7 @@ class PlatformCard(Block):
         self._context = context
         self._switched: bool | None = None
         self._has_secrets = False
+        self._secrets_known = False
         self._locked = ""
         self._opened = False
         self.served = context.services.settings.serves(facts.name)
@@ -154,7 +155,7 @@ class PlatformCard(Block):
             return self._switched
         view = self._context.draft.views.get(self.facts.switch_key)
         if view is None or view.is_default:
-            return self._has_secrets
+            return self._has_secrets or not self._secrets_known
         return bool(view.value)
 
     def changes(self) -> tuple[Change, ...]:
@@ -187,15 +188,18 @@ class PlatformCard(Block):
 
     # ------------------------------------------------------------------------------- showing
 
-    def show_secrets(self, views: Mapping[str, SecretView], managed: str) -> None:
-        """Show where its secrets are."""
+    def show_secrets(
+        self, views: Mapping[str, SecretView], managed: str, *, known: bool = True
+    ) -> None:
+        """Show where its secrets are, once that is known."""
+        self._secrets_known = known
         needed = [each for each in self.facts.secrets if each.required]
         counts = {name for name, view in views.items() if view.places}
         instead = {each.instead_of for each in self.facts.secrets if each.variable in counts}
         wanted = {each.variable for each in needed}
         self._has_secrets = bool(needed) and wanted <= counts | instead
         for name, field in self.fields.items():
-            field.show_view(views.get(name), managed=managed)
+            field.show_view(views.get(name), managed=managed, known=known)
         self._settle()
 
     def show_standing(self, standing: PlatformStanding) -> None:
@@ -272,9 +276,6 @@ class PlatformCard(Block):
         body.setSpacing(SPACE_12)
         body.addWidget(padded(self.why, self.said, *self.fields.values(), self.check))
         if self.people is not None:
-            title = words_label(self.tr("Who may write"))
-            title.setContentsMargins(SPACE_16, SPACE_4, SPACE_16, 0)
-            body.addWidget(title)
             body.addWidget(self.people)
         if self.toolsets is not None:
             body.addWidget(self.toolsets)
@@ -317,7 +318,10 @@ class PlatformCard(Block):
         if self._switched is False:
             words = self.tr("Off, not saved yet")
         switch.setText(words)
-        self.check.show_ready(has_token=self._has_secrets, pasted=bool(self.pasted()))
+        unknown = not self._secrets_known
+        self.check.show_ready(
+            has_token=self._has_secrets, pasted=bool(self.pasted()), unknown=unknown
+        )
 
     def _test(self) -> None:
         names = (f"platforms.{self.facts.name}.", f"{self.facts.name}.")

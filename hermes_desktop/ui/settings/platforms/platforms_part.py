@@ -164,7 +164,7 @@ class PlatformsPart(SettingsPart):
             self.strangers.set_locked(reason)
         for card in self.cards.values():
             card.set_locked(reason)
-            card.show_secrets(self.feed.views, self._settings.managed)
+            card.show_secrets(self.feed.views, self._settings.managed, known=self.feed.known)
 
     @override
     def showEvent(self, event: QShowEvent) -> None:
@@ -235,7 +235,8 @@ class PlatformsPart(SettingsPart):
                 card.hide()
                 card.deleteLater()
         for name, card in self.cards.items():
-            card.show_secrets(self.feed.views, self._settings.managed)
+            known = self.feed.known
+            card.show_secrets(self.feed.views, self._settings.managed, known=known)
             card.show_standing(self._standings.get(name, PlatformStanding(name)))
         if len(wanted) == 1 and self._first_look:
             self.cards[wanted[0].name].show_open(opened=True)

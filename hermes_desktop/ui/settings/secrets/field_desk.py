@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from hermes_desktop.services.platform_checks import RefusedByPlatformError
+from hermes_desktop.services.settings_book import SECRETS
 from hermes_desktop.ui.gateway.gateway_words import plain
+from hermes_desktop.ui.sessions.source_names import source_name
 from hermes_desktop.ui.settings.secrets.secret_words import STATE_WORDS
 
 if TYPE_CHECKING:
@@ -81,8 +84,14 @@ class FieldDesk(QObject):
             return False
         kept = field.view is not None and bool(field.view.places)
         before = self.tr("The one that was stored before stays and works.")
-        words = before if kept else self.tr("Nothing was stored.")
-        field.show_problem(f"{plain(str(error))} {words}")
+        after = before if kept else self.tr("Nothing was stored.")
+        said = plain(str(error))
+        if isinstance(error, RefusedByPlatformError) and key in SECRETS:
+            said = self.tr("{name} refused it. It answered: {words}").format(
+                name=source_name(SECRETS[key].platform), words=plain(error.detail)
+            )
+            after = self.tr("{after} Copy it once more, or take a new one.").format(after=after)
+        field.show_problem(f"{said} {after}")
         return True
 
     def keyring_failed(self, error: SecretStoreError) -> list[str]:

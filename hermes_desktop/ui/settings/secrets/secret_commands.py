@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from hermes_desktop.services.secrets_book import SecretPlace, SecretView
+    from hermes_desktop.services.settings_service import Applied
     from hermes_desktop.ui.settings.parts import SettingsContext
 
 _WAITING = "Waiting for the keyring; it may ask for its password in another window"
@@ -233,10 +234,10 @@ class SecretCommands(QObject):
             self.told.emit(Told(name, STATE_WORDS[reading.state][1], good=False))
         self.changed.emit()
 
-    async def _do(self, work: Awaitable[object], told: Told) -> None:
+    async def _do(self, work: Awaitable[Applied], told: Told) -> None:
         self._begin(told.name, self.tr(_WAITING))
         try:
-            await work
+            applied = await work
         except HermesError as error:
             self._end(told.name)
             self.told.emit(Told(told.name, self._failure(error), good=False))
@@ -249,6 +250,8 @@ class SecretCommands(QObject):
             if undo == "bring" and not self._settings.can_bring_back(told.name):
                 undo = ""
             self.told.emit(Told(told.name, told.words, undo=f"undo:{undo}" if undo else ""))
+            if _is_news(applied):
+                self._context.report(applied)
         self.changed.emit()
 
     def _failure(self, error: HermesError) -> str:
@@ -286,3 +289,9 @@ class SecretCommands(QObject):
             self._busy = False
             question.deleteLater()
         return answer == QDialog.DialogCode.Accepted
+
+
+def _is_news(applied: Applied) -> bool:
+    """Whether there is more to say than that the secret is elsewhere now."""
+    waits = applied.after_restart or applied.other_gateway
+    return bool(applied.reconnected or waits or applied.trouble)

@@ -60,6 +60,7 @@ class SecretField(QWidget):
         self._pasted = PastedSecret()
         self._after = ""
         self._elsewhere = ""
+        self._known = True
         self._make_parts()
         self._arrange()
         self._connect()
@@ -77,13 +78,15 @@ class SecretField(QWidget):
         """What a person gave and has not saved."""
         return self._pasted
 
-    def show_view(self, view: SecretView | None, *, managed: str = "") -> None:
-        """Show where the secret is; None: it is nowhere, or not known yet.
+    def show_view(self, view: SecretView | None, *, managed: str = "", known: bool = True) -> None:
+        """Show where the secret is; None: it is nowhere.
 
         Args:
             view: As it was looked up.
             managed: Why files of this home are not written; "" when they are.
+            known: Whether it was looked up already.
         """
+        self._known = known
         if view is None or self._view is None or view.places != self._view.places:
             self._end_shown = False
         self._view, self._managed = view, managed
@@ -207,6 +210,7 @@ class SecretField(QWidget):
             column.addWidget(widget)
         self.help.setVisible(bool(self.facts.where))
         self.optional.setVisible(not self.facts.required)
+        self.eye.hide()
 
     def _connect(self) -> None:
         self.line.textChanged.connect(lambda _: self._look())
@@ -233,6 +237,7 @@ class SecretField(QWidget):
         before = self._pasted
         self._pasted = look_at_pasted(self.line.text(), self.facts)
         self._after = ""
+        self.eye.setVisible(bool(self.line.text()))
         if self._pasted.problem:
             self.message.say("error", self._pasted.problem)
         else:
@@ -245,9 +250,11 @@ class SecretField(QWidget):
         first = view.places[0] if view is not None and view.places else None
         trouble = first is not None and first.state != "stored"
         words = [origin_words(view, show_end=self._end_shown), also_words(view)]
-        self.origin.setText(" ".join(filter(None, words)) or self.tr("Not set."))
+        nowhere = self.tr("Not set.") if self._known else self.tr("Asking the keyring…")
+        self.origin.setText(" ".join(filter(None, words)) or nowhere)
         good = first is not None and not trouble
-        self.shape.show_shape("running" if good else "attention" if trouble else "stopped")
+        otherwise = "stopped" if self._known else "connecting"
+        self.shape.show_shape("running" if good else "attention" if trouble else otherwise)
         differ = view is not None and view.differ
         self.conflict.say("warning", conflict_words(view))
         self.line.setPlaceholderText(self._placeholder())

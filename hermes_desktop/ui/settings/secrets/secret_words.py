@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hermes_desktop.ui.gateway.gateway_words import listed
 from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.settings.applied_words import secret_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,10 +124,7 @@ def spoken_state(view: SecretView | None) -> str:
 
 def label_words(view: SecretView) -> str:
     """What a secret is called: ``Telegram bot token``, else the name of its variable."""
-    platform, colon, what = view.label.partition(": ")
-    if colon and view.platform:
-        return f"{source_name(platform)} {what}"
-    return view.label or view.name
+    return secret_words(view.label, view.platform) or view.name
 
 
 def used_by(view: SecretView) -> str:
