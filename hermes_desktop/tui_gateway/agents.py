@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 from hermes_desktop.core.errors import HermesError
+from hermes_desktop.tui_gateway import thinking_rows
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.program import AgentWish
 from hermes_desktop.tui_gateway.serving_state import Server, Session
@@ -83,6 +84,7 @@ def _build(server: Server, session: Session, ready: threading.Event) -> None:
     try:
         agents = server.program.agents
         settings = agents.fingerprint()
+        thinking_rows.restore(server.db(), session)
         agent = agents.build(_wish(session))
         old, session["agent"] = session.get("agent"), agent
         session["agent_settings"] = settings
@@ -102,9 +104,10 @@ def _build(server: Server, session: Session, ready: threading.Event) -> None:
 
 
 def _wish(session: Session) -> AgentWish:
-    fields = {"parent_session_id": session.get("parent_session_id")}
+    fields: dict[str, Any] = {"parent_session_id": session.get("parent_session_id")}
     if session.get("explicit_cwd"):
         fields["cwd"] = session.get("cwd")
+    fields |= thinking_rows.first_config(session)
     return AgentWish(
         session_id=session["session_key"],
         source=source_of(session),

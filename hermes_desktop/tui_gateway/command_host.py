@@ -1,11 +1,10 @@
 """What a live session does for commands."""
 
 import contextlib
-import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TypeVar
 
-from hermes_desktop.agent.thinking import CHOSEN_KEYS, stored
+from hermes_desktop.agent.thinking import CHOSEN_KEYS
 from hermes_desktop.commands import registry
 from hermes_desktop.commands.context import CommandContext, Sender, Work
 from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError, RefusedError
@@ -18,6 +17,8 @@ from hermes_desktop.tui_gateway import (
     ending,
     guard,
     live_sessions,
+    thinking_rows,
+    thinking_settings,
 )
 from hermes_desktop.tui_gateway.agents import drop_agent
 from hermes_desktop.tui_gateway.errors import RpcError
@@ -204,26 +205,22 @@ class SessionHost:
 
     async def set_model_override(self, override: Mapping[str, str]) -> None:
         """Choose a model; an empty mapping takes the choice back."""
-        kept = {**override, **await self.chosen()}
         try:
-            choose_model(self._server, self._sid, self._session, kept)
+            choose_model(self._server, self._sid, self._session, override)
         except RpcError as error:
             raise RefusedError(error.message) from error
 
     async def chosen(self) -> Mapping[str, str]:
         """How the model thinks and how fast it answers, as far as that was chosen."""
-        override = self._session.get("model_override") or {}
-        return {name: value for name, value in override.items() if name in CHOSEN_KEYS}
+        thinking_rows.restore(self._db, self._session)
+        return thinking_rows.chosen(self._session)
 
     async def choose(self, name: str, value: str) -> None:
         """Choose one of them; it goes into the session's row, too, once there is one."""
-        override = {**(self._session.get("model_override") or {}), name: value}
-        kept = {part: word for part, word in override.items() if word}
         try:
-            choose_model(self._server, self._sid, self._session, kept)
+            thinking_settings.choose(self._server, self._sid, self._session, name, value)
         except RpcError as error:
             raise RefusedError(error.message) from error
-        keep_thinking(self._db, self._session["session_key"], kept)
 
     def shows_thinking(self) -> bool:
         """Whether peers show what the model thinks."""
@@ -275,17 +272,6 @@ class SessionHost:
     async def set_home(self) -> None:
         """There are no platforms."""
         raise _no_platform("This session")
-
-
-def keep_thinking(db: SessionDB, session_id: str, chosen: Mapping[str, str]) -> None:
-    """Keep in a session's row how its model thinks, if there is a row."""
-    row = db.get_session(session_id)
-    if row is None:
-        return
-    config = row["model_config"]
-    known = json.loads(config) if isinstance(config, str) and config else config
-    changed = stored(known if isinstance(known, dict) else {}, chosen)
-    db.update_session_meta(session_id, json.dumps(changed))
 
 
 def _no_platform(platform: str) -> HermesError:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from hermes_desktop.agent.thinking import EFFORT, EFFORTS, TIER, knows_tiers
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
@@ -25,7 +26,6 @@ MOST_LISTED = 1000
 _MOST_COLS = 2000
 _SOURCE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
-_NOT_HERE = ("reasoning_effort", "fast")
 
 
 def create(call: Call) -> dict[str, Any]:
@@ -36,10 +36,10 @@ def create(call: Call) -> dict[str, Any]:
     session["source"] = _source(call)
     session["pending_title"] = _wanted_title(call)
     session["close_on_disconnect"] = params.flag("close_on_disconnect")
-    session["ignored"] = [name for name in _NOT_HERE if params.raw(name)]
     _take_folder(call, session)
     _take_profile(call)
     _take_model(call, session)
+    _take_thinking(call, session)
     _take_seed(call, session)
     _take_parent(call, session)
     guard.note(session, None)
@@ -251,6 +251,25 @@ def _take_profile(call: Call) -> None:
 def _take_model(call: Call, session: Session) -> None:
     named = {name: call.params.optional_text(name) for name in ("model", "provider")}
     session["model_override"] = {name: value for name, value in named.items() if value}
+
+
+def _take_thinking(call: Call, session: Session) -> None:
+    """What makes no sense, or not for this model, is told as ignored."""
+    effort = call.params.raw("reasoning_effort")
+    session["ignored"] = []
+    if effort in EFFORTS:
+        session["model_override"][EFFORT] = str(effort)
+    elif effort:
+        session["ignored"].append("reasoning_effort")
+    if call.params.raw("fast"):
+        try:
+            choice = call.server.program.agents.choose_model(session["model_override"])
+        except HermesError:
+            choice = None
+        if choice is not None and knows_tiers(choice):
+            session["model_override"][TIER] = "fast"
+        else:
+            session["ignored"].append("fast")
 
 
 def _take_seed(call: Call, session: Session) -> None:

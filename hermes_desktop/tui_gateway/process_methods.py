@@ -42,7 +42,8 @@ def process_kill(call: Call) -> dict[str, Any]:
 
 def figures(call: Call) -> dict[str, Any]:
     """``insights.get``."""
-    days = call.params.optional_number("days") or 30
+    asked = call.params.optional_number("days")
+    days = 30 if asked is None else asked
     if not 1 <= days <= _MOST_DAYS:
         raise RpcError(Code.BAD_VALUE, f"days must be between 1 and {_MOST_DAYS}")
     db = call.server.db()

@@ -6,12 +6,13 @@ from typing import Any
 
 from hermes_desktop.commands.parsing import take_option
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.tui_gateway import agents, approval_settings
+from hermes_desktop.tui_gateway import agents, approval_settings, thinking_settings
 from hermes_desktop.tui_gateway.conversation_methods import set_folder
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.params import Params
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.session_record import folder_of, model_of
+from hermes_desktop.tui_gateway.thinking_rows import chosen
 from hermes_desktop.tui_gateway.turns import alone, tell_info
 
 BUSY_MODES = ("interrupt", "queue", "steer")
@@ -19,12 +20,10 @@ _LATER = frozenset(
     [
         "compact",
         "details_mode",
-        "fast",
         "indicator",
         "mouse",
         "personality",
         "prompt",
-        "reasoning",
         "skin",
         "statusbar",
         "thinking_mode",
@@ -100,6 +99,7 @@ _READERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
     "mtime": _get_mtime,
     "busy": _get_busy,
     "cwd": _get_folder,
+    **thinking_settings.READERS,
     "yolo": approval_settings.get_yolo,
     "approval_mode": approval_settings.get_mode,
 }
@@ -108,15 +108,16 @@ _READERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
 def set_(call: Call) -> dict[str, Any]:
     """``config.set``: for one live session; the files of the home are not written."""
     key = call.params.optional_text("key")
-    if key not in {"model", "busy", "cwd", *approval_settings.WRITERS}:
+    writer = {**approval_settings.WRITERS, **thinking_settings.WRITERS}.get(key)
+    if writer is None and key not in {"model", "busy", "cwd"}:
         raise _unknown(key)
     if not call.params.has("session_id"):
         raise RpcError(
             Code.GENERIC, f"config.set {key} without a session_id is not in this version"
         )
     sid, session = call.session()
-    if key in approval_settings.WRITERS:
-        return approval_settings.WRITERS[key](call)
+    if writer is not None:
+        return writer(call)
     value = call.params.text("value")
     if key == "cwd":
         return _set_folder(call, value)
@@ -159,6 +160,8 @@ def _set_model(call: Call, sid: str, session: Session, value: str) -> dict[str, 
 def choose_model(server: Server, sid: str, session: Session, override: Mapping[str, str]) -> None:
     """Let another model answer from the next prompt on; an empty mapping takes that back.
 
+    How it thinks stays as it was chosen.
+
     Raises:
         RpcError: A turn runs, or the settings know no such provider; nothing was changed then.
     """
@@ -167,7 +170,7 @@ def choose_model(server: Server, sid: str, session: Session, override: Mapping[s
             server.program.agents.choose_model(override)
         except HermesError as error:
             raise in_protocol(error, Code.BAD_VALUE) from error
-        session["model_override"] = dict(override)
+        session["model_override"] = {**override, **chosen(session)}
         agents.drop_agent(session)
         agents.choose(server, session)
     tell_info(server, sid, session)

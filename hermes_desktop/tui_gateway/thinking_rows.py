@@ -1,0 +1,61 @@
+"""How the model of a live session answers, as far as that was chosen, and its place in the row."""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from hermes_desktop.agent.thinking import CHOSEN_KEYS, chosen_of, stored
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.state import SessionDB
+from hermes_desktop.tui_gateway.serving_state import Session
+
+log = logging.getLogger(__name__)
+
+
+def chosen(session: Session) -> dict[str, str]:
+    """What was chosen for a session."""
+    override = session.get("model_override") or {}
+    return {name: value for name, value in override.items() if name in CHOSEN_KEYS}
+
+
+def restore(db: SessionDB | None, session: Session) -> None:
+    """Take over what was chosen for a stored session, once. Never raises for the file."""
+    if session.get("thinking_read") or db is None:
+        return
+    session["thinking_read"] = True
+    try:
+        row = db.get_session(session["session_key"])
+    except HermesError as error:
+        log.warning("How a session thinks is not known: %s", error)
+        return
+    if row is not None and not chosen(session):
+        found = chosen_of(_config(row))
+        session["model_override"] = {**(session.get("model_override") or {}), **found}
+
+
+def first_config(session: Session) -> dict[str, Any]:
+    """The column of a row that begins, in which the choice is kept."""
+    kept = chosen(session)
+    return {"model_config": stored({}, kept)} if kept else {}
+
+
+def keep(db: SessionDB, session_id: str, override: Mapping[str, str]) -> None:
+    """Keep it in the row, if there is one.
+
+    Raises:
+        HermesError: It cannot be written.
+    """
+    row = db.get_session(session_id)
+    if row is not None:
+        db.update_session_meta(session_id, json.dumps(stored(_config(row), override)))
+
+
+def _config(row: Mapping[str, Any]) -> dict[str, Any]:
+    config = row.get("model_config")
+    if isinstance(config, str):
+        try:
+            config = json.loads(config)
+        except ValueError:
+            return {}
+    return dict(config) if isinstance(config, dict) else {}

@@ -1,0 +1,192 @@
+"""What runs beside a live session, how its model answers, and the figures of the last days."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.thinking import chosen_of
+from hermes_desktop.agent.tools.process_table import ProcessTable, Wanted
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.errors import NotConfiguredError
+from hermes_desktop.tui_gateway import server
+from hermes_desktop.tui_gateway.background_methods import END_REASON, MOST_TASKS
+from tests.fakes.rpc_server import PATIENCE_S, ServerStage
+from tests.fakes.tool_stage import ToolStage, call
+
+
+@pytest.fixture
+def table(stage: ServerStage, tmp_path: Path) -> Iterator[ProcessTable]:
+    made = ProcessTable(SystemClock(), tmp_path / "processes")
+    program = stage.program()
+    server.configure(replace(program, facts=replace(program.facts, processes=made)))
+    yield made
+    made.close()
+
+
+def test_a_prompt_is_answered_beside_its_session(stage: ServerStage) -> None:
+    sid, session = stage.begin()
+    stage.say(sid, "Hello")
+    task = stage.call("prompt.background", session_id=sid, text="Research tea")["task_id"]
+    told = stage.peer.wait_for("background.complete")
+    assert (told["task_id"], told["text"], told["error"]) == (task, "reply 2", False)
+    for _ in range(200):
+        row = stage.db.get_session(told["session_id"])
+        if row is not None and row["end_reason"]:
+            break
+        threading.Event().wait(0.02)
+    assert row is not None
+    assert (row["source"], row["end_reason"]) == ("tui", END_REASON)
+    assert row["title"].startswith("Background: Research tea")
+    assert stage.model.texts() == ["user: Research tea"]
+    assert [m["content"] for m in session["history"]] == ["Hello", "reply 1"]
+    assert stage.call("agents.list", session_id=sid) == {"tasks": [], "processes": []}
+
+
+def test_tasks_are_listed_ended_and_limited(stage: ServerStage) -> None:
+    stage.model.hold.clear()
+    sid, _ = stage.begin()
+    names = [
+        stage.call("prompt.background", session_id=sid, text=f"task {number}")["task_id"]
+        for number in range(MOST_TASKS)
+    ]
+    assert stage.code("prompt.background", session_id=sid, text="one more") == 4009
+    listed = stage.call("agents.list")["tasks"]
+    assert [each["task_id"] for each in listed] == names
+    told = stage.call("slash.exec", session_id=sid, command=f"/agents stop {names[0]}")
+    assert told["output"] == f"Ended: background task {names[0]}."
+    assert names[1] in stage.call("slash.exec", session_id=sid, command="/tasks")["output"]
+    told = stage.call("slash.exec", session_id=sid, command="/stop background")["output"]
+    assert told == "3 things beside it ended."
+    stage.model.hold.set()
+    assert stage.call("agents.list")["tasks"] == []
+    assert stage.peer.payloads("background.complete") == []
+
+
+def test_without_a_model_nothing_is_begun(stage: ServerStage) -> None:
+    sid, session = stage.begin()
+    stage.trouble = NotConfiguredError("No model is set.")
+    assert stage.code("prompt.background", session_id=sid, text="x") == 5032
+    assert session["background"] == {}
+    assert stage.code("prompt.background", session_id=sid) != 0
+
+
+def test_processes_are_listed_and_ended(stage: ServerStage, table: ProcessTable) -> None:
+    sid, session = stage.begin()
+    key = session["session_key"]
+    environ = {"PATH": "/usr/bin:/bin"}
+
+    def start(command: str) -> str:
+        argv = ("bash", "-c", command)
+        return table.start(Wanted(key, key, argv, command, environ, stage.home)).id
+
+    first, second = start("echo hi; sleep 60"), start("sleep 60")
+    ended = start("exit 3")
+    assert table.wait(ended, PATIENCE_S)
+    listed = stage.call("process.list", session_id=sid)["processes"]
+    assert [(each["session_id"], each["status"]) for each in listed] == [
+        (first, "running"),
+        (second, "running"),
+        (ended, "exited"),
+    ]
+    assert listed[2]["exit_code"] == 3
+    assert stage.call("process.kill", process_id=first)["killed"] is True
+    assert stage.code("process.kill", process_id="proc_x") == 4004
+    assert stage.call("process.stop", session_id=sid) == {"killed": 1}
+    assert stage.call("process.stop") == {"killed": 0}
+    assert "Nothing runs" in stage.call("slash.exec", session_id=sid, command="/agents")["output"]
+
+
+def test_figures_of_the_last_days(stage: ServerStage) -> None:
+    sid, _ = stage.begin()
+    stage.say(sid, "Hello")
+    told = stage.call("insights.get", days=7)
+    assert (told["days"], told["sessions"], told["messages"]) == (7, 1, 2)
+    assert stage.code("insights.get", days=0) == 4004
+    assert stage.code("insights.get", days=99_999) == 4004
+    assert "1 session" in stage.call("slash.exec", session_id=sid, command="/insights")["output"]
+
+
+def test_how_a_model_thinks_is_chosen_and_kept(stage: ServerStage) -> None:
+    wishes: list[Any] = []
+
+    def make(wish: Any) -> Any:
+        wishes.append(wish)
+        return stage.plain_agent(wish)
+
+    stage.make_agent = make
+    sid, session = stage.begin(reasoning_effort="low", fast=True)
+    assert session["ignored"] == ["fast"]
+    assert stage.call("config.get", session_id=sid, key="reasoning")["value"] == "low"
+    stage.say(sid, "Hello")
+    row = stage.db.get_session(session["session_key"])
+    assert row is not None
+    assert chosen_of(json.loads(row["model_config"])) == {"reasoning_effort": "low"}
+    told = stage.call("config.set", session_id=sid, key="reasoning", value="high")
+    assert told == {"key": "reasoning", "value": "high", "scope": "session"}
+    stage.call("config.set", session_id=sid, key="model", value="other")
+    stage.say(sid, "And now?")
+    assert dict(wishes[-1].model) == {"model": "other", "reasoning_effort": "high"}
+    assert stage.code("config.set", session_id=sid, key="reasoning", value="silly") == 4004
+    assert stage.code("config.set", session_id=sid, key="fast", value="fast") == 4004
+    assert stage.call("config.get", key="fast") == {"value": "normal"}
+    stage.call("config.set", session_id=sid, key="reasoning", value="show")
+    assert stage.call("config.get", session_id=sid, key="reasoning")["display"] == "show"
+    key = session["session_key"]
+    stage.call("session.close", session_id=sid)
+    sid = stage.call("session.resume", session_id=key)["session_id"]
+    stage.say(sid, "Again")
+    assert dict(wishes[-1].model)["reasoning_effort"] == "high"
+    told = stage.call("slash.exec", session_id=sid, command="/reasoning default")["output"]
+    assert "The settings say" in told
+    stage.say(sid, "And now?")
+    assert "reasoning_effort" not in wishes[-1].model
+
+
+def test_what_a_turn_was_not_told_is_the_next_prompt(stage: ServerStage, tmp_path: Path) -> None:
+    tools = ToolStage(tmp_path / "tools")
+
+    def make(wish: Any) -> AIAgent:
+        return AIAgent(
+            provider=stage.model,
+            store=stage.db,
+            session_id=wish.session_id,
+            source=wish.source,
+            clock=stage.clock,
+            tools=tools.tools(),
+        )
+
+    try:
+        stage.make_agent = make
+        stage.model.calls.append((call("todo"),))
+        stage.model.hold.clear()
+        sid, session = stage.begin()
+        stage.call("prompt.submit", session_id=sid, text="Long")
+        assert stage.model.asked.wait(PATIENCE_S)
+        assert stage.call("session.steer", session_id=sid, text="rather tea")["status"] == "steered"
+
+        def late(_request: Any) -> None:
+            if len(stage.model.requests) == 2:
+                stage.call("session.steer", session_id=sid, text="too late")
+
+        stage.model.on_ask = late
+        stage.model.hold.set()
+        stage.peer.wait_for("message.complete", 2)
+        assert session["_turn_over"].wait(PATIENCE_S)
+        rows = stage.db.get_messages(session["session_key"])
+        said = [row["content"] for row in rows if row["role"] == "user"]
+        assert said == ["Long", "too late"]
+        assert "rather tea" in next(row["content"] for row in rows if row["role"] == "tool")
+    finally:
+        tools.close()
+
+
+def test_the_catalogue_names_them(stage: ServerStage) -> None:
+    names = stage.call("commands.catalog")["canon"]
+    for name in ("steer", "bg", "btw", "tasks", "reasoning", "fast", "memory", "insights"):
+        assert f"/{name}" in names
