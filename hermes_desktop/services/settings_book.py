@@ -136,6 +136,12 @@ class SettingsBook:
             if all(word in _searched(option) for word in wanted)
         ]
 
+    def values(self) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        """What counts, by setting, and all of config.yaml. Raises :class:`ConfigError`."""
+        layers = self.layers()
+        views = (view_of(option, layers, lambda _: 0) for option in OPTIONS.values())
+        return {view.key: view.value for view in views}, layers.config
+
     def find(self, key: str) -> SettingView:
         """One setting.
 
@@ -243,7 +249,7 @@ class SettingsBook:
 
     def _values(self) -> dict[str, Any]:
         try:
-            return {view.key: view.value for view in self.look()}
+            return self.values()[0]
         except ConfigError:
             return {}
 

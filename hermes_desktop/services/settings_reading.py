@@ -216,7 +216,7 @@ def _shown(name: str, value: Node) -> str:
 
 def _tree(text: str) -> Node | None:
     try:
-        return parse_tree(text)[0]
+        return parse_tree(text, exact=False)[0]
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
 

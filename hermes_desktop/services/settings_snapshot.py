@@ -51,9 +51,8 @@ class SnapshotTaker:
 
     def take(self) -> Snapshot:
         """Look. Raises :class:`ConfigError` if a file cannot be understood."""
-        views = self._book.look()
-        config = self._book.layers().config
-        return Snapshot({view.key: view.value for view in views}, config, self._secrets(config))
+        values, config = self._book.values()
+        return Snapshot(values, config, self._secrets(config))
 
     def _secrets(self, config: Mapping[str, Any]) -> dict[str, str | None]:
         env_file = read_env_file(self._paths.env_file)

@@ -17,6 +17,9 @@ from hermes_desktop.core.errors import ConfigError
 Lookup = Callable[[str], str | None]
 """Value of a named variable, or None; the caller decides which layers are asked."""
 
+MOST_BYTES = 2_000_000
+"""A file of settings has some kilobytes; reading this much takes a second."""
+
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 # The parser written in C has the same rules and is several times faster; not every build has it.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -86,6 +89,7 @@ def read_settings_text(path: Path, *, errors: str = "strict") -> str | None:
         if path.exists() and not path.is_file():
             # Reading a pipe or a device could block for ever.
             raise _unreadable(path, "It is not a plain file.")
+        must_not_be_large(path, MOST_BYTES)
         return path.read_bytes().decode("utf-8-sig", errors)
     except FileNotFoundError:
         return None
@@ -98,6 +102,22 @@ def read_settings_text(path: Path, *, errors: str = "strict") -> str | None:
             f"{path}, line {line}: the bytes there are no characters.",
             "Save the file as UTF-8.",
         ) from error
+
+
+def must_not_be_large(path: Path, most: int) -> None:
+    """See that nobody waits for a file that is no file of settings.
+
+    Raises:
+        ConfigError: It is larger than ``most`` bytes.
+        OSError: Nothing can be said about it.
+    """
+    size = path.stat().st_size
+    if size > most:
+        raise ConfigError(
+            f"{path.name} is too large.",
+            f"{path} has {size / 1e6:.1f} MB; more than {most / 1e6:g} MB are not read.",
+            "Take out of it what is no setting.",
+        )
 
 
 def expand_env(value: str, lookup: Lookup, where: str = "config.yaml") -> str:

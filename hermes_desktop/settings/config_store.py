@@ -25,6 +25,8 @@ from hermes_desktop.settings.secret_marks import masked, without_values
 from hermes_desktop.settings.yaml_values import same
 
 KEPT = 5
+MOST_CHANGED = 200_000
+"""Characters of a file that values are changed in."""
 _TRIES = 5
 _BOM = "\ufeff"
 
@@ -126,6 +128,7 @@ class ConfigStore:
             CannotPatchError: It is written in a way that cannot be changed so.
         """
         text, _ = self.read()
+        self._must_be_quick(text)
         patched = patch_text(text, edits, self.file)
         return Written(self._diff(text, patched.text), patched.notes)
 
@@ -148,6 +151,7 @@ class ConfigStore:
             for _ in range(_TRIES):
                 raw = self._raw()
                 text, data = self.read()
+                self._must_be_quick(text)
                 for each in seen:
                     self._must_be_as_seen(each, data)
                 patched = patch_text(text, edits, self.file)
@@ -242,6 +246,15 @@ class ConfigStore:
                 f"{self.file.name} is not written, because this home is managed.",
                 self.managed,
                 "Change it where the home is managed.",
+            )
+
+    def _must_be_quick(self, text: str) -> None:
+        if len(text) > MOST_CHANGED:
+            raise RefusedError(
+                f"{self.file.name} is too large to be changed here.",
+                f"{self.file} has {len(text) / 1e6:.1f} million characters; finding the place of "
+                "a value in it would take a minute.",
+                "Change it in an editor, or take out of it what is no setting.",
             )
 
     def _must_be_as_seen(self, seen: Seen, data: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from hermes_desktop.settings.config_store import ChangedElsewhereError
 from hermes_desktop.settings.secrets import SecretStoreError
 from tests.fakes.hosting import HostStage, host_stage
 from tests.fakes.keyring import FakeKeyring
-from tests.fakes.model_server import Recorded, Reply, chunk, echo, event
+from tests.fakes.model_server import Recorded, Reply, echo, text
 from tests.fakes.socket_platform import ChatServer, chat_server
 
 VARIABLE = "TELEGRAM_BOT_TOKEN"
@@ -55,10 +55,10 @@ class Stage:
     def titles(self) -> list[str]:
         return [each.title if isinstance(each, Notice) else "" for each in self.host.notices]
 
-    async def talk(self, chat: ChatServer, text: str) -> str:
+    async def talk(self, chat: ChatServer, words: str) -> str:
         """Say something and wait for the answer."""
         before = len(chat.sent)
-        chat.say(text)
+        chat.say(words)
         await self.host.until(lambda: len(chat.sent) > before)
         await self.host.until(lambda: self.host.host.status.running_turns == 0)
         return chat.sent[-1].text
@@ -70,7 +70,8 @@ class Stage:
 
 def _slow_or_echo(request: Recorded) -> Reply:
     if "slow" in str(request.messages[-1]["content"]):
-        return Reply([event(chunk("It took")), 1.2, event(chunk(" a while."))])
+        first, *rest = text("It took a while.").steps
+        return Reply([first, 1.2, *rest])
     return echo(request)
 
 
