@@ -293,6 +293,8 @@ class GatewayRunner(RunnerStopping):
             return None
         if self._startup_restore_in_progress and not event.internal:
             await self._restored.wait()
+        if not event.internal:
+            await self._resumed(source.platform)
         session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
         record = TurnRecord(event.turn_id, session_key, event.text, event.message_id)
         async with self._entrance.hold(session_key):

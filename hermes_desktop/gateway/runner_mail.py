@@ -28,6 +28,7 @@ class RunnerMail(RunnerRestoring):
         mail: Inbox and outbox; None for a private runner, whose chat is on this machine.
         _tickets: By turn id: the message of a person that is being dealt with.
         _left_over: By platform: messages that an earlier run did not answer.
+        _to_resume: By platform: set once its chats that were cut off were seen to.
     """
 
     mail: Mail | None = None
@@ -43,6 +44,20 @@ class RunnerMail(RunnerRestoring):
     @cached_property
     def _left_over(self) -> dict[Platform, list[Ticket]]:
         return {}
+
+    @cached_property
+    def _to_resume(self) -> dict[Platform, asyncio.Event]:
+        return {}
+
+    def expect(self, platform: Platform) -> None:
+        """Say that a platform is being connected: its messages wait for what was cut off."""
+        self._to_resume.setdefault(platform, asyncio.Event())
+
+    async def _resumed(self, platform: Platform) -> None:
+        """Wait until the chats of a platform that were cut off are gone on with."""
+        seen_to = self._to_resume.get(platform)
+        if seen_to is not None:
+            await seen_to.wait()
 
     def use_mail(self, parts: MailParts) -> None:
         """Keep messages and replies on the disk of a home. To be called before the start."""
@@ -100,6 +115,7 @@ class RunnerMail(RunnerRestoring):
             log.warning("Chats of %s cannot be taken up: %s", platform.value, error)
         finally:
             self._replay(platform)
+            self._to_resume.setdefault(platform, asyncio.Event()).set()
 
     def _replay(self, platform: Platform) -> None:
         """Answer what an earlier run did not, before anything that comes now."""
