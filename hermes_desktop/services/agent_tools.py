@@ -16,6 +16,7 @@ from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.settings.env_file import read_env_file
+from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.last_good import LastGoodConfig
 from hermes_desktop.state import SessionDB
 
@@ -71,6 +72,9 @@ class AgentTools:
         self._db = db
         self._environ = environ
         self._redactor = redactor
+        # At once, without the keyring behind it: a bug may be logged before the first agent.
+        plain = environ.process if isinstance(environ, EnvironmentWithSecrets) else environ
+        learn_named(plain, redactor)
         self._config = LastGoodConfig(paths.config_yaml)
         home = environ.get("HOME") or ""
         self._parts = ToolParts(
