@@ -16,8 +16,8 @@ from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.settings.env_file import read_env_file
-from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.last_good import LastGoodConfig
+from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.state import SessionDB
 
 log = logging.getLogger(__name__)
