@@ -108,13 +108,11 @@ def origin_words(view: SettingView) -> str:
     if view.source == "config.yaml":
         elsewhere = f" ({view.place})" if view.place != view.key else ""
         return f"From config.yaml, line {view.line}{elsewhere}"
-    if view.source == "settings.yaml":
-        return "Set here"
     if view.source == "gateway.json":
         return f"From gateway.json ({view.place}); what is set here counts over it"
     if view.source in {"environment", ".env"} and not lock_reason(view):
         return f"From {view.place} in {_variable_place(view)}; what is set here counts over it"
-    return ""
+    return {"settings.yaml": "Set here", "system": "As the system says"}.get(view.source, "")
 
 
 def twice_words(key: str, lines: Sequence[int]) -> str:

@@ -124,7 +124,7 @@ def page_of(option: Option) -> str:
     found = SECTION_PAGES.get(option.section)
     if found is not None:
         return found
-    return GENERAL if option.store == "desktop" else ASSISTANT
+    return ASSISTANT if option.store == "config" else GENERAL
 
 
 def entry_of(name: str) -> PageEntry:

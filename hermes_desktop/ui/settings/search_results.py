@@ -20,6 +20,7 @@ from typing_extensions import override
 
 from hermes_desktop.ui.gateway.section_parts import QuietLabel
 from hermes_desktop.ui.scroll_bars import make_slim
+from hermes_desktop.ui.sessions.search_field import SearchField
 from hermes_desktop.ui.settings.page_column import MOST_WIDTH
 from hermes_desktop.ui.settings.page_table import entry_of
 from hermes_desktop.ui.theme import RADIUS_BUTTON, SPACE_8, SPACE_16, SPACE_24
@@ -35,6 +36,23 @@ _HIT = int(Qt.ItemDataRole.UserRole)
 _WHERE = _HIT + 1
 _ROW_HEIGHT = 48
 _ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
+
+
+class SettingsSearch(SearchField):
+    """The field above the pages.
+
+    Signals:
+        entered: Enter was pressed: the best hit is wanted.
+    """
+
+    entered = Signal()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in _ENTER:
+            self.entered.emit()
+        else:
+            super().keyPressEvent(event)
 
 
 class SearchResults(QWidget):

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QVBoxLayout,
 from typing_extensions import override
 
 from hermes_desktop.ui.gateway.section_parts import words_label
-from hermes_desktop.ui.sessions.search_field import SearchField
 from hermes_desktop.ui.settings.applied_words import names
 from hermes_desktop.ui.settings.broken_file import BrokenFile
 from hermes_desktop.ui.settings.draft import Draft
@@ -24,7 +23,7 @@ from hermes_desktop.ui.settings.parts import SettingsContext
 from hermes_desktop.ui.settings.pending_bar import PendingBar
 from hermes_desktop.ui.settings.report_strip import ReportStrip
 from hermes_desktop.ui.settings.saving_desk import SavingDesk
-from hermes_desktop.ui.settings.search_results import SearchResults
+from hermes_desktop.ui.settings.search_results import SearchResults, SettingsSearch
 from hermes_desktop.ui.settings.setting_search import find_settings
 from hermes_desktop.ui.settings.tab_order import order_tabs
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_24
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.errors import HermesError
+    from hermes_desktop.core.events import Notice, NoticeCleared
     from hermes_desktop.services.desktop_services import DesktopServices
     from hermes_desktop.services.settings_service import Applied
     from hermes_desktop.ui.async_slots import AsyncSlots
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.theme import Theme
 
 _NARROW_BELOW = 760
+BROKEN = "settings-broken"
+"""Key of the notice that a settings file cannot be understood."""
 _ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
@@ -81,6 +83,7 @@ class SettingsView(QWidget):
         self._name = entry_of(first_page).name
         self._wanted_key = ""
         self._managed = services.settings.managed
+        self._told_managed = False
         self.draft = Draft(self)
         self.context = SettingsContext(
             services,
@@ -93,7 +96,7 @@ class SettingsView(QWidget):
             self.show_setting,
             self._report,
         )
-        self.search = SearchField()
+        self.search = SettingsSearch()
         self.list = PageList(PAGES, theme)
         self.strip = ReportStrip(theme)
         self.broken = BrokenFile(self.context)
@@ -178,7 +181,8 @@ class SettingsView(QWidget):
         """The files were read; what somebody else changed beside pending edits is named."""
         self.broken.hide()
         self.stack.set_locked(self._managed)
-        if self._managed:
+        if self._managed and not self._told_managed:
+            self._told_managed = True
             self.strip.tell("info", self.tr("Settings cannot be changed here."), (self._managed,))
         if not self.search.text():
             self.show_page(self._name)
@@ -223,8 +227,12 @@ class SettingsView(QWidget):
         self.show_page(hit.page)
         self.stack.focus(hit.key)
 
+    def _open_first(self) -> None:
+        if self.stack.currentWidget() is self.results:
+            self.results.choose_first()
+
     def _leave_search(self) -> None:
-        """Enter and Down lead from the field into what was found, or into the pages."""
+        """Down leads from the field into what was found, or into the pages."""
         if self.stack.currentWidget() is self.results:
             self.results.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
         else:
@@ -247,7 +255,7 @@ class SettingsView(QWidget):
         self.search.textEdited.connect(self._search)
         self.search.textChanged.connect(lambda text: None if text else self._search(text))
         self.search.left_below.connect(self._leave_search)
-        self.search.returnPressed.connect(self.results.choose_first)
+        self.search.entered.connect(self._open_first)
         self.results.chosen.connect(self._open_hit)
         self.broken.retry_wanted.connect(self.keeper.load)
         self.broken.versions_wanted.connect(lambda: self.show_page(OTHER))
@@ -257,6 +265,8 @@ class SettingsView(QWidget):
         self.keeper.read.connect(self._read)
         self.keeper.broken.connect(self._broken)
         bridge.settings_changed.connect(self._settings_changed)
+        bridge.notice.connect(self._noticed)
+        bridge.notice_cleared.connect(self._noticed)
         self._theme.changed.connect(self.update)
         for keys, slot in (
             (QKeySequence("Ctrl+S"), self.desk.save),
@@ -269,6 +279,11 @@ class SettingsView(QWidget):
 
     def _settings_changed(self, _: object) -> None:
         if self.isVisible():
+            self.keeper.load()
+
+    def _noticed(self, notice: Notice | NoticeCleared) -> None:
+        """A file that makes no sense any more, or again, changes no setting; it is told of."""
+        if notice.key == BROKEN and self.isVisible():
             self.keeper.load()
 
     def _arrange(self) -> None:

@@ -83,13 +83,14 @@ async def test_search_finds_leads_and_focuses(stage) -> None:
         found = [view.results.list.item(n) for n in range(view.results.list.count())]
         assert found[0].text() == "Forget silent chats after"
         stage.press(Qt.Key.Key_Return, view.search)
-        stage.press(Qt.Key.Key_Return, view.results.list)
         assert view.page_name == "sessions"
         assert row(view, DAYS).editor.line.hasFocus()
         assert view.step_back()
         assert view.search.text() == ""
         QTest.keyClicks(view.search, "idle_minutes telegram")
-        view.results.choose_first()
+        stage.press(Qt.Key.Key_Down, view.search)
+        assert view.results.list.hasFocus()
+        stage.press(Qt.Key.Key_Return, view.results.list)
         fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("telegram"))
         assert fold.box.hasFocus()
         view.search.setFocus()

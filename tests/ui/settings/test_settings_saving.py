@@ -217,3 +217,22 @@ async def test_the_report_stands_until_the_gateway_was_restarted(home, stage) ->
         assert stage.view.strip.isVisible()
         stage.services.bus.publish(GatewayStatusChanged("starting"))
         assert "restart" not in stage.view.strip.buttons
+
+
+@pytest.mark.asyncio
+async def test_what_is_changed_outside_shows_by_itself(home, stage) -> None:
+    (home / "config.yaml").write_text(FIRST)
+    async with stage:
+        field = row(stage, DAYS)
+        await stage.until(lambda: stage.services.settings._live._known is not None)
+        stage.write(FIRST.replace("30", "77"))
+        await stage.until(lambda: field.editor.line.text() == "77", within_s=20)
+        fill_in(stage, DAYS, "45")
+        stage.write(FIRST.replace("30", "78"))
+        await stage.until(lambda: "“78 days”" in field.notes.trouble.text(), within_s=20)
+        assert field.editor.line.text() == "45"
+        stage.write("a: [1\n")
+        await stage.until(stage.view.broken.isVisible, within_s=20)
+        stage.write(FIRST)
+        await stage.until(lambda: not stage.view.broken.isVisible(), within_s=20)
+        assert field.editor.line.text() == "45"
