@@ -90,6 +90,14 @@ def explain(*, key: str, paths: "HermesPaths") -> None:
     output.write("".join(output.one_line(line) + "\n" for line in explanation(view)))
 
 
+@config.command("reference")
+def reference() -> None:
+    """Print every setting and secret there is, as a page of Markdown."""
+    from hermes_desktop.services.settings_reference import settings_reference
+
+    output.write(settings_reference())
+
+
 @config.command("set")
 @click.argument("pairs", nargs=-1, required=True, metavar="KEY VALUE [KEY VALUE]…")
 @_dry_run

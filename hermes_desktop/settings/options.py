@@ -157,7 +157,7 @@ class Option:
     def allowed(self) -> str:
         """What may be set, as an order."""
         if self.kind == "choice":
-            return f"Set one of {', '.join(self.choices or {})}."
+            return f"Set one of {', '.join(filter(None, self.choices or {}))}."
         if self.kind == "yes_no":
             return "Set true or false."
         if self.kind == "texts":
