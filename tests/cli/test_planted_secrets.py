@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from hermes_desktop.agent.tools.registry import TOOLS
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, error, text, tool_call
 from tests.fakes.private_bus import private_bus
@@ -64,6 +65,8 @@ def calls(work: Path, home: Path) -> list[tuple[str, dict[str, Any]]]:
         ("terminal", {"command": "cat notes.txt >&2; exit 3"}),
         ("terminal", {"command": "secret-tool search --all service x; printenv"}),
         ("terminal", {"command": "env > seen.txt"}),
+        ("terminal", {"command": "env; cat notes.txt", "background": True}),
+        ("process", {"action": "list"}),
         ("read_file", {"path": "notes.txt"}),
         ("read_file", {"path": str(home / ".env")}),
         ("read_file", {"path": f"{PLANTED[0]}/nowhere"}),
@@ -88,6 +91,8 @@ def test_whatever_the_assistant_does(
     with RpcProcess(planted) as rpc:
         sid = rpc.call("session.create", cwd=str(work))["session_id"]
         rpc.call("config.set", key="yolo", session_id=sid, value="1")
+        driven = {name for name, _ in calls(work, home)}
+        assert {tool.name for tool in TOOLS} <= driven | {"clarify"}
         for name, arguments in calls(work, home):
             server.script(tool_call(name, **arguments), text("Well."))
             assert rpc.said(sid, f"Use {name}")["text"] == "Well.", name
