@@ -156,6 +156,7 @@ class HostedGateway:
         self._own = OwnStore(parts.paths.own_store)
         self._mail_worker = WorkerThreads("gateway-mail")
         self._runner.use_mail(self._mail_parts(config))
+        self._runner.task_file = parts.paths.desktop_dir / "background-tasks.json"
         self._platforms = self._supervisor(config, hold)
         self._runner.platforms_failed = lambda: self._platforms.has_only_failed
         know_people(self._runner, parts)
@@ -308,6 +309,7 @@ class HostedGateway:
         return self._platforms.health()
 
     def _wire(self, adapter: PlatformAdapter) -> None:
+        self._runner.expect(adapter.platform)
         adapter.set_message_handler(self._runner.accept)
         adapter.set_interrupt_handler(self._runner.interrupt)
 
