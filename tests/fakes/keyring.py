@@ -1,6 +1,8 @@
 """Keyrings that do what real ones do at their worst."""
 
+import json
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,3 +47,27 @@ class FakeKeyring:
     def delete_password(self, service: str, username: str) -> None:
         self._asked(f"delete {username}")
         del self.values[service, username]
+
+
+class KeyringInFile(FakeKeyring):
+    """Outlives the process that used it."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self._file = file
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self._asked(f"get {username}")
+        return self._read().get(username)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self._asked(f"set {username}")
+        self._file.write_text(json.dumps({**self._read(), username: password}))
+
+    def delete_password(self, service: str, username: str) -> None:
+        self._asked(f"delete {username}")
+        self._file.write_text(json.dumps({k: v for k, v in self._read().items() if k != username}))
+
+    def _read(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(self._file.read_text()) if self._file.exists() else {}
+        return found
