@@ -20,6 +20,11 @@ TOKEN_VARIABLES: Mapping[Platform, str] = {
 }
 # Variable → name in the platform's ``extra``.
 _EXTRAS: Mapping[Platform, Mapping[str, str]] = {
+    Platform.TELEGRAM: {
+        "TELEGRAM_PROXY": "proxy",
+        "TELEGRAM_REQUIRE_MENTION": "require_mention",
+        "TELEGRAM_FREE_RESPONSE_CHATS": "free_response_chats",
+    },
     Platform.MATTERMOST: {"MATTERMOST_URL": "url"},
     Platform.MATRIX: {
         "MATRIX_HOMESERVER": "homeserver",

@@ -58,6 +58,7 @@ _OWN: Mapping[Platform, tuple[str, ...]] = {
         "allowed_chats",
         "group_allowed_chats",
         "allowed_topics",
+        "free_response_chats",
         "observe_unmentioned_group_messages",
     ),
     Platform.DISCORD: ("channel_skill_bindings",),

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.config import PlatformConfig
+from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.gateway.config_environment import apply_environment
+from hermes_desktop.gateway.config_yaml import merge_yaml
 from hermes_desktop.gateway.platforms.messages import MessageEvent, MessageType
 from hermes_desktop.gateway.platforms.telegram.inbound import (
     ANSWERS,
@@ -200,3 +202,25 @@ def test_a_pressed_button_answers_its_question_and_no_other() -> None:
 
 def test_a_group_that_moves_tells_its_new_id() -> None:
     assert incoming(raw(None, chat=GROUP, migrate_to_chat_id=-1007)).moved_to == "-1007"
+
+
+def test_variables_and_config_yaml_say_when_a_group_is_answered() -> None:
+    variables = {
+        "TELEGRAM_BOT_TOKEN": "1:x",
+        "TELEGRAM_PROXY": "http://proxy:3128",
+        "TELEGRAM_REQUIRE_MENTION": "true",
+        "TELEGRAM_FREE_RESPONSE_CHATS": "-1,-2",
+    }
+    config = apply_environment(GatewayConfig(), variables.get, print)
+    found = read_options(config.platforms[Platform.TELEGRAM])
+    assert (found.proxy, found.require_mention) == ("http://proxy:3128", True)
+    assert found.free_chats == {"-1", "-2"}
+    yaml = merge_yaml({}, {"telegram": {"free_response_chats": [-3]}}, print)
+    found = read_options(GatewayConfig.from_dict(yaml).platforms[Platform.TELEGRAM])
+    assert found.free_chats == {"-3"}
+
+
+def test_a_server_of_ones_own_keeps_its_files_beside_it() -> None:
+    found = read_options(PlatformConfig(extra={"base_url": "http://box:8081/bot"}))
+    assert found.file_url == "http://box:8081/file/bot"
+    assert read_options(PlatformConfig()).file_url == "https://api.telegram.org/file/bot"
