@@ -74,6 +74,8 @@ class RpcParts:
         """What the server is set up with. Plugins begin to load."""
         if anything_answered(self._paths.home, self._paths.desktop_dir):
             self._loading = PendingCall(self._load_plugins, "plugins")
+        if (self._paths.desktop_dir / "processes").is_dir():
+            PendingCall(self._processes.take_lost, "lost processes")
         return RpcProgram(
             db=self.db,
             agents=self,
