@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.events import TurnFinished
     from hermes_desktop.services.desktop_services import DesktopServices
+    from hermes_desktop.state.records import SessionSummary
     from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.chat.chat_page import ChatPage
     from hermes_desktop.ui.event_bridge import EventBridge
@@ -87,6 +88,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._services = services
         self._slots = slots
+        self._theme = theme
         self._page = page
         self._ending = False
         self._memory = WindowMemory(services.paths.window_ini)
@@ -333,6 +335,7 @@ class MainWindow(QMainWindow):
         self._notices.closed.connect(self.notice_closed)
         self._notices.acted.connect(self._commands.act_on)
         self._notices.acted.connect(self._gateway.act_on)
+        self._routes.usage_wanted.connect(self._show_usage)
         bridge.notice.connect(self._notices.show_notice)
         bridge.notice_cleared.connect(self._notices.clear)
         bridge.turn_finished.connect(self._turn_finished)
@@ -356,6 +359,12 @@ class MainWindow(QMainWindow):
         readiness = await self._services.chat.readiness()
         self._status.show_readiness(readiness)
         return readiness.ready
+
+    def _show_usage(self, session: SessionSummary) -> None:
+        from hermes_desktop.ui.chat.usage_dialog import show_usage  # noqa: PLC0415 - seldom
+
+        showing = show_usage(self._services.figures, session, self._theme, self)
+        self._slots.start(showing, doing=self.tr("Reading what the session used"))
 
     def _turn_finished(self, _: TurnFinished) -> None:
         self._services.watch.look_now()

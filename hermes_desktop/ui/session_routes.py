@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMenu
 
 if TYPE_CHECKING:
@@ -29,7 +29,12 @@ class SessionRoutes(QObject):
         commands: Does things to sessions.
         slots: Runs what takes its time.
         show: Shows a session, at one of its messages or at its end.
+
+    Signals:
+        usage_wanted: What this session used is to be shown.
     """
+
+    usage_wanted = Signal(object)
 
     def __init__(
         self,
@@ -72,6 +77,8 @@ class SessionRoutes(QObject):
         if shown is not None:
             menu = QMenu(self._page)
             self._commands.fill_menu(menu, (shown,), self._page.header.begin_rename)
+            menu.addSeparator()
+            menu.addAction(self.tr("Usage…"), lambda: self.usage_wanted.emit(shown))
             menu.aboutToHide.connect(menu.deleteLater)
             menu.popup(place)
 

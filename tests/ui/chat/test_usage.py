@@ -1,0 +1,60 @@
+"""What a session used: by model, as bars, unknown where nobody knows."""
+
+import os
+
+import pytest
+from PySide6.QtWidgets import QWidget
+
+from hermes_desktop.services.session_figures import SessionUsage
+from hermes_desktop.state.session_usage import ModelUsage
+from hermes_desktop.ui.chat.usage_dialog import UsageDialog, show_usage
+from hermes_desktop.ui.chat.usage_words import cost_text, share_words, total_words
+from tests.fakes.chat_stage import ChatStage
+from tests.fakes.model_server import text
+
+LARGE = ModelUsage("gpt-x", "openrouter", "", 12, 10_000, 300, 2_000, cost_usd=0.25)
+SMALL = ModelUsage("gpt-mini", "openrouter", "compression", 1, 900, 100)
+
+
+def test_words() -> None:
+    assert share_words(LARGE) == (
+        "openrouter · 12 calls · 10,000 read, 2,000 from the cache, 300 written · $0.25"
+    )
+    assert share_words(SMALL) == (
+        "openrouter · for summaries · 1 call · 900 read, 100 written · cost unknown"
+    )
+    assert total_words((LARGE, SMALL), 2) == (
+        "13.3 k tokens · 13 calls · $0.25 for a part of it, the rest unknown · all 2 parts together"
+    )
+    assert total_words((), 1) == "Nothing was counted in this session."
+    assert cost_text(0.0034, estimated=True) == "about $0.0034"
+    assert cost_text(0.0) == "$0.00"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_bars_compare_the_models(qtbot, theme, scheme) -> None:
+    theme.set_scheme(scheme)
+    page = QWidget()
+    qtbot.addWidget(page)
+    dialog = UsageDialog(theme, "Trip plan", SessionUsage((LARGE, SMALL)), page)
+    assert [line.bar.share for line in dialog.lines] == [1.0, pytest.approx(1_000 / 12_300)]
+    assert "gpt-x: 12.3 k tokens" in dialog.lines[0].accessibleName()
+    folder = os.environ.get("HERMES_PICTURES")
+    if folder:
+        dialog.grab().save(f"{folder}/usage-{scheme}.png")
+
+
+@pytest.mark.asyncio
+async def test_of_a_real_turn(stage: ChatStage) -> None:
+    async with stage:
+        stage.page.new_chat()
+        stage.server.script(text("Fine.", usage=(1_200, 30)))
+        await stage.say_and_wait("How are you?")
+        await stage.until(lambda: stage.page.shown_session)
+        session = stage.page.shown_session
+        assert session is not None
+        await show_usage(stage.services.figures, session, stage.theme, stage.page)
+        dialog = await stage.dialog()
+        assert isinstance(dialog, UsageDialog)
+        assert dialog.total.text() == "1.2 k tokens · 1 call · cost unknown"
+        dialog.reject()
