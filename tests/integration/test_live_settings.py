@@ -1,6 +1,7 @@
 """Settings changed while the gateway runs: what follows at once, and what is left alone."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +9,22 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import Notice, NoticeCleared, SettingsChanged
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway import expiry_watcher
 from hermes_desktop.gateway.config import Platform
+from hermes_desktop.services.assembly import build_gateway
 from hermes_desktop.services.platform_checks import RefusedByPlatformError
 from hermes_desktop.services.settings_book import Change
 from hermes_desktop.settings.config_store import ChangedElsewhereError
 from hermes_desktop.settings.secrets import SecretStoreError
-from tests.fakes.hosting import HostStage, host_stage
+from tests.fakes.gateway import until
+from tests.fakes.hosting import HostStage, host_stage, write_config
 from tests.fakes.keyring import FakeKeyring
-from tests.fakes.model_server import Recorded, Reply, echo, text
-from tests.fakes.socket_platform import ChatServer, chat_server
+from tests.fakes.model_server import ModelServer, Recorded, Reply, echo, text
+from tests.fakes.socket_platform import ChatServer, chat_server, socket_registry
 
 VARIABLE = "TELEGRAM_BOT_TOKEN"
 FIRST, SECOND, DISCORD = "123:first-token", "987:second-token", "555:discord-token"
@@ -108,6 +115,12 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
 @pytest.mark.asyncio
 async def test_the_next_sweep_uses_another_age_and_no_adapter_restarts(stage: Stage) -> None:
     runner = stage.runner
+    await stage.talk(stage.telegram, "hello")
+    (entry,) = runner.session_store._entries.values()
+    entry.updated_at -= timedelta(days=5)
+    runner._last_session_store_prune_ts = 0.0
+    await expiry_watcher.look(runner)
+    assert list(runner.session_store._entries.values()) == [entry]
     applied = await stage.settings.apply(
         [Change("session_store_max_age_days", 3), Change("session_reset.idle_minutes", 7)]
     )
@@ -116,6 +129,9 @@ async def test_the_next_sweep_uses_another_age_and_no_adapter_restarts(stage: St
     assert stage.runner is runner
     assert runner.config.session_store_max_age_days == 3
     assert runner.session_store.config.default_reset_policy.idle_minutes == 7
+    runner._last_session_store_prune_ts = 0.0
+    await expiry_watcher.look(runner)
+    assert runner.session_store._entries == {}
     assert (stage.telegram.logins, stage.discord.logins) == (1, 1)
     assert len(stage.news) == 1
 
@@ -290,6 +306,32 @@ async def test_our_own_change_is_told_once(stage: Stage) -> None:
     await stage.host.until(lambda: stage.runner.config.session_store_max_age_days == 5)
     assert stage.keys() == ["agent.max_turns", VARIABLE, "session_store_max_age_days"]
     assert stage.telegram.tokens == [FIRST, SECOND]
+
+
+@pytest.mark.asyncio
+async def test_a_gateway_without_a_window_follows_too(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    environ = {"HERMES_GATEWAY_LOCK_DIR": str(tmp_path / "locks"), "PATH": ""}
+    with ModelServer() as model:
+        async with chat_server() as chat:
+            write_config(home, model, chat.port)
+            services = build_gateway(
+                HermesPaths(home, home),
+                redactor=SecretRedactor(),
+                clock=SystemClock(),
+                environ=environ,
+                registry=socket_registry(),
+            )
+            try:
+                await services.start()
+                await services.gateway.start(insist=True)
+                assert services.gateway.state == "running"
+                text = (home / "config.yaml").read_text()
+                (home / "config.yaml").write_text(text.replace("123:socket-token", SECOND))
+                await until(lambda: chat.tokens[-1] == SECOND)
+            finally:
+                await services.close(drain_s=0.0)
 
 
 # ------------------------------------------------------------------------------------- the keyring
