@@ -61,7 +61,7 @@ def set_secret(*, name: str, plain: bool, paths: "HermesPaths") -> None:
     the command line, where every program of yours could see it. Should the keyring not work,
     nothing is kept anywhere else.
     """
-    from hermes_desktop.services.secrets_book import checked_name
+    from hermes_desktop.services.secret_checks import checked_name
 
     name = checked_name(output.without_surrogates(name))
     value = _ask_for(name)

@@ -3,8 +3,7 @@
 Blocking; a value is given to nobody but who asked for it. Command line and window use the same.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -14,10 +13,11 @@ from hermes_desktop.core.errors import (
     HermesError,
     NotFoundError,
     RefusedError,
-    UsageError,
 )
+from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.secret_access import SecretAccess
+from hermes_desktop.services.secret_checks import checked_name, checked_value
 from hermes_desktop.services.settings_book import SECRETS
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.config_patch import Edit, value_at
@@ -36,9 +36,7 @@ _ORDER: tuple[Where, ...] = (
     "config.yaml",
     "gateway.json",
 )
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _END = 4
-_LONGEST = 65_536
 NOT_FOUND_BY_HERMES = (
     "`hermes gateway run` and the other commands of `hermes` no longer find it: they look in the "
     "environment and in .env only. `hermes-desktop secrets move --back {name}` puts it back."
@@ -106,11 +104,18 @@ class SecretsBook:
         environ: The process environment, without the keyring behind it.
         access: The keyring, and the file for desktops without one.
         clock: For the versions of config.yaml.
+        redactor: Learns what is given, so that no log shows what a platform says about it.
     """
 
     def __init__(
-        self, paths: HermesPaths, environ: Mapping[str, str], access: SecretAccess, clock: Clock
+        self,
+        paths: HermesPaths,
+        environ: Mapping[str, str],
+        access: SecretAccess,
+        clock: Clock,
+        redactor: SecretRedactor | None = None,
     ) -> None:
+        self._redactor = redactor or SecretRedactor()
         self._paths = paths
         self._environ = environ
         self._access = access
@@ -135,6 +140,11 @@ class SecretsBook:
         """One secret; one that is nowhere has no places. Raises :class:`ConfigError`."""
         return self._view(checked_name(name), self._sources())
 
+    def learn(self, values: Iterable[str]) -> None:
+        """Let no log show these. Any thread."""
+        for value in values:
+            self._redactor.learn(value)
+
     def keep(self, name: str, value: str, *, plain: bool = False) -> None:
         """Put a secret into the keyring, or, where a person asked for it, into a plain file.
 
@@ -144,6 +154,7 @@ class SecretsBook:
             ConfigError: Our files cannot be written.
         """
         name, value = checked_name(name), checked_value(value)
+        self.learn((value,))
         if plain:
             self._access.plain.store(name, value)
             return
@@ -351,38 +362,6 @@ class _Sources:
     env_file: Mapping[str, str]
     config: Mapping[str, Any]
     legacy: Mapping[str, Any]
-
-
-def checked_name(name: str) -> str:
-    """The name of a variable.
-
-    Raises:
-        UsageError: It cannot be one.
-    """
-    name = name.strip()
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"“{name}” cannot be the name of a secret.",
-            "Names are those of variables: letters, digits and _.",
-            "See `hermes-desktop secrets list`.",
-        )
-    return name
-
-
-def checked_value(value: str) -> str:
-    """A secret without blanks around it.
-
-    Raises:
-        UsageError: It cannot be one.
-    """
-    value = value.strip()
-    if not value or not value.isprintable() or len(value) > _LONGEST:
-        raise UsageError(
-            "That cannot be a secret.",
-            "It is empty, too long, or holds characters that cannot be shown.",
-            "Give one line.",
-        )
-    return value
 
 
 def _place(where: Where, value: object, place: str = "") -> Iterator[SecretPlace]:

@@ -33,11 +33,8 @@ from hermes_desktop.services.platform_checks import PlatformChecker, refused_by
 from hermes_desktop.services.platform_facts import PLATFORMS
 from hermes_desktop.services.platform_settings import PlatformBook, PlatformStanding
 from hermes_desktop.services.secret_access import SecretAccess, with_secrets
-from hermes_desktop.services.secrets_book import (
-    SecretsBook,
-    checked_name,
-    checked_value,
-)
+from hermes_desktop.services.secret_checks import checked_name, checked_value
+from hermes_desktop.services.secrets_book import SecretsBook
 from hermes_desktop.services.secrets_face import SecretsFace
 from hermes_desktop.services.settings_book import SECRETS, Change, Saved, SettingsBook
 from hermes_desktop.services.settings_reading import SettingView, UnknownKey
@@ -129,7 +126,7 @@ class SettingsService(SecretsFace):
             HermesError: As :meth:`SettingsBook.save` and :meth:`SecretsBook.keep_all`; neither
                 settings nor secrets were changed then.
         """
-        given = _checked(secrets)
+        given = self._given(secrets)
         saved = await self.preview(changes) if changes else Saved("")
         checked = await self._asking.run(self._ask_platforms(given, changes))
         async with self._live.alone():
@@ -209,7 +206,7 @@ class SettingsService(SecretsFace):
                 "This version of Hermes Desktop cannot serve it.",
                 "Its settings are kept for `hermes`.",
             )
-        given = _checked(secrets)
+        given = self._given(secrets)
 
         def read() -> PlatformConfig:
             return checker.read(platform, given, self._book.edits(changes))
@@ -268,6 +265,13 @@ class SettingsService(SecretsFace):
         self._keyring.close()
         self._live.end()
 
+    def _given(self, secrets: Mapping[str, str] | None) -> dict[str, str]:
+        """Secrets as they can be kept; from here on no log shows them."""
+        items = (secrets or {}).items()
+        given = {checked_name(name): checked_value(value) for name, value in items}
+        self._secrets.learn(given.values())
+        return given
+
     async def _announce(
         self,
         saved: Saved,
@@ -299,7 +303,7 @@ def build_settings(  # noqa: PLR0913 - the parts it joins
         gateway: Who hosts.
         bus: Hears of changes.
         checker: Asks platforms; None: none can be asked.
-        redactor: Learns secrets that are read.
+        redactor: Learns secrets that are read or given.
         remember: Reads, for others, what could be understood just now. May block.
     """
     if not isinstance(environ, EnvironmentWithSecrets):
@@ -307,7 +311,7 @@ def build_settings(  # noqa: PLR0913 - the parts it joins
     surroundings = environ
     access = SecretAccess(environ.store, environ.plain)
     book = SettingsBook(paths, environ.process, clock)
-    secrets = SecretsBook(paths, environ.process, access, clock)
+    secrets = SecretsBook(paths, environ.process, access, clock, redactor)
     worker = WorkerThreads("settings-live")
     watch = SettingsWatch(paths)
     taker = SnapshotTaker(paths, book, environ)
@@ -323,7 +327,3 @@ def build_settings(  # noqa: PLR0913 - the parts it joins
     live = LiveSettings(LiveParts(take, load, worker, lambda: watch.settled), gateway, bus)
     platforms = PlatformBook(paths, environ.process)
     return SettingsService(book, secrets, gateway, live, checker, platforms=platforms)
-
-
-def _checked(secrets: Mapping[str, str] | None) -> dict[str, str]:
-    return {checked_name(name): checked_value(value) for name, value in (secrets or {}).items()}
