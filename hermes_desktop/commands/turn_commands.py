@@ -5,7 +5,7 @@ from hermes_desktop.commands.words import count
 from hermes_desktop.commands.work_commands import stop_beside
 from hermes_desktop.core.errors import UsageError
 
-_STOPPED = frozenset({"", "all", "background"})
+_BESIDE = frozenset({"all", "background"})
 
 
 async def new(context: CommandContext) -> CommandReply:
@@ -16,12 +16,9 @@ async def new(context: CommandContext) -> CommandReply:
 
 async def stop(context: CommandContext) -> CommandReply:
     """``/stop [background | all]``: the reply, what runs beside it, or both."""
-    word = context.args.strip().lower()
-    if word not in _STOPPED:
-        usage = context.name("stop")
-        raise UsageError("That is nothing to stop.", "", f"Say {usage}, or {usage} all.")
+    word = context.args.strip().lower()  # "/stop please!" is meant as well
     turn = word != "background" and await context.host.stop_turn()
-    beside = await stop_beside(context) if word else 0
+    beside = await stop_beside(context) if word in _BESIDE else 0
     told = f"{count(beside, 'thing')} beside it ended." if beside else ""
     if turn:
         words = "Stopped. The conversation goes on with your next message."

@@ -66,7 +66,9 @@ class AgentTools:
     ) -> None:
         self.queue = queue
         self.questions = questions
-        self.processes = processes or ProcessTable(clock, paths.desktop_dir / "processes")
+        self.processes = processes or ProcessTable(
+            clock, paths.desktop_dir / "processes", redactor.clean
+        )
         self._surface = surface
         self._paths = paths
         self._db = db

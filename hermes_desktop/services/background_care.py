@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.tools.process_records import LostProcess
 from hermes_desktop.agent.tools.process_table import ProcessInfo, ProcessTable
+from hermes_desktop.agent.tools.process_words import ended_words, lost_words
 from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice
@@ -121,24 +122,6 @@ def tell_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
     runner.adapters[source.platform].expect_turn(event.turn_id, session_key)
     runner.accept(event)
     return True
-
-
-def ended_words(info: ProcessInfo, output: str) -> str:
-    """What an assistant is told of an end."""
-    how = f"exit code {info.code}" if info.code is not None else "nobody knows how"
-    shown = output.strip() or "(nothing)"
-    return (
-        f"[The program says, no person: the background process {info.id} has ended ({how}).\n"
-        f"Command: {info.command}\nThe end of its output:\n{shown}\n]"
-    )
-
-
-def lost_words(lost: LostProcess) -> str:
-    """What an assistant is told of a process of an earlier run."""
-    return (
-        f"[The program says, no person: the background process {lost.id} was ended because the "
-        f"program did.\nCommand: {lost.command}\n]"
-    )
 
 
 def _lost_notice(lost: tuple[LostProcess, ...]) -> Notice:

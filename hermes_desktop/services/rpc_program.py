@@ -68,7 +68,7 @@ class RpcParts:
         self._loading: PendingCall[Any] | None = None
         self._approvals = ApprovalQueue(clock)
         self._questions = QuestionQueue(clock)
-        self._processes = ProcessTable(clock, paths.desktop_dir / "processes")
+        self._processes = ProcessTable(clock, paths.desktop_dir / "processes", redactor.clean)
 
     def program(self) -> RpcProgram:
         """What the server is set up with. Plugins begin to load."""

@@ -1,13 +1,19 @@
 """Methods about programs that run in the background, and the figures of the last days."""
 
+import logging
 from datetime import datetime
 from typing import Any
 
 from hermes_desktop.agent.tools.process_table import ProcessInfo, ProcessTable
+from hermes_desktop.agent.tools.process_words import ended_words
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state.insights import Used, insights
+from hermes_desktop.tui_gateway import agents, live_sessions
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
-from hermes_desktop.tui_gateway.serving_state import Call
+from hermes_desktop.tui_gateway.serving_state import Call, Server
+from hermes_desktop.tui_gateway.turns import claim, release, run_prompts
+
+log = logging.getLogger(__name__)
 
 _PREVIEW, _TAIL = 200, 2000
 _MOST_DAYS = 3650
@@ -69,6 +75,36 @@ def figures(call: Call) -> dict[str, Any]:
         "tools": [{"name": name, "calls": calls} for name, calls in found.tools],
         "by_day": [_used(each) for each in found.days],
     }
+
+
+def follow(server: Server) -> None:
+    """Have live sessions hear of the end of what they left running."""
+    table = server.program.facts.processes
+    if table is not None:
+        table.on_end(lambda info: _tell_end(server, info, table))
+
+
+def _tell_end(server: Server, info: ProcessInfo, table: ProcessTable) -> None:
+    """A process is over: its session is told as by a prompt. On the process's own thread."""
+    if not info.notify or info.state == "killed" or server.state.program is None:
+        return
+    found = live_sessions.with_key(server.state, info.session_key)
+    if found is None:
+        return
+    sid, session = found
+    words = ended_words(info, table.output(info.id, None, _TAIL).text)
+    if not claim(session):
+        with session["history_lock"]:
+            if session["running"] and not session.get("_closing"):
+                session.setdefault("queued_prompt", []).append(words)
+        return
+    try:
+        agents.ensure_agent(server, session)
+    except RpcError:
+        log.warning("Nobody can be told that %s has ended", info.id, exc_info=True)
+        release(server, sid, session)
+        return
+    server.start_thread(lambda: run_prompts(server, sid, session, words))
 
 
 def _used(used: Used) -> dict[str, Any]:

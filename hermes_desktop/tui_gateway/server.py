@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway import boundaries, ending, frames, methods
+from hermes_desktop.tui_gateway import boundaries, ending, frames, methods, process_methods
 from hermes_desktop.tui_gateway.asking import Asking
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.frames import Frame
@@ -41,6 +41,8 @@ def configure(program: RpcProgram | None) -> None:
     if program is not None and program.approvals is not None and program.questions is not None:
         _state.asking = Asking(SERVER, program.approvals, program.questions)
         _state.asking.open()
+    if program is not None:
+        process_methods.follow(SERVER)
 
 
 def handle_request(request: Any) -> Frame:

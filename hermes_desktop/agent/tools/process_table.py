@@ -5,7 +5,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -84,10 +84,14 @@ class ProcessTable:
     Args:
         clock: For the times that are told.
         folder: Where it is written down what runs.
+        clean: Takes secrets out of output before anybody is told of it.
     """
 
-    def __init__(self, clock: Clock, folder: Path) -> None:
+    def __init__(
+        self, clock: Clock, folder: Path, clean: Callable[[str], str] = lambda text: text
+    ) -> None:
         self._clock = clock
+        self._clean = clean
         self._records = ProcessRecords(folder)
         self._lock = threading.Lock()
         self._writing = threading.Lock()
@@ -158,7 +162,8 @@ class ProcessTable:
         if kept is None:
             return Excerpt("", 0)
         output = kept.process.output
-        return output.tail(most) if cursor is None else output.since(cursor, most)
+        piece = output.tail(most) if cursor is None else output.since(cursor, most)
+        return replace(piece, text=self._clean(piece.text))
 
     def wait(
         self, process_id: str, seconds: float, given_up: Callable[[], bool] = lambda: False

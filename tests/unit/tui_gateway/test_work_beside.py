@@ -102,6 +102,30 @@ def test_processes_are_listed_and_ended(stage: ServerStage, table: ProcessTable)
     assert "Nothing runs" in stage.call("slash.exec", session_id=sid, command="/agents")["output"]
 
 
+def test_a_session_hears_of_the_end_of_what_it_left_running(
+    stage: ServerStage, table: ProcessTable
+) -> None:
+    sid, session = stage.begin()
+    stage.say(sid, "Hello")
+    key = session["session_key"]
+    argv, environ = ("bash", "-c", "echo built"), {"PATH": "/usr/bin:/bin"}
+    table.start(Wanted(key, key, argv, "make", environ, stage.home, notify=True))
+    stage.peer.wait_for("message.complete", 2)
+    assert session["_turn_over"].wait(PATIENCE_S)
+    told = str(stage.db.get_messages(key)[2]["content"])
+    assert "no person" in told
+    assert "Command: make" in told
+    assert "built" in told
+    stage.model.hold.clear()
+    stage.model.asked.clear()
+    stage.call("prompt.submit", session_id=sid, text="Long")
+    assert stage.model.asked.wait(PATIENCE_S)
+    busy = table.start(Wanted(key, key, argv, "make", environ, stage.home, notify=True))
+    assert table.wait(busy.id, PATIENCE_S)
+    stage.model.hold.set()
+    stage.peer.wait_for("message.complete", 4)
+
+
 def test_figures_of_the_last_days(stage: ServerStage) -> None:
     sid, _ = stage.begin()
     stage.say(sid, "Hello")

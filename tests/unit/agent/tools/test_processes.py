@@ -272,6 +272,16 @@ def test_many_start_and_end_at_once(table: ProcessTable, tmp_path: Path) -> None
     assert len(list(Path("/proc/self/fd").iterdir())) < 200
 
 
+def test_output_is_told_without_secrets(tmp_path: Path) -> None:
+    made = ProcessTable(
+        SystemClock(), tmp_path / "p", lambda text: text.replace("hunter2", "[hidden]")
+    )
+    info = made.start(wanted("echo hunter2", tmp_path))
+    assert made.wait(info.id, PATIENCE_S)
+    assert made.output(info.id, 0, 100).text == "[hidden]\n"
+    made.close()
+
+
 # Kept output
 
 
