@@ -48,23 +48,42 @@ class FieldNotes(QWidget):
         self._theme = theme
         self._hermes = hermes
         self._level = ""
-        self.origin = QuietLabel(theme)
-        self.pending = LeadingLabel()
-        self.trouble = LeadingLabel()
-        self._sign = QLabel()
-        self.mine = QPushButton()
-        self.theirs = QPushButton()
+        self._made: _Lines | None = None
         self._refused = ""
         self._refused_given: object = None
-        self._arrange()
-        self.mine.clicked.connect(self.mine_wanted)
-        self.theirs.clicked.connect(self.theirs_wanted)
-        theme.changed.connect(self._colour)
+        self.hide()
+
+    @property
+    def origin(self) -> QLabel:
+        """Where the value comes from."""
+        return self._lines().origin
+
+    @property
+    def pending(self) -> QLabel:
+        """What is not saved yet."""
+        return self._lines().pending
+
+    @property
+    def trouble(self) -> QLabel:
+        """What is wrong."""
+        return self._lines().trouble
+
+    @property
+    def mine(self) -> QPushButton:
+        """In a conflict: what was filled in here."""
+        return self._lines().mine
+
+    @property
+    def theirs(self) -> QPushButton:
+        """In a conflict: what stands in the file."""
+        return self._lines().theirs
 
     @property
     def words(self) -> str:
         """Everything that shows, for who hears it."""
-        labels = (self.trouble, self.pending, self.origin)
+        if self._made is None:
+            return ""
+        labels = (self._made.trouble, self._made.pending, self._made.origin)
         return " ".join(label.text() for label in labels if not label.isHidden())
 
     def show_refusal(self, words: str, given: object) -> None:
@@ -78,53 +97,81 @@ class FieldNotes(QWidget):
         if edit is None or edit.given != self._refused_given:
             self._refused = ""
         origin = locked or ("" if view.problem else origin_words(view))
-        _say(self.origin, "\n".join(filter(None, (origin, more, self._hermes))))
-        _say(self.pending, "" if edit is None or conflict else pending_words(view, edit))
-        self._level = "error"
-        if conflict and edit is not None:
-            trouble = conflict_words(view, edit)
-            mine, theirs = mine_words(view, edit), value_words(view.option, view.value)
-            self.mine.setText(self.tr("Keep “{value}”").format(value=mine[:_MOST]))
-            self.theirs.setText(self.tr("Take “{value}”").format(value=theirs[:_MOST]))
-        elif edit is not None:
-            trouble = edit.problem or self._refused
-        else:
-            trouble = origin_words(view) if view.problem else ""
-            self._level = "warning"
-        _say(self.trouble, trouble)
-        self._sign.setVisible(bool(trouble))
-        self._choice.setVisible(conflict)
+        origin = "\n".join(filter(None, (origin, more, self._hermes)))
+        pending = "" if edit is None or conflict else pending_words(view, edit)
+        self._level = "error" if edit is not None else "warning"
+        trouble = self._trouble(view, edit, conflict=conflict)
+        if self._made is None and not (origin or pending or trouble):
+            return
+        lines = self._lines()
+        _say(lines.origin, origin)
+        _say(lines.pending, pending)
+        _say(lines.trouble, trouble)
+        lines.sign.setVisible(bool(trouble))
+        lines.choice.setVisible(conflict)
         self._colour()
         self.setVisible(bool(self.words))
 
-    def _colour(self) -> None:
-        palette = self._theme.palette
-        colour = palette.warning if self._level == "warning" else palette.error
-        tint(self.trouble, colour)
-        tint(self.pending, palette.accent)
-        ratio = self.devicePixelRatioF()
-        self._sign.setPixmap(pixmap(self._level or "error", colour, _ICON, ratio))
+    def _trouble(self, view: SettingView, edit: Edit | None, *, conflict: bool) -> str:
+        if edit is None:
+            return origin_words(view) if view.problem else ""
+        if not conflict:
+            return edit.problem or self._refused
+        mine, theirs = mine_words(view, edit), value_words(view.option, view.value)
+        self.mine.setText(self.tr("Keep “{value}”").format(value=mine[:_MOST]))
+        self.theirs.setText(self.tr("Take “{value}”").format(value=theirs[:_MOST]))
+        return conflict_words(view, edit)
 
-    def _arrange(self) -> None:
+    def _lines(self) -> _Lines:
+        """Most settings have nothing to say: the lines are made when one has."""
+        if self._made is None:
+            self._made = _Lines(self, self._theme)
+            self._made.mine.clicked.connect(self.mine_wanted)
+            self._made.theirs.clicked.connect(self.theirs_wanted)
+            self._theme.changed.connect(self._colour)
+        return self._made
+
+    def _colour(self) -> None:
+        lines, palette = self._lines(), self._theme.palette
+        colour = palette.warning if self._level == "warning" else palette.error
+        tint(lines.trouble, colour)
+        tint(lines.pending, palette.accent)
+        ratio = self.devicePixelRatioF()
+        lines.sign.setPixmap(pixmap(self._level or "error", colour, _ICON, ratio))
+
+
+class _Lines:
+    """The widgets in it."""
+
+    def __init__(self, parent: FieldNotes, theme: Theme) -> None:
+        self.origin = QuietLabel(theme, parent=parent)
+        self.pending = LeadingLabel(parent=parent)
+        self.trouble = LeadingLabel(parent=parent)
+        self.sign = QLabel(parent)
+        self.mine = QPushButton(parent)
+        self.theirs = QPushButton(parent)
+        self.choice = QWidget(parent)
         for label in (self.origin, self.pending, self.trouble):
             label.setFont(scaled(label.font(), SMALL))
+            label.hide()
         line = QHBoxLayout()
         line.setSpacing(SPACE_8)
-        line.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        line.addWidget(self.sign, 0, Qt.AlignmentFlag.AlignTop)
         line.addWidget(self.trouble, 1)
-        self._choice = QWidget()
-        choice = QHBoxLayout(self._choice)
+        choice = QHBoxLayout(self.choice)
         choice.setContentsMargins(0, SPACE_4, 0, 0)
         choice.setSpacing(SPACE_8)
         for button in (self.mine, self.theirs):
             button.setAutoDefault(False)
             choice.addWidget(button)
         choice.addStretch(1)
-        column = QVBoxLayout(self)
+        self.sign.hide()
+        self.choice.hide()
+        column = QVBoxLayout(parent)
         column.setContentsMargins(0, SPACE_4, 0, 0)
         column.setSpacing(SPACE_4)
         column.addLayout(line)
-        column.addWidget(self._choice)
+        column.addWidget(self.choice)
         column.addWidget(self.pending)
         column.addWidget(self.origin)
 

@@ -75,8 +75,11 @@ class FieldRow(QWidget):
         parts = label_parts(self.option)
         self.label = LeadingLabel(parts.what)
         self.about = QuietLabel(theme, help_words(self.option, said))
-        self.unit = QuietLabel(theme, parts.unit)
-        self.unit.setWordWrap(False)
+        self.unit: QuietLabel | None = None
+        if self.option.kind in {"number", "whole_number"}:
+            self.unit = QuietLabel(theme, parts.unit)
+            self.unit.setWordWrap(False)
+            self.unit.setMinimumWidth(_UNIT_WIDTH)
         self.editor: Editor = make_editor(self.option)
         self.reset = QToolButton()
         hint = self.option.unknown_to_hermes
@@ -137,7 +140,8 @@ class FieldRow(QWidget):
     def _tell(self, pending: bool) -> None:  # noqa: FBT001 - a state of one meaning
         """For who hears the page instead of seeing it."""
         state = self.tr("Not saved yet.") if pending else ""
-        words = (self.about.text(), self.unit.text(), range_words(self.option), state)
+        unit = "" if self.unit is None else self.unit.text()
+        words = (self.about.text(), unit, range_words(self.option), state)
         self.editor.widget.setAccessibleDescription(
             " ".join(filter(None, (*words, self.notes.words)))
         )
@@ -245,10 +249,8 @@ class FieldRow(QWidget):
             column.addLayout(control)
         else:
             control.addWidget(self.editor.widget)
-            control.addWidget(self.unit)
-            if self.option.kind not in {"number", "whole_number"}:
-                self.unit.hide()  # nothing is shown here: without a parent it would be a window
-            self.unit.setMinimumWidth(_UNIT_WIDTH)
+            if self.unit is not None:
+                control.addWidget(self.unit)
             self._head.addLayout(control)
         control.addWidget(self.reset)
         column.addWidget(self.notes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,7 @@ from hermes_desktop.ui.settings.policy_fold import OWN_RULES, PolicyFold
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_16
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hermes_desktop.core.errors import HermesError
     from hermes_desktop.services.settings_reading import SettingView
@@ -36,6 +38,7 @@ class OptionsPart(SettingsPart):
         self._locked = ""
         self._rows: dict[str, FieldRow] = {}
         self._folds: dict[str, PolicyFold] = {}
+        self._jobs: deque[Callable[[], None]] = deque()
         self.setAccessibleName(title)
         self.column.addWidget(heading(title))
         groups = [
@@ -50,14 +53,27 @@ class OptionsPart(SettingsPart):
             self._add_folds(folded)
         context.draft.key_changed.connect(self._key_changed)
 
+    @override
+    def grow(self) -> bool:
+        if self._jobs:
+            self._jobs.popleft()()
+        return bool(self._jobs)
+
+    def _finish(self) -> None:
+        while self.grow():
+            pass
+
     def row(self, key: str) -> FieldRow | None:
-        """The field of a setting, made if it was folded away."""
+        """The field of a setting, made if it was not there yet."""
+        self._finish()
         fold = self._fold_of(key)
         return self._rows.get(key) if fold is None else fold.rows.get(key)
 
     @override
     def set_locked(self, reason: str) -> None:
         """Let nothing be changed, and say why at each field."""
+        if reason == self._locked:
+            return
         self._locked = reason
         for row in self._rows.values():
             row.set_locked(reason)
@@ -67,6 +83,7 @@ class OptionsPart(SettingsPart):
     @override
     def focus_key(self, key: str) -> bool:
         """Put the focus on a setting."""
+        self._finish()
         fold = self._fold_of(key)
         if fold is not None:
             fold.focus(key)
@@ -94,18 +111,28 @@ class OptionsPart(SettingsPart):
         block = Block(self.context.theme)
         block.column.setContentsMargins(0, 0, 0, 0)
         block.column.setSpacing(0)
+        self.column.addWidget(block)
         shared = common_hint(views)
         said = {shared}
         for number, view in enumerate(views):
-            row = FieldRow(
-                view, self.context.draft, self.context.theme, first=not number, said=said
-            )
+            self._jobs.append(partial(self._add_row, block, view, frozenset(said), not number))
             said.add(view.option.consequence)
-            self._rows[view.key] = row
-            block.column.addWidget(row)
-        self.column.addWidget(block)
         if shared:
             self.column.addWidget(self._hint(shared))
+
+    def _add_row(
+        self,
+        block: Block,
+        view: SettingView,
+        said: frozenset[str],
+        first: bool,  # noqa: FBT001 - one of several in a queue
+    ) -> None:
+        draft = self.context.draft
+        row = FieldRow(draft.views[view.key], draft, self.context.theme, first=first, said=said)
+        if self._locked:
+            row.set_locked(self._locked)
+        self._rows[view.key] = row
+        block.column.addWidget(row)
 
     def _add_folds(self, groups: Sequence[tuple[str, list[SettingView]]]) -> None:
         everything = [view for _, views in groups for view in views]
@@ -116,13 +143,24 @@ class OptionsPart(SettingsPart):
         name = QuietLabel(self.context.theme, self.tr("Rules of their own"))
         name.setContentsMargins(0, SPACE_8, 0, 0)
         self.column.addWidget(name)
-        for number, (who, views) in enumerate(groups):
-            fold = PolicyFold(who, views, self.context, first=not number)
-            self._folds[fold.prefix] = fold
-            block.column.addWidget(fold)
         self.column.addWidget(block)
+        for number, (who, views) in enumerate(groups):
+            self._jobs.append(partial(self._add_fold, block, who, views, not number))
         if shared:
             self.column.addWidget(self._hint(shared))
+
+    def _add_fold(
+        self,
+        block: Block,
+        who: str,
+        views: Sequence[SettingView],
+        first: bool,  # noqa: FBT001 - one of several in a queue
+    ) -> None:
+        fold = PolicyFold(who, views, self.context, first=first)
+        if self._locked:
+            fold.set_locked(self._locked)
+        self._folds[fold.prefix] = fold
+        block.column.addWidget(fold)
 
     def _hint(self, words: str) -> QuietLabel:
         hint = QuietLabel(self.context.theme, plain(words))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import time
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_WIDTH = 760
 _ROOM = 24
+_FIRST_S, _SOME_S = 0.025, 0.012
+"""How long is made of a page before it shows, and then at a time."""
 
 
 class PageColumn(QScrollArea):
@@ -52,15 +57,34 @@ class PageColumn(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._arrange(context)
         make_slim(self, context.theme)
+        self._growing = list(self.parts)
+        self._more = QTimer(self)
+        self._more.setInterval(0)
+        self._more.timeout.connect(partial(self._grow, _SOME_S))
         for part in self.parts:
             part.pending_changed.connect(self.pending_changed)
+        self._grow(_FIRST_S)
 
     def begin(self) -> None:
         """The page shows; its parts read what they need the first time."""
         if not self._begun:
             self._begun = True
+            self._more.start()
             for part in self.parts:
                 part.begin()
+
+    def finish(self) -> None:
+        """Make all of it now."""
+        self._grow(math.inf)
+
+    def _grow(self, for_s: float) -> None:
+        """Make what there is time for: a long page is there at once, and filled from the top."""
+        until = time.monotonic() + for_s
+        while self._growing and time.monotonic() < until:
+            if not self._growing[0].grow():
+                del self._growing[0]
+        if not self._growing:
+            self._more.stop()
 
     def search(self, words: Sequence[str]) -> list[Hit]:
         """What the parts have, besides options."""
@@ -98,6 +122,7 @@ class PageColumn(QScrollArea):
 
     def end(self) -> None:
         """The window goes."""
+        self._more.stop()
         for part in self.parts:
             part.end()
 
@@ -108,6 +133,7 @@ class PageColumn(QScrollArea):
 
     def settle(self) -> None:
         """Give everything its place now: fields that were just unfolded have none yet."""
+        self.finish()
         layout = self._holder.layout()
         if layout is not None:
             layout.activate()

@@ -54,7 +54,8 @@ class PageStack(QStackedWidget):
         if column is None:
             column = PageColumn(entry, make_parts(entry, self._context), self._context)
             column.pending_changed.connect(self.pending_changed)
-            column.set_locked(self._locked)
+            if self._locked:
+                column.set_locked(self._locked)
             self._columns[entry.name] = column
             self.addWidget(column)
         return column
@@ -70,7 +71,10 @@ class PageStack(QStackedWidget):
     def focus(self, key: str) -> None:
         """Put the focus on a setting of the page in front, and bring all of it into sight."""
         column = self.currentWidget()
-        if not isinstance(column, PageColumn) or not column.focus_key(key):
+        if not isinstance(column, PageColumn):
+            return
+        column.finish()  # what is made above a field later would push it away
+        if not column.focus_key(key):
             return
         column.settle()
         focused = QApplication.focusWidget()

@@ -113,6 +113,10 @@ class SettingsPart(QWidget):
     def begin(self) -> None:
         """The part was put on its page and shows for the first time; read here, not before."""
 
+    def grow(self) -> bool:
+        """Make a little more of it, a few milliseconds' worth; whether there is more to make."""
+        return False
+
     def search(self, words: Sequence[str]) -> list[Hit]:
         """What of the part, besides options, has all of these (lower-case) words."""
         del words

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.services.settings_book import OPTIONS
+from hermes_desktop.ui.settings.field_row import FieldRow
 from hermes_desktop.ui.settings.page_table import PAGES, page_of
 from hermes_desktop.ui.tray import Tray
 from tests.fakes.window_stage import WindowStage
@@ -68,6 +69,22 @@ def test_the_tray_leads_to_the_settings(qapp) -> None:
     tray.close()
     tray.deleteLater()
     assert heard == ["settings"]
+
+
+@pytest.mark.asyncio
+async def test_a_long_page_grows_by_itself_from_the_top(stage) -> None:
+    async with stage:
+        stage.view.show_page("assistant")
+        keys = [key for key, o in OPTIONS.items() if page_of(o) == "assistant"]
+        first = [row.key for row in stage.view.findChildren(FieldRow)]
+        assert first
+        await stage.until(lambda: len(fields(stage)) == len(keys))
+        assert sorted(fields(stage)) == sorted(keys)
+
+
+def fields(stage) -> list[str]:
+    column = stage.view.stack.column("assistant")
+    return [row.key for row in column.findChildren(FieldRow)]
 
 
 class Shown(QObject):

@@ -26,6 +26,7 @@ async def test_tab_goes_from_top_to_bottom_also_through_what_was_unfolded(stage)
     async with stage:
         view = stage.view
         view.show_page("sessions")
+        view.stack.column("sessions").finish()
         fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("telegram"))
         fold.box.click()
         view.draft.give(DAYS, "30")
@@ -120,6 +121,7 @@ async def test_a_rule_of_its_own_is_given_and_taken(home, stage) -> None:
     async with stage:
         view = stage.view
         view.show_page("sessions")
+        view.stack.column("sessions").finish()
         fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("type.group"))
         assert fold.box.text() == "Groups"
         assert fold.summary.text() == "as all chats: when the chat was silent for a while"
