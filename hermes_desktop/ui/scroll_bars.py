@@ -17,19 +17,24 @@ QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
 """
 
 
-def make_slim(area: QAbstractScrollArea, theme: Theme) -> None:
+def make_slim(area: QAbstractScrollArea, theme: Theme, *, ground: str = "base") -> None:
     """Give both bars of a scroll area the slim look, now and whenever the theme changes.
 
     Only the bars get a style sheet; everything inside the area keeps the native style.
+
+    Args:
+        area: Whose bars.
+        theme: Colours.
+        ground: Name of the palette's colour that the area stands on.
     """
     for bar in (area.verticalScrollBar(), area.horizontalScrollBar()):
-        _Colouring(bar, theme)
+        _Colouring(bar, theme, ground)
 
 
-def scroll_bar_sheet(palette: Palette) -> str:
+def scroll_bar_sheet(palette: Palette, ground: str = "base") -> str:
     """The style sheet of a slim bar."""
     return _SHEET.format(
-        ground=palette.base,
+        ground=getattr(palette, ground),
         rest=mix(palette.text, palette.base, 0.24),
         grasped=mix(palette.text, palette.base, 0.45),
     )
@@ -38,13 +43,14 @@ def scroll_bar_sheet(palette: Palette) -> str:
 class _Colouring(QObject):
     """Lives with its bar, so that the theme never calls a bar that is gone."""
 
-    def __init__(self, bar: QScrollBar, theme: Theme) -> None:
+    def __init__(self, bar: QScrollBar, theme: Theme, ground: str) -> None:
         super().__init__(bar)
         self._bar = bar
+        self._ground = ground
         self._theme = theme
         theme.changed.connect(self.colour)
         self.colour()
 
     def colour(self) -> None:
         """Take the colours of the palette in force."""
-        self._bar.setStyleSheet(scroll_bar_sheet(self._theme.palette))
+        self._bar.setStyleSheet(scroll_bar_sheet(self._theme.palette, self._ground))

@@ -44,7 +44,7 @@ class AskedArea(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.viewport().setAutoFillBackground(False)
         self.body.setAutoFillBackground(False)
-        make_slim(self, theme)
+        make_slim(self, theme, ground="raised")
         theme.changed.connect(self._colour)
         self._colour()
 

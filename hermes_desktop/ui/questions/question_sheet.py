@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 from typing_extensions import override
 
 from hermes_desktop.core.events import QuestionAsked
@@ -52,6 +53,7 @@ class QuestionSheet(QWidget):
         self._spans: dict[str, float] = {}
         self.asked: QuestionAsked | None = None
         self.armed = False
+        self._focus_before: QWidget | None = None
         self.title = LeadingLabel()
         self.place = QLabel()
         self.area = AskedArea(theme, self)
@@ -97,11 +99,11 @@ class QuestionSheet(QWidget):
             self._begin(asked)
         self.show()
         if is_new and not is_typing():
-            first = self.area.buttons[0] if self.area.buttons else self.field
-            first.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._take_focus(self.area.buttons[0] if self.area.buttons else self.field)
 
     def show_over(self, asked: QuestionAsked, words: str) -> None:
         """Say how a question ended that was not answered here; it stays until it is closed."""
+        had_focus = self._has_focus()
         self.clear()
         self._name(words, asked)
         self.area.show_question(asked.text, ())
@@ -109,6 +111,8 @@ class QuestionSheet(QWidget):
         self.go.hide()
         self._offer(asked=False)
         self.show()
+        if had_focus:
+            self._take_focus(self.close_button)
 
     def clear(self) -> None:
         """Nothing is asked any more."""
@@ -119,7 +123,19 @@ class QuestionSheet(QWidget):
         self._arming.stop()
         self.field.clear()
         self.bar.stop()
+        before = self._focus_before
+        if self._has_focus() and before is not None and isValid(before):
+            before.setFocus(Qt.FocusReason.OtherFocusReason)
         self.hide()
+
+    def _has_focus(self) -> bool:
+        return self.isAncestorOf(self.window().focusWidget())
+
+    def _take_focus(self, widget: QWidget) -> None:
+        """Have the focus, and know where it goes back to."""
+        if not self._has_focus():
+            self._focus_before = self.window().focusWidget()
+        widget.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _begin(self, asked: QuestionAsked) -> None:
         """A question that was not shown before."""

@@ -112,6 +112,7 @@ async def test_choices_are_buttons(stage: ChatStage, dark: bool) -> None:
         sheet.area.buttons[1].click()
         assert (await told(stage))["user_response"] == "443"
         assert not sheet.isVisible()
+        assert stage.page.composer.field.hasFocus()
         assert stage.texts() == ["Open a port", "I need to know.", "Good."]
         asking.end()
 
@@ -247,8 +248,10 @@ async def test_answered_elsewhere_is_said(stage: ChatStage) -> None:
         assert sheet.close_button.isVisible()
         assert not sheet.field.isVisible()
         keep_picture(stage.page, "question-elsewhere")
+        assert sheet.close_button.hasFocus()
         sheet.close_button.click()
         assert not sheet.isVisible()
+        assert stage.page.composer.field.hasFocus()
         asking.end()
 
 
