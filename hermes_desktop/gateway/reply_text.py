@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.graphemes import grapheme_start
 
 UNTOUCHED = frozenset(
     {
@@ -59,6 +60,11 @@ def without_provider_errors(text: str) -> str:
 # ---------------------------------------------------------------------------------------- pieces
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)[ \t]*(\S*)", re.MULTILINE)
+_INLINE = re.compile(
+    r"""\[[^\]\n]{0,300}\]\([^)\s]{0,300}\) | (`{1,3})[^`\n]{1,300}\1
+      | (\*\*|__|~~)(?=\S)[^\n]{1,300}?\2 | (?<!\w)([*_])(?=\S)[^*_\n]{1,300}\3""",
+    re.VERBOSE,
+)
 _NO_COUNTERS_BELOW = 80
 _COUNTER_ROOM = len("\n(999/999)")
 _BREAKS = ("\n\n", "\n", ". ", " ")
@@ -153,8 +159,19 @@ def _cut(text: str, most: int) -> int:
     for mark in _BREAKS:
         found = text.rfind(mark, most // 2, most)
         if found > 0:
-            return found + len(mark)
-    return most
+            return _outside_of_marks(text, found + len(mark), most)
+    return _outside_of_marks(text, grapheme_start(text, most, 0), most)
+
+
+def _outside_of_marks(text: str, at: int, most: int) -> int:
+    """Before a link, or what is bold or code, that would be cut, unless it is very long."""
+    line = text.rfind("\n", 0, at) + 1
+    for found in _INLINE.finditer(text, line, min(len(text), 2 * most)):
+        if found.start() >= at:
+            break
+        if at < found.end() and found.start() > most // 2:
+            return found.start()
+    return at
 
 
 def _open_fence(body: str, fence: _Fence | None) -> _Fence | None:

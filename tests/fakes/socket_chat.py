@@ -91,6 +91,8 @@ class ChatServer:
         self.acked: list[str] = []
         self.sent: list[SentText] = []
         self.refusals: list[dict[str, Any]] = []
+        self.edit_refusals: list[dict[str, Any]] = []
+        self.edits = 0
         self.logins = 0
         self.tokens: list[str] = []
         self.asked: list[str] = []
@@ -275,6 +277,19 @@ class ChatServer:
             bot.say(type="pong", n=message["n"])
         elif kind == "send":
             self._keep(self._take_text(bot, message))
+        elif kind == "edit":
+            self._change_text(bot, message)
+
+    def _change_text(self, bot: _Bot, message: dict[str, Any]) -> None:
+        self.edits += 1
+        found = next((each for each in self.sent if each.id == message["id"]), None)
+        if self.edit_refusals:
+            bot.say(type="refused", n=message["n"], **self.edit_refusals.pop(0))
+        elif found is None:
+            bot.say(type="refused", n=message["n"], error="no such message", kind="not_found")
+        else:
+            found.text = message["text"]
+            bot.say(type="sent", n=message["n"], id=found.id)
 
     async def _take_text(self, bot: _Bot, message: dict[str, Any]) -> None:
         if self.faults.send_delay_s:

@@ -22,6 +22,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.gateway.config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import (
     MessageEvent,
+    Piece,
     PlatformAdapter,
     SendResult,
     TokenIdentity,
@@ -66,7 +67,7 @@ def socket_config(
         allow_from: Who may write.
         token: The bot's token.
         extra: ``expected_silence_s`` (2), ``send_timeout_s`` (2), ``limit`` (None): characters of
-            a message.
+            a message; ``edits``: texts can be changed, so that replies may grow.
     """
     return PlatformConfig(
         enabled=True, token=token, extra={"port": port, "allow_from": allow_from, **extra}
@@ -124,6 +125,7 @@ class SocketPlatform(PlatformAdapter):
         self._send_timeout_s = float(extra.get("send_timeout_s", 2.0))
         self.expected_silence_s = float(extra.get("expected_silence_s", 2.0))
         self.max_message_length = extra.get("limit")
+        self.edits_messages = bool(extra.get("edits"))
         self.token = TokenIdentity("socket-bot-token", config.token or "")
         self.is_open = False
         self._writer: asyncio.StreamWriter | None = None
@@ -175,6 +177,20 @@ class SocketPlatform(PlatformAdapter):
             text=text,
             reply_to=reply_to,
             thread=thread_id,
+        )
+        if answer["type"] == "sent":
+            return SendResult(True, message_id=answer["id"])
+        return SendResult(
+            False,
+            error=answer["error"],
+            error_kind=answer["kind"],
+            retryable=answer.get("retryable", False),
+            retry_after=answer.get("retry_after"),
+        )
+
+    async def edit_piece(self, chat_id: str, message_id: str, piece: Piece) -> SendResult:
+        answer = await self._ask(
+            self._send_timeout_s, type="edit", chat=chat_id, id=message_id, text=piece.text
         )
         if answer["type"] == "sent":
             return SendResult(True, message_id=answer["id"])

@@ -101,3 +101,27 @@ def test_nothing_is_too_long_and_no_letter_is_lost(text: str, limit: int) -> Non
     for letter in "abx#🐦":
         if not any(mark in text for mark in ("```", "~~~")):  # a language may be said again
             assert sum(piece.count(letter) for piece in pieces) == text.count(letter)
+
+
+@pytest.mark.parametrize("mark", ["**{}**", "`{}`", "_{}_", "~~{}~~", "[{}](https://x.y)"])
+def test_marks_within_a_line_are_not_cut(mark: str) -> None:
+    marked = mark.format("some words that belong together")
+    text = f"{'x' * 70} and then {marked} and what follows"
+    pieces = split_text(text, 100, numbered=False)
+    assert any(marked in piece for piece in pieces)
+    assert " ".join(pieces) == text
+
+
+def test_what_people_see_as_one_character_is_not_cut() -> None:
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    pieces = split_text(family * 40, 99, numbered=False)
+    assert all(len(piece) % len(family) == 0 for piece in pieces)
+    assert "".join(pieces) == family * 40
+
+
+def test_the_beginning_of_a_text_is_cut_like_all_of_it() -> None:
+    text = "\n".join(f"line {number} of a longer text" for number in range(60))
+    whole = split_text(text, 200, numbered=False)
+    for end in range(300, len(text), 37):
+        begun = split_text(text[:end], 200, numbered=False)
+        assert begun[:-2] == whole[: len(begun) - 2]

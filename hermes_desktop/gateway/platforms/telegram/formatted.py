@@ -1,18 +1,16 @@
 """A text with marks as Telegram keeps them beside it, and cutting one into messages."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+
+from hermes_desktop.gateway.graphemes import grapheme_start
 
 MOST_UNITS = 4096
 """How many UTF-16 units one message holds."""
 
 _BREAKS = ("\n\n", "\n", ". ", "。", " ")
 _WHOLE = frozenset({"code", "text_link"})
-_JOINER, _REGIONAL = "\u200d", range(0x1F1E6, 0x1F200)
-_MODIFIERS = range(0x1F3FB, 0x1F400)
-_LONGEST_GRAPHEME = 64
 _ONE_UNIT = 0xFFFF
 """The last character that is one unit in UTF-16."""
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
@@ -108,27 +106,3 @@ def _fitting(text: str, start: int, limit: int) -> int:
         end -= 1
         left += 2 if ord(text[end]) > _ONE_UNIT else 1
     return end
-
-
-def grapheme_start(text: str, at: int, least: int) -> int:
-    """The last place up to ``at`` where no character that people see as one is cut in two."""
-    place = at
-    while place > max(least + 1, at - _LONGEST_GRAPHEME) and _is_inside(text, place):
-        place -= 1
-    return place if not _is_inside(text, place) else at
-
-
-def _is_inside(text: str, at: int) -> bool:
-    if not 0 < at < len(text):
-        return False
-    before, behind = text[at - 1], text[at]
-    if _JOINER in {before, behind} or unicodedata.combining(behind):
-        return True
-    if unicodedata.category(behind) in {"Mn", "Me", "Mc"} or ord(behind) in _MODIFIERS:
-        return True
-    if ord(before) in _REGIONAL and ord(behind) in _REGIONAL:
-        run = 0
-        while run < at and ord(text[at - 1 - run]) in _REGIONAL:
-            run += 1
-        return run % 2 == 1
-    return before == "\r" and behind == "\n"
