@@ -6,6 +6,7 @@ from hermes_desktop.agent.memory_options import WRITE_APPROVAL
 from hermes_desktop.agent.memory_store import LIMITS, Entry, MemoryStore, PendingWrite
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.words import ago, count, first_words, lines
+from hermes_desktop.commands.work_commands import is_owner
 from hermes_desktop.core.errors import RefusedError, StateError, UsageError
 
 _TITLES = {"memory": "Notes of its own", "user": "What it knows of you"}
@@ -123,6 +124,10 @@ async def _each(
 
 async def _approval(context: CommandContext, _store: MemoryStore, rest: str) -> CommandReply:
     change, wanted = context.facts.change_setting, _SWITCH.get(rest.lower())
+    if not is_owner(context):
+        raise RefusedError(
+            "You may not switch this.", "Only the owner or a named admin may.", "Ask them."
+        )
     if wanted is None:
         usage = context.name("memory")
         raise UsageError("On or off?", "", f"Say {usage} approval on, or {usage} approval off.")
