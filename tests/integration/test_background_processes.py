@@ -108,3 +108,31 @@ async def test_a_conversation_in_the_program_starts_one_and_closing_ends_it(
         assert again.background.table is not None
         assert [each.state for each in again.background.table.listed()] == ["lost"]
         await again.close()
+
+
+@pytest.mark.asyncio
+async def test_in_the_window_the_conversation_hears_of_an_end(tmp_path: Path) -> None:
+    paths = HermesPaths(tmp_path, tmp_path)
+    with ModelServer() as server:
+        (tmp_path / "config.yaml").write_text(
+            json.dumps({"model": {"default": "m", "base_url": server.base_url}})
+        )
+        environ = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+        services = build_services(paths, redactor=SecretRedactor(), environ=environ, hosts=False)
+        started = tool_call(
+            "terminal", command="sleep 0.5; echo built", background=True, notify_on_complete=True
+        )
+        server.script(started, text("It runs."), text("It is built."))
+        ended: list[TurnFinished] = []
+        services.bus.subscribe(TurnFinished, ended.append)
+        try:
+            await services.start(watch=False)
+            await services.chat.send("Build it")
+            await until(lambda: len(ended) == 2, 30)
+            assert ended[1].reply == "It is built."
+            assert ended[1].session_id == ended[0].session_id
+            rows = services.db.get_messages(ended[0].session_id)
+            assert "built" in str(rows[-2]["content"])
+            assert not services.chat.is_running(ended[0].session_id)
+        finally:
+            await services.close()
