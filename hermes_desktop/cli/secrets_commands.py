@@ -202,8 +202,8 @@ def _difference(view: "SecretView") -> str:
 
 def _takes_effect(view: "SecretView") -> str:
     if view.platform:
-        return "It counts when the gateway is started the next time."
-    return "It counts at once, from the next message on."
+        return "It counts at once: a Hermes Desktop that runs connects the platform anew."
+    return "It counts at once."
 
 
 def _object(view: "SecretView", *, show_end: bool) -> dict[str, Any]:
