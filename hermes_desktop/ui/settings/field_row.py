@@ -237,7 +237,7 @@ class FieldRow(QWidget):
         self._head.setSpacing(SPACE_12)
         self._head.addWidget(self.label, 1)
         column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_16, SPACE_12, SPACE_12, SPACE_12)
+        column.setContentsMargins(SPACE_16, SPACE_12, SPACE_16, SPACE_12)
         column.setSpacing(SPACE_4)
         column.addLayout(self._head)
         column.addWidget(self.about)

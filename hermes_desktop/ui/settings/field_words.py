@@ -38,6 +38,8 @@ def label_parts(option: Option) -> LabelParts:
     who, colon, what = option.label.partition(": ")
     if not colon:
         who, what = "", option.label
+    if option.platform and who == option.platform:
+        who = source_name(option.platform)
     who = _rule_of(option.key) or who
     found = _UNIT.match(what) if option.kind in {"number", "whole_number"} else None
     unit = found["unit"] if found else ""

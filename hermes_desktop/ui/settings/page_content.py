@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hermes_desktop.ui.settings.options_part import OptionsPart
-from hermes_desktop.ui.settings.page_table import SECTION_PAGES, page_of
+from hermes_desktop.ui.settings.page_table import SECTION_PAGES, SECTION_TITLES, page_of
 
 if TYPE_CHECKING:
     from hermes_desktop.services.settings_reading import SettingView
@@ -20,6 +20,10 @@ def make_parts(entry: PageEntry, context: SettingsContext) -> list[SettingsPart]
         section = view.option.section
         if page_of(view.option) == entry.name and section not in entry.shown_by_parts:
             sections.setdefault(section, []).append(view)
-    generated = [OptionsPart(context, name, found) for name, found in sections.items() if found]
+    generated = [
+        OptionsPart(context, SECTION_TITLES.get(name, name), found)
+        for name, found in sections.items()
+        if found
+    ]
     above = [make(context) for make in entry.above]
     return [*above, *generated, *(make(context) for make in entry.below)]

@@ -82,7 +82,7 @@ PAGES: tuple[PageEntry, ...] = (
         "platforms",
         "Where Hermes can be reached, with which token, and by whom.",
         above=(PlatformsPart,),
-        shown_by_parts=frozenset({"Platforms", "Who may write"}),
+        shown_by_parts=frozenset({"Platforms", "Who may write", "Tools"}),
     ),
     PageEntry(
         PRIVACY,
@@ -118,9 +118,14 @@ SECTION_PAGES: Mapping[str, str] = {
 }
 """The page of each section, in the order in which sections stand on it."""
 
+SECTION_TITLES: Mapping[str, str] = {"Groups": "Groups and threads"}
+"""Headings that say more than the name of the section."""
+
 
 def page_of(option: Option) -> str:
     """The page of a setting; those of a section that is not named above have one, too."""
+    if option.platform:
+        return PLATFORMS
     found = SECTION_PAGES.get(option.section)
     if found is not None:
         return found

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 OWN_RULES = ("reset_by_type.", "reset_by_platform.")
 _FOR_ALL = "session_reset"
+_NAME_WIDTH = 150
 
 
 class PolicyFold(QWidget):
@@ -103,7 +104,8 @@ class PolicyFold(QWidget):
         prefix = self.prefix if on else _FOR_ALL
         mode = draft.views[f"{prefix}.mode"].option
         words = value_words(mode, draft.value_of(mode.key))
-        return words if on else self.tr("as all chats: {words}").format(words=words)
+        self.summary.setToolTip(words)
+        return words if on else self.tr("as all chats")
 
     def _add_rows(self) -> None:
         draft = self._context.draft
@@ -128,6 +130,7 @@ class PolicyFold(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(SPACE_16, SPACE_12, SPACE_16, SPACE_12)
         head.setSpacing(SPACE_16)
+        self.box.setMinimumWidth(_NAME_WIDTH)
         head.addWidget(self.box)
         head.addWidget(self.summary, 1)
         self._holder = QWidget()

@@ -5,9 +5,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from hermes_desktop.services.settings_book import OPTIONS
 from hermes_desktop.ui.settings.field_row import FieldRow
 from hermes_desktop.ui.settings.options_part import OptionsPart
-from hermes_desktop.ui.settings.page_table import PAGES
+from hermes_desktop.ui.settings.page_table import PAGES, page_of
 from hermes_desktop.ui.settings.policy_fold import PolicyFold
 from hermes_desktop.ui.settings.tab_order import tab_stops
 from tests.fakes.window_stage import WindowStage
@@ -124,7 +125,7 @@ async def test_a_rule_of_its_own_is_given_and_taken(home, stage) -> None:
         view.stack.column("sessions").finish()
         fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("type.group"))
         assert fold.box.text() == "Groups"
-        assert fold.summary.text() == "as all chats: when the chat was silent for a while"
+        assert fold.summary.text() == "as all chats"
         fold.box.click()
         assert [change.key for change in view.draft.changes()] == ["reset_by_type.group.mode"]
         view.desk.save()
@@ -153,3 +154,17 @@ async def test_everything_has_a_name(stage: SettingsStage) -> None:
 
 def _name(widget: QWidget) -> str:
     return widget.accessibleName() or getattr(widget, "text", str)()
+
+
+@pytest.mark.asyncio
+async def test_every_setting_can_be_gone_to(stage) -> None:
+    async with stage:
+        view = stage.view
+        for key, option in OPTIONS.items():
+            view.show_page("other")
+            view.show_setting(key)
+            assert view.page_name == page_of(option), key
+            if not option.platform:
+                focused = QApplication.focusWidget()
+                assert view.stack.currentWidget().isAncestorOf(focused), key
+                assert focused.accessibleName() or focused.text(), key
