@@ -1,6 +1,8 @@
 """What a chat says while its turn runs: told in time, answered next, or kept for the next run."""
 
 import asyncio
+import random
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -184,3 +186,27 @@ async def test_a_gateway_that_leaves_before_it_was_told_leaves_it_to_the_next(
 
 def _session(gateway: Any) -> str:
     return next(iter(gateway.runner.session_store._entries.values())).session_id
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("seed", range(6))
+async def test_at_random_each_message_is_told_once(
+    tmp_path: Path, stage: ToolStage, seed: int
+) -> None:
+    rng = random.Random(seed)
+    async with running_gateway(tmp_path / "state.db", hosted=True, config=STEERING) as gateway:
+        gateway.factory.kind = with_tools(stage)
+        gateway.model.on_ask = lambda _request: threading.Event().wait(rng.random() * 0.01)
+        messages = [f"message {seed}-{number:02}" for number in range(30)]
+        tasks = []
+        for text in messages:
+            gateway.model.calls += [(call("todo"),)] if rng.random() < 0.6 else []
+            tasks.append(gateway.telegram.receive(text))
+            await asyncio.sleep(rng.random() * 0.012)
+        await asyncio.gather(*tasks)
+        await until(lambda: not gateway.runner._queued_turns and not gateway.runner.is_busy(KEY))
+        await until(lambda: not len(gateway.runner._message_tasks))
+        rows = gateway.rows(gateway.store.peek_session_id(KEY) or "")
+        told = "\n".join(text for role, text in rows if role in {"user", "tool"})
+        assert {text: told.count(text) for text in messages} == dict.fromkeys(messages, 1)
+        assert not gateway.runner._tickets
