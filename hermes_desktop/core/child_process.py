@@ -89,12 +89,13 @@ def run_bounded(  # noqa: PLR0913 - the bounds
         cwd=cwd,
         start_new_session=True,
     )
+    since = process_tree.began(process.pid)
     try:
         if sys.platform == "win32":
             return _communicate(process, given, timeout_s, most_bytes)
         return _Watch(process, most_bytes).until(timeout_s, given, given_up)
     finally:
-        _end(process, mark)
+        _end(process, mark, since)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 with contextlib.suppress(OSError):
@@ -102,13 +103,14 @@ def run_bounded(  # noqa: PLR0913 - the bounds
         process.wait()
 
 
-def _end(process: "subprocess.Popen[bytes]", mark: str) -> None:
+def _end(process: "subprocess.Popen[bytes]", mark: str, since: int | None) -> None:
     """Kill it, and all that it has started."""
     if sys.platform == "win32":
         with contextlib.suppress(OSError):
             process.kill()
         return
-    process_tree.end_all(mark, process.pid, waited_for=process.returncode is not None)
+    gone = process.returncode is not None
+    process_tree.end_all(mark, process.pid, waited_for=gone, since=since)
 
 
 def _communicate(

@@ -30,6 +30,7 @@ class _Seen:
     pid: int
     parent: int
     session: int
+    began: int
 
 
 def began(pid: int) -> int | None:
@@ -52,15 +53,16 @@ def marked(environ: Mapping[str, str], mark: str) -> dict[str, str]:
     return {**environ, MARK: f"{around}:{mark}" if around else mark}
 
 
-def members(mark: str, leader: int | None = None) -> tuple[int, ...]:
+def members(mark: str, leader: int | None = None, *, since: int | None = None) -> tuple[int, ...]:
     """The living processes of one run. Blocking, a few milliseconds.
 
     Args:
         mark: Stands in their environment.
         leader: The first process, as long as it has not been waited for: its session and its
             children count, too.
+        since: When it began, see :func:`began`; who is older was not started by it.
     """
-    seen = _look()
+    seen = {pid: each for pid, each in _look().items() if since is None or each.began >= since}
     found = {pid for pid in seen if _carries(pid, mark)}
     if leader is not None:
         found |= {each.pid for each in seen.values() if leader in (each.pid, each.session)}
@@ -74,7 +76,7 @@ def members(mark: str, leader: int | None = None) -> tuple[int, ...]:
     return tuple(sorted(found - {os.getpid()}))
 
 
-def end_all(mark: str, leader: int, *, waited_for: bool = False) -> int:
+def end_all(mark: str, leader: int, *, waited_for: bool = False, since: int | None = None) -> int:
     """Kill every process of one run. Blocking; never raises.
 
     What begins while this goes on is found in the next round, until there is nothing left.
@@ -83,6 +85,7 @@ def end_all(mark: str, leader: int, *, waited_for: bool = False) -> int:
         mark: Stands in their environment.
         leader: The first process, which is the leader of a group.
         waited_for: It was: its number may be a stranger's by now, and only its group counts.
+        since: See :func:`members`.
 
     Returns:
         How many were killed beside the leader.
@@ -90,7 +93,7 @@ def end_all(mark: str, leader: int, *, waited_for: bool = False) -> int:
     killed: set[int] = set()
     for number in range(_ROUNDS):
         # Before anything is killed: children of the dead have other parents.
-        alive = members(mark, None if waited_for else leader)
+        alive = members(mark, None if waited_for else leader, since=since)
         if number == 0 and sys.platform != "win32":
             with contextlib.suppress(OSError):
                 os.killpg(leader, signal.SIGKILL)
@@ -123,7 +126,7 @@ def _look() -> dict[int, _Seen]:
             fields = text.rpartition(")")[2].split()
             if fields[0] in {"Z", "X"}:
                 continue
-            numbers = (int(fields[each]) for each in (_PARENT, _SESSION))
+            numbers = (int(fields[each]) for each in (_PARENT, _SESSION, _BEGAN))
             found[int(entry.name)] = _Seen(int(entry.name), *numbers)
     return found
 

@@ -65,6 +65,7 @@ class BackgroundProcess:
             cwd=cwd,
             start_new_session=True,
         )
+        self._since = process_tree.began(self._process.pid)
         self._watching = threading.Thread(
             target=self._watch, name=f"background {self._process.pid}", daemon=True
         )
@@ -137,7 +138,7 @@ class BackgroundProcess:
         """Kill all of it. Blocks for milliseconds."""
         self.killed = True
         gone = self._process.returncode is not None
-        process_tree.end_all(self.mark, self.pid, waited_for=gone)
+        process_tree.end_all(self.mark, self.pid, waited_for=gone, since=self._since)
 
     def stop(self, polite_s: float = POLITE_S) -> None:
         """Ask it to leave, and kill what does not."""
@@ -184,7 +185,7 @@ class BackgroundProcess:
             if ready and self._read(descriptor):
                 selector.unregister(descriptor)
             if not ready:
-                if not process_tree.members(self.mark):
+                if not process_tree.members(self.mark, since=self._since):
                     return
                 if not selector.get_map():
                     self._over.wait(pause)  # nobody sets it: a pause
