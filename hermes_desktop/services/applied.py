@@ -18,6 +18,8 @@ _OF_GATEWAY = frozenset(
     )
 )
 
+_BY_ITSELF = frozenset({Effect.LIVE, Effect.RECONNECT})
+
 
 @dataclass(frozen=True, slots=True)
 class PlatformChecked:
@@ -38,7 +40,8 @@ class Applied:
             or left, each with whether that worked. What it was for is not in ``at_once``.
         after_restart: What waits until our gateway is restarted; see
             :meth:`SettingsService.restart_gateway`.
-        other_gateway: What waits until the other program, which has the home, is restarted.
+        other_gateway: What waits until the other program, which has the home, is restarted;
+            another Hermes Desktop takes most by itself.
         next_start: What waits until the desktop program is started anew.
         checked: What platforms said before their secrets were stored; those that could not be
             reached could not be asked.
@@ -62,6 +65,8 @@ def what_became(
     followed: Followed,
     state: GatewayState,
     checked: tuple[PlatformChecked, ...] = (),
+    *,
+    other_follows: bool = False,
 ) -> Applied:
     """Sort changes by when they count.
 
@@ -71,9 +76,10 @@ def what_became(
         followed: What the gateway made of it.
         state: How our gateway is.
         checked: What platforms said before.
+        other_follows: Whether another gateway that has the home takes them by itself.
     """
     found: dict[str, list[str]] = {"at_once": [], "restart": [], "other": [], "next": []}
-    for when, key in _sorted(own, followed, state):
+    for when, key in _sorted(own, followed, state, other_follows=other_follows):
         found[when].append(key)
     trouble = followed.trouble
     return Applied(
@@ -89,13 +95,20 @@ def what_became(
 
 
 def _sorted(
-    own: tuple[SettingChanged, ...], followed: Followed, state: GatewayState
+    own: tuple[SettingChanged, ...],
+    followed: Followed,
+    state: GatewayState,
+    *,
+    other_follows: bool,
 ) -> Iterator[tuple[str, str]]:
     touched = {each.platform for each in followed.replaced.platforms}
     for change in own:
         effect = Effect(change.effect)
         if effect is Effect.RECONNECT and change.platform in touched:
             continue  # it is told by platform
+        if state == "attached" and other_follows and effect in _BY_ITSELF:
+            yield "at_once", change.key
+            continue
         yield _when(change, effect, state, is_taken=followed.trouble is None), change.key
 
 

@@ -36,6 +36,7 @@ from hermes_desktop.services.hosting_outlook import HostingOutlook
 from hermes_desktop.services.hosting_return import Patience, Return
 from hermes_desktop.services.hosting_status import StatusBoard
 from hermes_desktop.services.hosting_words import (
+    ANOTHER_DESKTOP,
     other_gateway,
     settings_notice,
     waiting_words,
@@ -127,6 +128,12 @@ class GatewayHost(PlatformWishes):
     def state(self) -> GatewayState:
         """The state alone."""
         return self._board.status.state
+
+    @property
+    def other_follows(self) -> bool:
+        """Whether the other gateway, if there is one, takes changed settings by itself."""
+        other = self._board.status.other
+        return other is not None and other.name == ANOTHER_DESKTOP
 
     @property
     def ended_by(self) -> EndCause | None:

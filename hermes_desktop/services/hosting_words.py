@@ -22,6 +22,8 @@ SETTINGS_NOTICE = "gateway-settings"
 _HEALTH_STATES = frozenset(get_args(HealthState))
 _STAY_ATTACHED = "Let `hermes gateway run` do it, or start the gateway here all the same."
 
+ANOTHER_DESKTOP = "another Hermes Desktop"
+
 
 def would_not_run(work: ScheduledWork, unserved: Iterable[Platform]) -> tuple[str, ...]:
     """What others would wait for in vain if the gateway were hosted here."""
@@ -154,7 +156,7 @@ def other_gateway(gateway: ForeignGateway | None, clock: Clock) -> OtherGateway 
         return None
     age = gateway.age_s
     return OtherGateway(
-        "another Hermes Desktop" if gateway.is_hermes_desktop else "hermes gateway",
+        ANOTHER_DESKTOP if gateway.is_hermes_desktop else "hermes gateway",
         gateway.record.pid,
         started_at=None if age is None else round(clock.time() - age),
         state=gateway.state,

@@ -46,6 +46,11 @@ class HostedGateway(Protocol):
         """How it is now."""
         ...
 
+    @property
+    def other_follows(self) -> bool:
+        """Whether another gateway that has the home takes changed settings by itself."""
+        ...
+
     async def restart(self) -> None:
         """Stop, read the settings again, start."""
         ...

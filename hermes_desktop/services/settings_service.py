@@ -279,8 +279,13 @@ class SettingsService(SecretsFace):
         checked: tuple[PlatformChecked, ...] = (),
     ) -> Applied:
         own = (*saved.changes, *more)
-        state = self._gateway.state if self._gateway is not None else "stopped"
-        return what_became(saved, own, await self._live.changed_here(own), state, checked)
+        followed, gateway = await self._live.changed_here(own), self._gateway
+        if gateway is None:
+            return what_became(saved, own, followed, "stopped", checked)
+        other_follows = gateway.other_follows
+        return what_became(
+            saved, own, followed, gateway.state, checked, other_follows=other_follows
+        )
 
 
 def build_settings(  # noqa: PLR0913 - the parts it joins

@@ -33,6 +33,7 @@ class Gateway:
 
     def __init__(self) -> None:
         self.state: GatewayState = "running"
+        self.other_follows = False
         self.restarts = 0
         self.configs: list[GatewayConfig] = []
         self.answer = ConfigReplaced()
@@ -100,6 +101,22 @@ async def test_it_depends_on_who_is_the_gateway(
     stage.gateway.state = state
     applied = await stage.settings.apply([Change("max_concurrent_sessions", 4)])
     assert getattr(applied, where) == ("max_concurrent_sessions",)
+
+
+@pytest.mark.asyncio
+async def test_another_hermes_desktop_follows_by_itself(stage: Stage) -> None:
+    stage.gateway.state, stage.gateway.other_follows = "attached", True
+    applied = await stage.settings.apply(
+        [Change("max_concurrent_sessions", 4), Change("group_sessions_per_user", value=False)]
+    )
+    assert applied.at_once == ("max_concurrent_sessions",)
+    assert applied.other_gateway == ("group_sessions_per_user",)
+
+
+@pytest.mark.asyncio
+async def test_what_has_to_wait_is_named(stage: Stage) -> None:
+    applied = await stage.settings.apply([Change("group_sessions_per_user", value=False)])
+    assert (applied.at_once, applied.after_restart) == ((), ("group_sessions_per_user",))
 
 
 @pytest.mark.asyncio
