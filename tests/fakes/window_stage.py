@@ -55,8 +55,12 @@ class WindowStage:
             raise
         return self
 
-    async def _show(self) -> None:
+    def configure(self) -> None:
+        """Write the settings of the home."""
         point_home_at(self.home, self.server)
+
+    async def _show(self) -> None:
+        self.configure()
         self.services = build_services(
             HermesPaths(self.home, self.home), redactor=SecretRedactor(), environ={}, hosts=False
         )
