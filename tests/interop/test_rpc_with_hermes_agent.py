@@ -3,10 +3,12 @@
 import json
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import ModelServer, text, tool_call
 from tests.fakes.program import Program
 from tests.fakes.rpc_client import PATIENCE_S, RpcClient, RpcProcess
 from tests.interop.conftest import RealHermes
@@ -171,3 +173,45 @@ def test_the_same_requests_are_answered_alike(ours: RpcProcess, theirs: TheirPro
             for one, live in ((ours, mine), (theirs, other))
         ]
         assert set(answers[1]) <= set(answers[0]), method
+
+
+def heard(one: RpcClient, server: ModelServer, folder: str) -> dict[str, Any]:
+    """What a front end hears while a tool waits for a word, and while a question is asked."""
+    sid = one.call("session.create", cols=80, cwd=folder)["session_id"]
+    found: dict[str, Any] = {
+        "nothing waits": one.call("approval.respond", session_id=sid, choice="once")
+    }
+    server.script(tool_call("terminal", command="rm -rf build"), text("Well."))
+    one.call("prompt.submit", session_id=sid, text="Remove build")
+    for kind in ("tool.generating", "tool.start", "approval.request"):
+        found[kind] = one.event(kind, sid)
+    found["denied"] = one.call("approval.respond", session_id=sid, choice="deny")
+    found["tool.complete"] = one.event("tool.complete", sid)
+    one.event("message.complete", sid)
+    while one.event("session.info", sid)["running"]:
+        pass
+    server.script(tool_call("clarify", question="Which?", choices=["a", "b"]), text("Well."))
+    one.call("prompt.submit", session_id=sid, text="Ask me")
+    asked = found["clarify.request"] = one.event("clarify.request", sid)
+    answer = {"request_id": asked["request_id"], "answer": "b"}
+    found["answered"] = one.call("clarify.respond", **answer)
+    found["answered again"] = one.code("clarify.respond", **answer)
+    found["the model hears"] = one.event("tool.complete", sid)["result"]
+    one.event("message.complete", sid)
+    return found
+
+
+def test_what_waits_is_told_by_the_same_names(
+    ours: RpcProcess, theirs: TheirProcess, server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "build").mkdir()
+    other, mine = heard(theirs, server, str(tmp_path)), heard(ours, server, str(tmp_path))
+    for name in ("nothing waits", "denied", "answered", "answered again", "the model hears"):
+        assert mine[name] == other[name], name
+    for kind in ("tool.generating", "tool.start", "tool.complete"):
+        assert mine[kind]["name"] == other[kind]["name"] == "terminal"
+    for kind, names in other.items():
+        if isinstance(names, dict):
+            assert set(names) <= set(mine[kind]), kind
+    assert mine["approval.request"]["choices"] == other["approval.request"]["choices"]
+    assert (tmp_path / "build").exists()
