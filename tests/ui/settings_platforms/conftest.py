@@ -163,8 +163,10 @@ class PlatformsStage:
 
     async def card(self) -> PlatformCard:
         """Telegram's card, once it is there."""
-        await self.until(lambda: "telegram" in self.part.cards and self.telegram.is_open)
-        await self.until(lambda: self.part.known)
+        await self.until(lambda: self.part.known and "telegram" in self.part.cards)
+        if len(self.part.cards) > 1:
+            self.telegram.show_open(opened=True)
+        assert self.telegram.is_open
         return self.telegram
 
     # --------------------------------------------------------------------------------- doing
@@ -186,8 +188,14 @@ class PlatformsStage:
     async def undo(self, field: SecretField | None = None) -> None:
         """Press Undo under a field, once it is offered."""
         button = (field or self.field).message.button
+        await self.until(lambda: not self.busy)
         await self.until(lambda: button.isVisibleTo(self.view) and button.text() == "Undo")
         self.press(button)
+
+    async def offer(self, name: str, field: SecretField | None = None) -> None:
+        """Press one of the buttons of a field, once nothing else is done."""
+        await self.until(lambda: not self.busy)
+        self.press((field or self.field).offers[name])
 
     async def question(self) -> GatewayQuestion:
         await self.until(lambda: self._dialogs(GatewayQuestion))

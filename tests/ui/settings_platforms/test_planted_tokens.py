@@ -72,7 +72,7 @@ async def command_line(stage: PlatformsStage, bus: PrivateBus, *words: str) -> s
 async def everything_in_the_window(stage: PlatformsStage) -> None:
     """Paste, test, save, a wrong one, move, remove, bring back, look at ends."""
     card = await stage.card()
-    stage.press(stage.field.offers["end"])
+    await stage.offer("end")
     stage.press(card.check.button)
     await stage.until(lambda: "accepts" in card.check.answer.text)
     stage.chat.set(bad_token=WRONG)
@@ -88,7 +88,7 @@ async def everything_in_the_window(stage: PlatformsStage) -> None:
     stage.paste(f"TELEGRAM_BOT_TOKEN={BETTER}\n")
     await stage.save()
     await stage.until(lambda: stage.field.message.text == "It is stored in the keyring.")
-    stage.press(stage.field.offers["remove"])
+    await stage.offer("remove")
     await stage.agree()
     await stage.until(lambda: stage.field.origin.text() == "Not set.")
     await stage.undo()
@@ -96,7 +96,7 @@ async def everything_in_the_window(stage: PlatformsStage) -> None:
     discord = stage.part.cards["discord"]
     discord.show_open(opened=True)
     field = discord.fields["DISCORD_BOT_TOKEN"]
-    stage.press(field.offers["move"])
+    await stage.offer("move", field)
     await stage.agree()
     await stage.until(lambda: field.origin.text() == "Stored in the keyring.")
     await stage.undo(field)

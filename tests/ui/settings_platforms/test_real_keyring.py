@@ -62,7 +62,7 @@ async def test_stored_moved_and_removed(stage: PlatformsStage, bus: PrivateBus) 
     stage.env_file(**{TOKEN: GOOD})
     async with stage:
         await stage.card()
-        stage.press(stage.field.offers["move"])
+        await stage.offer("move")
         await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Stored in the keyring.")
         assert stage.paths.env_file.read_text() == ""
@@ -70,7 +70,7 @@ async def test_stored_moved_and_removed(stage: PlatformsStage, bus: PrivateBus) 
         await stage.save()
         await stage.until(lambda: stage.field.message.text == "It is stored in the keyring.")
         assert real().get_password(f"hermes-desktop:{stage.home}", TOKEN) == BETTER
-        stage.press(stage.field.offers["remove"])
+        await stage.offer("remove")
         await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Not set.")
         assert real().get_password(f"hermes-desktop:{stage.home}", TOKEN) is None
@@ -122,7 +122,7 @@ async def test_one_that_takes_questions_and_answers_none(stage, bus: PrivateBus)
         await stage.until(lambda: not stage.view.keeper.busy)
         assert stage.field.line.text() == BETTER
         bus.answering()
-        stage.press(stage.field.offers["retry"])
+        await stage.offer("retry")
         await stage.until(lambda: stage.field.origin.text() == "Stored in the keyring.")
         assert stage.store.demand(TOKEN) == GOOD
 

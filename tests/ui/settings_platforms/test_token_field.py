@@ -20,9 +20,9 @@ async def test_what_is_stored_is_never_shown_its_end_only_when_asked_for(stage) 
         assert stage.offers() == {"end", "move_back", "remove"}
         assert GOOD not in stage.shown_text()
         assert GOOD[-4:] not in stage.shown_text()
-        stage.press(field.offers["end"])
+        await stage.offer("end", field)
         assert field.origin.text() == "Stored in the keyring, ending in …K-bc."
-        stage.press(field.offers["end"])
+        await stage.offer("end", field)
         assert GOOD[-4:] not in stage.shown_text()
 
 
@@ -91,14 +91,14 @@ async def test_two_places_that_differ_are_named_with_who_takes_which(stage) -> N
             "Desktop uses the one in the keyring; “hermes” takes .env first."
         )
         assert stage.offers() == {"end", "use_env", "overwrite_env"}
-        stage.press(stage.field.offers["use_env"])
+        await stage.offer("use_env")
         assert "the keyring, ending in …K-bc" in await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Stored in .env.")
         assert stage.field.conflict.text == ""
         assert stage.keyring.values == {}
         await stage.undo()
         await stage.until(lambda: stage.field.conflict.text and not stage.busy)
-        stage.press(stage.field.offers["overwrite_env"])
+        await stage.offer("overwrite_env")
         assert "is overwritten" in await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Stored in .env.")
         assert f"{TOKEN}={GOOD}" in stage.paths.env_file.read_text()
@@ -110,13 +110,13 @@ async def test_moved_to_the_keyring_after_a_preview_and_back(stage: PlatformsSta
     async with stage:
         await stage.card()
         assert stage.offers() == {"end", "move"}
-        stage.press(stage.field.offers["move"])
+        await stage.offer("move")
         question = await stage.question()
         assert "“hermes gateway run” and the other commands" in question.accessibleDescription()
         question.reject()
         await stage.until(lambda: not stage.busy)
         assert stage.paths.env_file.read_bytes() == before
-        stage.press(stage.field.offers["move"])
+        await stage.offer("move")
         await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Stored in the keyring.")
         assert stage.paths.env_file.read_text() == "A=1\n"
@@ -132,7 +132,7 @@ async def test_one_in_config_yaml_can_be_moved_too(stage: PlatformsStage) -> Non
     async with stage:
         await stage.card()
         assert stage.field.origin.text() == "Stored in config.yaml (platforms.telegram.token)."
-        stage.press(stage.field.offers["move"])
+        await stage.offer("move")
         assert "kept versions of config.yaml" in await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Stored in the keyring.")
         assert GOOD not in stage.paths.config_yaml.read_text()
@@ -142,7 +142,7 @@ async def test_removed_after_a_question_and_brought_back(stage: PlatformsStage) 
     stage.kept(**{TOKEN: GOOD})
     async with stage:
         await stage.card()
-        stage.press(stage.field.offers["remove"])
+        await stage.offer("remove")
         assert "Telegram cannot log in without it" in await stage.agree()
         await stage.until(lambda: stage.field.origin.text() == "Not set.")
         assert stage.keyring.values == {}
@@ -180,10 +180,10 @@ async def test_a_locked_one_says_so_and_is_unlocked(stage: PlatformsStage) -> No
         await stage.card()
         assert stage.field.origin.text().startswith("The keyring is locked.")
         assert stage.offers() == {"unlock", "remove"}
-        stage.press(stage.field.offers["unlock"])
+        await stage.offer("unlock")
         await stage.until(lambda: "The keyring is locked" in stage.field.message.text)
         stage.keyring.locked = False
-        stage.press(stage.field.offers["unlock"])
+        await stage.offer("unlock")
         await stage.until(lambda: stage.field.origin.text() == "Stored in the keyring.")
         assert stage.field.message.text == "The keyring works: Fake Keyring."
 
@@ -194,7 +194,7 @@ async def test_waiting_for_the_password_can_be_given_up(stage: PlatformsStage) -
     async with stage:
         await stage.card()
         stage.keyring.answers.clear()
-        stage.press(stage.field.offers["unlock"])
+        await stage.offer("unlock")
         await stage.until(lambda: stage.field.waiting.waiting)
         assert "Waiting for the keyring" in stage.field.waiting.words.text()
         assert not stage.field.line.isEnabled()
@@ -212,5 +212,5 @@ async def test_a_keyring_that_hangs_is_told_after_a_while_and_asked_again(stage)
         assert "does not answer" in stage.field.origin.text()
         assert stage.offers() == {"retry", "remove"}
         stage.keyring.answers.set()
-        stage.press(stage.field.offers["retry"])
+        await stage.offer("retry")
         await stage.until(lambda: stage.field.origin.text() == "Stored in the keyring.")

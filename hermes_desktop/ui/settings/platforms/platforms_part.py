@@ -238,9 +238,10 @@ class PlatformsPart(SettingsPart):
             known = self.feed.known
             card.show_secrets(self.feed.views, self._settings.managed, known=known)
             card.show_standing(self._standings.get(name, PlatformStanding(name)))
-        if len(wanted) == 1 and self._first_look:
-            self.cards[wanted[0].name].show_open(opened=True)
-        self._first_look = self._first_look and not (wanted and self._known)
+        if self.known and self._first_look:
+            self._first_look = False
+            if len(wanted) == 1:
+                self.cards[wanted[0].name].show_open(opened=True)
         self._show_status()
         self._show_people()
         self._offer(wanted)

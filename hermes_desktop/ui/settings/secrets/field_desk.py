@@ -114,9 +114,11 @@ class FieldDesk(QObject):
         return names
 
     def _busy(self, name: str, what: str) -> None:
-        field = self._fields().get(name)
-        if field is not None:
-            field.wait_for(what)
+        for variable, field in self._fields().items():
+            if variable == name:
+                field.wait_for(what)
+            else:
+                field.hold(held=bool(what))
 
     def _told(self, told: Told) -> None:
         field = self._fields().get(told.name)

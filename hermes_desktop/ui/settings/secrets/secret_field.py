@@ -132,6 +132,11 @@ class SecretField(QWidget):
         for widget in (self.line, self.buttons, self.eye):
             widget.setEnabled(not what and not (widget is not self.buttons and self._is_fixed))
 
+    def hold(self, *, held: bool) -> None:
+        """Something is done to another secret, and only one thing is done at a time."""
+        self.buttons.setEnabled(not held)
+        self.message.button.setEnabled(not held)
+
     def focus(self) -> None:
         """Put the focus where one pastes."""
         self.line.setFocus(Qt.FocusReason.ShortcutFocusReason)
