@@ -98,7 +98,7 @@ class QuestionSheet(QWidget):
         if is_new:
             self._begin(asked)
         self.show()
-        if is_new and not is_typing():
+        if is_new and not is_typing() and not self._is_writing_elsewhere():
             self._take_focus(self.area.buttons[0] if self.area.buttons else self.field)
 
     def show_over(self, asked: QuestionAsked, words: str) -> None:
@@ -130,6 +130,11 @@ class QuestionSheet(QWidget):
 
     def _has_focus(self) -> bool:
         return self.isAncestorOf(self.window().focusWidget())
+
+    def _is_writing_elsewhere(self) -> bool:
+        """Whether the keys belong to a field, such as the search: digits there are no answers."""
+        field = self.window().focusWidget()
+        return isinstance(field, QLineEdit) and field is not self.field and not field.isReadOnly()
 
     def _take_focus(self, widget: QWidget) -> None:
         """Have the focus, and know where it goes back to."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from hermes_desktop.agent.tools.question_queue import Question
 from hermes_desktop.core.clock import SystemClock
@@ -73,12 +73,12 @@ def keep_picture(widget: QWidget, name: str) -> None:
         widget.grab().save(f"{folder}/{name}.png")
 
 
-def question(stage: ChatStage, session_id: str, words: str, number: int = 1) -> threading.Thread:
+def question(
+    stage: ChatStage, session_id: str, words: str, choices: tuple[str, ...] = ()
+) -> threading.Thread:
     """A question of another chat, asked by a thread of its own."""
     now = time.time()
-    asked = Question(
-        f"q{number}", f"key{number}", session_id, "u1", "telegram", words, (), now, now + 60
-    )
+    asked = Question("q1", "key1", session_id, "u1", "telegram", words, choices, now, now + 60)
     thread = threading.Thread(
         target=stage.services.questions.queue.ask, args=(asked, threading.Event(), 60.0)
     )
@@ -171,6 +171,26 @@ async def test_who_types_goes_on_typing(stage: ChatStage) -> None:
         asking.questions.sheet.skip()
         await told(stage)
         assert "2" in stage.page.composer.text
+        asking.end()
+
+
+async def test_who_searches_goes_on_searching(stage: ChatStage) -> None:
+    async with stage:
+        asking = desks_of(stage)
+        stage.page.new_chat()
+        search = QLineEdit(stage.page)
+        search.show()
+        search.setFocus()
+        thread = question(stage, "another", "Which?", choices=("a", "b"))
+        sheet = asking.questions.sheet
+        await stage.until(lambda: sheet.armed)
+        assert search.hasFocus()
+        QTest.keyClicks(search, "2024")
+        assert sheet.asked is not None
+        stage.services.questions.answer("q1", "a")
+        await stage.until(lambda: not sheet.isVisible())
+        assert search.hasFocus()
+        thread.join()
         asking.end()
 
 
