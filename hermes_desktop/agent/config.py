@@ -36,7 +36,8 @@ log = logging.getLogger(__name__)
 
 _WHAT_TO_SET = (
     "Set model.default (a name) and model.base_url (the address of a server) in config.yaml. For "
-    "OpenRouter, model.default in config.yaml and OPENROUTER_API_KEY in .env are enough."
+    "OpenRouter, model.default in config.yaml and OPENROUTER_API_KEY in .env are enough. "
+    "`hermes-desktop models local` finds servers on this machine."
 )
 _RETRIES, _MOST_RETRIES = 3, 20
 _TURNS, _MOST_TURNS = 90, 1000

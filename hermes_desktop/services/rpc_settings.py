@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.agent.known_endpoints import KNOWN
+from hermes_desktop.agent.model_addresses import key_of
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
@@ -59,7 +60,7 @@ class RpcSettings:
         found = [_provider("custom", "Custom endpoint", _models(data.get("model")), own=True)]
         found += [_named(entry) for entry in _entries(data)]
         for known in KNOWN.values():
-            has_key = not known.key_variable or bool((lookup(known.key_variable) or "").strip())
+            has_key = not known.key_variable or bool(key_of(known, lookup))
             line = _provider(known.name, known.name, [], own=False)
             found.append({**line, "authenticated": has_key, "api_url": known.base_url})
         return found

@@ -3,7 +3,8 @@
     HERMES_REAL_MODEL=1 python -m pytest tests/benchmarks/test_real_model.py --benchmark-only -s
 
 Fetches 1.0 GB once; ``HERMES_PICTURES`` names a folder for pictures of the window, and
-``HERMES_REAL_MODEL_THREADS`` how many threads the model gets (2; on a busy machine 1 is faster). ``-o faulthandler_timeout=0`` keeps pytest quiet.
+``HERMES_REAL_MODEL_THREADS`` how many threads the model gets (2; on a busy machine 1 is faster).
+``-o faulthandler_timeout=0`` keeps pytest from printing stacks meanwhile.
 The model is small: what it says is its own, so that only what the program does is asserted. Its
 instructions are short, and it gets one tool, because it reads a hundred tokens a second at best.
 """

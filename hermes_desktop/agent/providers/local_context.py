@@ -1,7 +1,7 @@
 """Asks a model server on this machine how much its model can be told at once.
 
 Ollama, LM Studio, llama.cpp and vLLM each say it in their own place. Only addresses of this machine
-are asked, each place for a moment, and no key is sent.
+are asked, each place for a moment; the key goes to the address that it belongs to anyway.
 """
 
 import ipaddress
@@ -42,7 +42,8 @@ def probe_context(choice: ModelChoice) -> int | None:
 
     root = choice.base_url.rstrip("/").removesuffix("/v1")
     try:
-        with httpx.Client(timeout=PATIENCE_S, trust_env=False) as client:
+        headers = {"Authorization": f"Bearer {choice.api_key}"} if choice.api_key else {}
+        with httpx.Client(timeout=PATIENCE_S, trust_env=False, headers=headers) as client:
             return _ask(client, root, choice.model)
     except Exception:  # whatever a foreign server sends, it is only not known then
         log.debug("The server at %s did not say how long its context is", root, exc_info=True)
