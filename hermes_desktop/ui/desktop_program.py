@@ -257,7 +257,7 @@ class DesktopProgram:
         tray.new_chat_requested.connect(window.new_chat)
         tray.session_requested.connect(window.come_forward)
         tray.session_requested.connect(window.open_session)
-        tray.quit_requested.connect(self.ask_to_quit)
+        tray.quit_requested.connect(window.want_to_quit)
         tray.available_changed.connect(window.tray_changed)
         tray.gateway_wanted.connect(window.gateway.commands.run)
         tray.platforms_wanted.connect(window.come_forward)

@@ -206,6 +206,10 @@ class MainWindow(QMainWindow):
         """Show the settings."""
         self._navigation.show_settings()
 
+    def want_to_quit(self) -> None:
+        """A person asks to end the program; settings that are not saved are asked about first."""
+        self._settings.leave(self.quit_wanted.emit)
+
     def prepare_to_end(self) -> None:
         """Remember the window's place and hide it; the next close is final."""
         self._ending = True
@@ -286,7 +290,7 @@ class MainWindow(QMainWindow):
             "refresh": self._refresh,
             "escape": way.escape,
             "hide_window": self.close,
-            "quit": self.quit_wanted.emit,
+            "quit": self.want_to_quit,
             "show_keys": self._show_keys,
         }
         return make_actions(self, slots, lambda: self._pages.on_sessions)
@@ -330,7 +334,7 @@ class MainWindow(QMainWindow):
         self._gateway.need_changed.connect(self._rail.platforms_button.show_need)
         self._gateway.window_wanted.connect(self.come_forward)
         self._pages.currentChanged.connect(self._gateway.refresh)
-        self.closing.quit_wanted.connect(self.quit_wanted)
+        self.closing.quit_wanted.connect(self.want_to_quit)
         self._rail.help_wanted.connect(self._show_keys)
         self._notices.closed.connect(self.notice_closed)
         self._notices.acted.connect(self._commands.act_on)

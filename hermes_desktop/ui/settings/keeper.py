@@ -76,7 +76,7 @@ class SettingsKeeper(QObject):
     def save(self) -> None:
         """Save everything that is pending."""
         if not self._saving:
-            self._slots.start(self._save(), doing=self.tr("Saving the settings"))
+            self._slots.start(self.save_now(), doing=self.tr("Saving the settings"))
 
     def apply(self, changes: list[Change]) -> None:
         """Save exactly these; what is pending stays."""
@@ -108,7 +108,8 @@ class SettingsKeeper(QObject):
             self._read_again = False
             self.load()
 
-    async def _save(self) -> None:
+    async def save_now(self) -> None:
+        """The same, awaited; what came of it is told as always."""
         pending = self._pending()
         changes = [*self._draft.changes(), *pending.changes]
         edits = dict(self._draft.edits)  # what is filled in from here on is not saved by this

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 from typing_extensions import override
 
@@ -13,6 +13,8 @@ from hermes_desktop.ui.theme import SPACE_8, SPACE_16
 
 if TYPE_CHECKING:
     from hermes_desktop.ui.theme import Theme
+
+_WIDE = 560
 
 
 class PendingBar(QWidget):
@@ -31,10 +33,10 @@ class PendingBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._busy = False
         self.words = QLabel()
         self.words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.difference = QPushButton(self.tr("See the difference…"))
+        self.difference.setAccessibleName(self.tr("See the difference"))
         self.discard = QPushButton(self.tr("Discard"))
         self.save = QPushButton(self.tr("Save"))
         self.save.setToolTip(self.tr("Save (Ctrl+S)"))
@@ -71,7 +73,7 @@ class PendingBar(QWidget):
             found.append(self.tr("1 token") if one else self.tr("{n} tokens").format(n=tokens))
         words = " · ".join(found)
         if faulty:
-            words += self.tr(" · {n} to be looked at first").format(n=faulty)
+            words += self.tr(" · {n} to look at first").format(n=faulty)
         self.words.setText(words)
         self.words.setToolTip(words)
         self.setVisible(count > 0)
@@ -80,6 +82,12 @@ class PendingBar(QWidget):
         """While it is being saved nothing else can be asked."""
         for button in (self.difference, self.discard, self.save):
             button.setEnabled(not busy)
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wide = self.width() >= _WIDE
+        self.difference.setText(self.tr("See the difference…") if wide else self.tr("Difference…"))
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -85,6 +85,11 @@ class SavingDesk(QObject):
             return
         self._keeper.save()
 
+    async def save_all(self) -> None:
+        """The same, and wait until it is done, well or not."""
+        if not self._to_faulty():
+            await self._keeper.save_now()
+
     def discard(self) -> None:
         """Forget everything that is pending."""
         self._stack.revert()

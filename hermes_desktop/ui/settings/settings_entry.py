@@ -57,6 +57,7 @@ class SettingsEntry(QObject):
         self._memory = memory
         self._restart_gateway = restart_gateway
         self._view: SettingsView | None = None
+        self._leaving = False
 
     @property
     def view(self) -> SettingsView | None:
@@ -89,6 +90,25 @@ class SettingsEntry(QObject):
     def step_back(self) -> bool:
         """Undo the nearest thing that Esc can undo here; False when there is none."""
         return self._view is not None and self._view.step_back()
+
+    def leave(self, quit_now: Callable[[], None]) -> None:
+        """The person wants the program to end: ask first if something is not saved.
+
+        Args:
+            quit_now: Ends it. Wanting it again while it is asked does that at once.
+        """
+        if self._view is None or not self._view.pending_count or self._leaving:
+            quit_now()
+            return
+        self._leaving = True
+        self._slots.start(self._ask(self._view, quit_now), doing=self.tr("Quitting"))
+
+    async def _ask(self, view: SettingsView, quit_now: Callable[[], None]) -> None:
+        try:
+            if await view.may_leave():
+                quit_now()
+        finally:
+            self._leaving = False
 
     def close(self) -> None:
         """The window goes: remember which page is open."""

@@ -15,6 +15,7 @@ from hermes_desktop.ui.settings.broken_file import BrokenFile
 from hermes_desktop.ui.settings.draft import Draft
 from hermes_desktop.ui.settings.field_row import FieldRow
 from hermes_desktop.ui.settings.keeper import SettingsKeeper
+from hermes_desktop.ui.settings.leaving_question import LeavingQuestion
 from hermes_desktop.ui.settings.page_list import LIST_WIDTH, NARROW_WIDTH, PageList
 from hermes_desktop.ui.settings.page_names import OTHER
 from hermes_desktop.ui.settings.page_stack import PageStack
@@ -175,6 +176,21 @@ class SettingsView(QWidget):
             return True
         return False
 
+    @property
+    def pending_count(self) -> int:
+        """How many changes are not saved."""
+        return sum(self.stack.counts().values())
+
+    async def may_leave(self) -> bool:
+        """Ask what shall become of what is not saved; whether the program may end then."""
+        question = LeavingQuestion(self.window(), self.pending_count)
+        await self.context.slots.ask(question)
+        answer = question.answer
+        question.deleteLater()
+        if answer == "save":
+            await self.desk.save_all()
+        return answer == "leave" or (answer == "save" and not self.pending_count)
+
     # ------------------------------------------------------------------------------- showing
 
     def _read(self, changed: Sequence[str]) -> None:
@@ -208,7 +224,7 @@ class SettingsView(QWidget):
 
     def _tell_pending(self) -> None:
         counts = self.stack.counts()
-        total = sum(counts.values())
+        total = self.pending_count
         faulty = len(self.draft.faulty) + self.stack.pending().faulty
         self.list.show_counts(counts)
         self.bar.show_count(total, faulty, len(self.stack.pending().secrets))

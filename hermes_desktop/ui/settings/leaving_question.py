@@ -1,0 +1,41 @@
+"""What is asked when the program is to end and settings are not saved."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+Answer = Literal["save", "leave", "neither"]
+
+
+class LeavingQuestion(QMessageBox):
+    """Save, quit without, or neither. Opened with ``open()``.
+
+    Args:
+        parent: The window.
+        count: How many changes are pending.
+    """
+
+    def __init__(self, parent: QWidget, count: int) -> None:
+        super().__init__(parent)
+        self.setIcon(QMessageBox.Icon.Question)
+        words = self.tr("1 change of the settings is not saved.")
+        if count != 1:
+            words = self.tr("{n} changes of the settings are not saved.").format(n=count)
+        self.setText(words)
+        self.setInformativeText(self.tr("If you quit without saving, they are lost."))
+        self.save = self.addButton(self.tr("Save and quit"), QMessageBox.ButtonRole.AcceptRole)
+        self.leave = self.addButton(
+            self.tr("Quit without saving"), QMessageBox.ButtonRole.DestructiveRole
+        )
+        self.setEscapeButton(self.addButton(QMessageBox.StandardButton.Cancel))
+        self.setDefaultButton(self.save)
+
+    @property
+    def answer(self) -> Answer:
+        """What was clicked."""
+        clicked = self.clickedButton()
+        if clicked is self.save:
+            return "save"
+        return "leave" if clicked is self.leave else "neither"
