@@ -16,6 +16,7 @@ from hermes_desktop.core.errors import (
 )
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.platform_facts import PLATFORMS
 from hermes_desktop.services.secret_access import SecretAccess
 from hermes_desktop.services.secret_checks import checked_name, checked_value
 from hermes_desktop.services.settings_book import SECRETS
@@ -331,11 +332,11 @@ class SecretsBook:
 
     def _view(self, name: str, sources: "_Sources") -> SecretView:
         places = sorted(self._places(name, sources), key=lambda each: _ORDER.index(each.where))
-        option = SECRETS.get(name)
+        label, platform = _called(name)
         return SecretView(
             name,
-            option.label if option else "",
-            option.platform if option else "",
+            label,
+            platform,
             tuple(places),
             len({place.value for place in places if place.state == "stored"}) > 1,
         )
@@ -362,6 +363,18 @@ class _Sources:
     env_file: Mapping[str, str]
     config: Mapping[str, Any]
     legacy: Mapping[str, Any]
+
+
+def _called(name: str) -> tuple[str, str]:
+    """Label and platform of a secret; of those, too, that only ``hermes`` uses."""
+    option = SECRETS.get(name)
+    if option is not None:
+        return option.label, option.platform
+    for facts in PLATFORMS.values():
+        for secret in facts.secrets:
+            if secret.variable == name:
+                return f"{facts.name}: {secret.label[:1].lower()}{secret.label[1:]}", facts.name
+    return "", ""
 
 
 def _place(where: Where, value: object, place: str = "") -> Iterator[SecretPlace]:

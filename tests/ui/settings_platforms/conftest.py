@@ -149,7 +149,8 @@ class PlatformsStage:
     @property
     def busy(self) -> bool:
         """Whether a question stands, or something is done to a secret."""
-        return self.part.commands.busy
+        parts = (*self.view.findChildren(PlatformsPart), *self.view.findChildren(SecretsGroup))
+        return any(part.commands.busy for part in parts)
 
     def offers(self, field: SecretField | None = None) -> set[str]:
         """What the buttons of a field offer."""
