@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from hermes_desktop.agent.context_compression import ContextCare
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.process_table import ProcessTable
+from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
@@ -76,7 +77,7 @@ class Work:
     """
 
     id: str
-    kind: Literal["reply", "background task", "process", "approval"]
+    kind: Literal["reply", "background task", "process", "approval", "question"]
     what: str
     since: float
     where: str = ""
@@ -245,6 +246,7 @@ class ProgramFacts:
             ``provider``); blocking; raises :class:`HermesError`. None: nobody knows.
         care: Makes what shortens conversations, with the same choices; likewise.
         approvals: Where questions to a person wait; None: nothing is asked here.
+        questions: What the assistant asks; None: it asks nothing here.
         processes: What runs in the background; None: nothing does.
         change_setting: Writes one setting of the home, None unsets it; blocking; raises
             :class:`HermesError`. None: settings are not written here.
@@ -256,6 +258,7 @@ class ProgramFacts:
     choose_model: Callable[[Mapping[str, str]], ModelChoice | None] = _no_model
     care: Callable[[Mapping[str, str]], ContextCare | None] = _no_care
     approvals: ApprovalQueue | None = None
+    questions: QuestionQueue | None = None
     processes: ProcessTable | None = None
     change_setting: Callable[[str, object], None] | None = None
 

@@ -2,12 +2,13 @@
 
 from hermes_desktop.agent.tools.approval_queue import ApprovalRequest
 from hermes_desktop.agent.tools.process_table import ProcessInfo
+from hermes_desktop.agent.tools.question_queue import Question
 from hermes_desktop.commands.context import CommandContext, CommandReply, Work
 from hermes_desktop.commands.words import ago, count, first_words, lines
 from hermes_desktop.core.errors import NotFoundError, UsageError
 
 _STOP = frozenset({"stop", "kill", "end"})
-_APPROVAL = "ask_"
+_ASKED = "ask_"
 _SHOWN = 100
 
 
@@ -62,7 +63,9 @@ def all_work(context: CommandContext) -> list[Work]:
     if table is not None:
         found += [_of_process(each) for each in table.listed(key) if each.state == "running"]
     if queue is not None:
-        found += [_of_question(each) for each in queue.pending(key)]
+        found += [_of_approval(each) for each in queue.pending(key)]
+    if context.facts.questions is not None:
+        found += [_of_question(each) for each in context.facts.questions.pending(key)]
     return found
 
 
@@ -70,9 +73,14 @@ def _of_process(info: ProcessInfo) -> Work:
     return Work(info.id, "process", info.command, info.started_at, info.cwd)
 
 
-def _of_question(request: ApprovalRequest) -> Work:
-    name = f"{_APPROVAL}{request.id[:6]}"
+def _of_approval(request: ApprovalRequest) -> Work:
+    name = f"{_ASKED}{request.id[:6]}"
     return Work(name, "approval", request.what, request.asked_at, request.where, "waiting")
+
+
+def _of_question(question: Question) -> Work:
+    name = f"{_ASKED}{question.id[:6]}"
+    return Work(name, "question", question.text, question.asked_at, "", "waiting")
 
 
 def _line(work: Work, context: CommandContext, *, everywhere: bool) -> str:
@@ -100,8 +108,12 @@ async def _end(context: CommandContext, work: Work) -> bool:
     if work.kind == "process" and table is not None:
         return await context.run_aside(lambda: table.kill(work.id))
     if work.kind == "approval" and queue is not None:
-        asked = [each for each in queue.pending() if work.id == f"{_APPROVAL}{each.id[:6]}"]
-        return any(queue.answer(each.id, "deny") for each in asked)
+        asked = [each for each in queue.pending() if work.id == f"{_ASKED}{each.id[:6]}"]
+        return sum(queue.answer(each.id, "deny") for each in asked) > 0
+    questions = context.facts.questions
+    if work.kind == "question" and questions is not None:
+        open_ones = [q for q in questions.pending() if work.id == f"{_ASKED}{q.id[:6]}"]
+        return sum(questions.answer(each.id, "") for each in open_ones) > 0
     return await context.host.stop_work(work.id, everywhere=is_owner(context))
 
 

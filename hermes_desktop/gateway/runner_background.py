@@ -5,6 +5,7 @@ reply; what the end of the program cuts off, the next run tells there.
 """
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from functools import cached_property, partial
@@ -17,6 +18,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import OFFERED_SESSION, Notice, TurnStarted
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.gateway import delivery, turn_outcome
+from hermes_desktop.gateway.agent_preparation import close_agents
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.gateway.background_tasks import (
     MOST_TASKS,
@@ -74,11 +76,13 @@ class RunnerBackground(RunnerMail):
 
         Raises:
             BusyError: Too many run already.
-            RefusedError: We leave, or the chat's platform is not there.
+            HermesError: We leave, nothing new is begun now, or the chat's platform is not there.
         """
         source = event.source
         if source is None or self._draining or source.platform not in self.adapters:
             raise closing()
+        if self._refusing is not None:
+            raise self._refusing
         ours = [each for each in self._background.values() if each.session_key == session_key]
         if len(ours) >= MOST_TASKS or len(self._background) >= MOST_TOGETHER:
             raise too_many_tasks(len(ours) if len(ours) >= MOST_TASKS else len(self._background))
@@ -201,7 +205,7 @@ class RunnerBackground(RunnerMail):
                 return turn_outcome.from_error(error, rows=record.rows)
             finally:
                 if task.agent is not None:
-                    self._release_agent(task.agent)
+                    self._let_go_of(task.agent)
         return turn_outcome.from_result(result, history_len=0, rows=record.rows)
 
     def _task_agent(self, task: BackgroundTask) -> Any:
@@ -219,6 +223,11 @@ class RunnerBackground(RunnerMail):
         )
         agent.bind(task.session_id, None, [])
         return agent
+
+    def _let_go_of(self, agent: Any) -> None:
+        """Close the agent of a task that is over, where it may take a while."""
+        with contextlib.suppress(RuntimeError):  # the workers are closed: it goes with us
+            self._side_workers.submit(close_agents, [(agent,)])
 
     def _chosen_for_tasks(self, session_key: str) -> dict[str, str]:
         entry = self.session_store._entries.get(session_key)  # noqa: SLF001 - without loading

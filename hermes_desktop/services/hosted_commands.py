@@ -78,6 +78,7 @@ def take_commands(
         choose_model=choose_model,
         approvals=parts.builder.approvals,
         care=parts.builder.context_care,
+        questions=parts.builder.questions,
         processes=parts.builder.processes,
         change_setting=setting_writer(parts.paths, parts.environ, parts.clock),
     )

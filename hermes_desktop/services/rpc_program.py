@@ -91,6 +91,7 @@ class RpcParts:
                 home=self._paths.home,
                 choose_model=self.choose_model,
                 care=lambda chosen: self._agents().context_care(chosen),
+                questions=self._questions,
                 processes=self._processes,
                 change_setting=setting_writer(self._paths, self._environ, self._clock),
                 approvals=self._approvals,

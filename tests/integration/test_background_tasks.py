@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.background_tasks import MOST_TASKS
 from hermes_desktop.gateway.chat_approvals import ChatApprovals
+from hermes_desktop.gateway.chat_questions import ChatQuestions
 from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.gateway.refusals import asked_to_drain
 from hermes_desktop.gateway.runner_background import END_REASON
 from hermes_desktop.services.assembly import build_services
 from tests.fakes.command_gateway import UNASKED, CommandGateway, command_gateway
@@ -107,6 +111,9 @@ async def test_there_are_limits(tmp_path: Path) -> None:
             await chat.tell(f"/bg task {number}")
         assert "Too many background tasks" in await chat.tell("/bg one more")
         assert "There is nothing to do." in await chat.tell("/bg")
+        chat.gateway.runner.refuse_turns(asked_to_drain())
+        assert asked_to_drain().title in await chat.tell("/bg now?", chat_id="c3")
+        chat.gateway.runner.refuse_turns(None)
         assert "is on its way" in await chat.tell("/bg other chat", chat_id="c2")
         chat.gateway.model.hold.set()
         await until(lambda: not chat.gateway.runner._background)
@@ -181,6 +188,44 @@ async def test_agents_names_processes_and_questions(tmp_path: Path) -> None:
         assert await chat.tell("/stop all") == "1 thing beside it ended."
         assert not table.has_active(key)
         table.close()
+
+
+@pytest.mark.asyncio
+async def test_what_waits_for_a_person_is_listed_and_ended(tmp_path: Path) -> None:
+    stage = ToolStage(tmp_path / "tools", platform_toolsets={"telegram": ["terminal", "clarify"]})
+    try:
+        async with command_gateway(tmp_path, hosted=True) as chat:
+            runner = chat.gateway.runner
+            dispatch = runner.command_dispatch
+            dispatch._facts = replace(  # type: ignore[union-attr]
+                dispatch._facts,  # type: ignore[union-attr]
+                approvals=stage.queue,
+                questions=stage.questions,
+            )
+            runner.approvals = ChatApprovals(runner, stage.queue)
+            runner.questions = ChatQuestions(runner, stage.questions)
+            runner.approvals.open()
+            runner.questions.open()
+            chat.gateway.factory.kind = with_tools(stage)
+            for number, wanted in enumerate(
+                (
+                    call("terminal", command="rm -rf ../x"),
+                    call("clarify", question="Which port?"),
+                )
+            ):
+                chat.gateway.model.calls.append((wanted,))
+                running = chat.start(f"go {number}")
+                waits = (stage.queue, stage.questions)[number]
+                await until(lambda room=waits: bool(room.pending()))
+                told = await chat.tell("/agents")
+                name = re.search(r"`(ask_\w+)` (approval|question), waiting", told)
+                assert name, told
+                assert "Ended:" in await chat.tell(f"/agents stop {name[1]}")
+                await running
+            runner.approvals.close()
+            runner.questions.close()
+    finally:
+        stage.close()
 
 
 @pytest.mark.asyncio
