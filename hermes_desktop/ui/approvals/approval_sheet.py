@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import shiboken6
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
@@ -58,6 +59,7 @@ class ApprovalSheet(QWidget):
         self._spans: dict[str, float] = {}
         self.request: ApprovalRequested | None = None
         self.armed = False
+        self._before: QWidget | None = None
         self.title = LeadingLabel()
         self.place = QLabel()
         self.before = _step_button("‹", self.tr("The question before"))
@@ -106,7 +108,7 @@ class ApprovalSheet(QWidget):
             self.armed = False
             self._arming.start()
             if not is_typing():
-                self.buttons["deny"].setFocus(Qt.FocusReason.OtherFocusReason)
+                self._take_focus()
 
     def show_over(self, request: ApprovalRequested, words: str) -> None:
         """Say how a question ended that nobody answered; it stays until it is closed."""
@@ -127,7 +129,23 @@ class ApprovalSheet(QWidget):
         self._arming.stop()
         self.armed = False
         self.bar.stop()
+        self._give_focus_back()
         self.hide()
+
+    def _take_focus(self) -> None:
+        focused = QApplication.focusWidget()
+        if focused is not None and not self.isAncestorOf(focused):
+            self._before = focused
+        self.buttons["deny"].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _give_focus_back(self) -> None:
+        """To where it was taken from: else it would fall on whatever comes next."""
+        before, self._before = self._before, None
+        focused = QApplication.focusWidget()
+        if before is None or focused is None or not self.isAncestorOf(focused):
+            return
+        if shiboken6.isValid(before):
+            before.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def deny(self) -> None:
         """What Escape means, and closing the window that asks; over, it is closed."""

@@ -21,7 +21,7 @@ from hermes_desktop.ui.chat.sending import Sending
 from hermes_desktop.ui.chat.session_place import SessionPlace
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh
 from hermes_desktop.ui.chat.session_words import facts_of, is_live, tip_of, title_of
-from hermes_desktop.ui.chat.sheet_place import SheetPlace
+from hermes_desktop.ui.chat.sheet_place import GivingWay, SheetPlace
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.chat.title_writer import store_title
 from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
@@ -115,7 +115,7 @@ class ChatPage(QWidget):
         self.context = ContextWatch(
             services.figures, slots, bridge, lambda: self._shown, clock=self._clock, parent=self
         )
-        self._stack = QStackedWidget(self)
+        self._stack = QStackedWidget()
         self._arrange()
         self._connect(bridge)
         self._show_nothing()
@@ -325,7 +325,7 @@ class ChatPage(QWidget):
         column.setContentsMargins(QMargins())
         column.setSpacing(0)
         column.addWidget(self.header)
-        column.addWidget(self._stack, 1)
+        column.addWidget(GivingWay(self._stack, self), 1)
         column.addWidget(self.sheets)
         column.addWidget(self.place.strip)
         column.addWidget(self.composer)

@@ -42,6 +42,7 @@ class TurnLedger:
 
     def __init__(self) -> None:
         self._turns: dict[str, LedgerTurn] = {}
+        self._asking: dict[str, set[str]] = {}
         self.seen: set[str] = set()
         """Sessions that had a turn here: their activity is ours."""
 
@@ -75,13 +76,19 @@ class TurnLedger:
         """
         turn = self._turns.get(event.turn_id)
         if turn is not None:
-            note_call(turn.calls, event, now)
+            state = note_call(turn.calls, event, now)
             if isinstance(event, ToolStarted):
+                # The question may be here before the news of the tool that asks it.
+                state.asked = event.name in self._asking.get(turn.session_id, ())
                 turn.pieces.clear()
         return turn
 
     def asked(self, session_id: str, tool: str, *, waits: bool) -> list[LedgerTurn]:
         """A running tool waits for a person's word, or got it; the turns that this changed."""
+        if waits:
+            self._asking.setdefault(session_id, set()).add(tool)
+        else:
+            self._asking.pop(session_id, None)
         turns = [turn for turn in self.of({session_id}) if turn.state == "running"]
         for call in (call for turn in turns for call in turn.calls):
             if call.running and (call.name == tool or not waits):
