@@ -236,3 +236,66 @@ async def test_what_is_changed_outside_shows_by_itself(home, stage) -> None:
         stage.write(FIRST)
         await stage.until(lambda: not stage.view.broken.isVisible(), within_s=20)
         assert field.editor.line.text() == "45"
+
+
+@pytest.mark.asyncio
+async def test_a_file_written_in_a_way_that_cannot_be_changed_alone(home, stage) -> None:
+    odd = "agent: &all\n  max_turns: 3\nother: *all\n"
+    (home / "config.yaml").write_text(odd)
+    async with stage:
+        fill_in(stage, "agent.max_turns", "7")
+        stage.view.desk.see_difference()
+        await stage.until(stage.view.strip.isVisible)
+        stage.view.strip.clear()
+        stage.view.desk.save()
+        await stage.until(stage.view.strip.isVisible)
+        assert "line" in stage.view.strip.words
+        assert stage.config == odd
+        assert set(stage.view.draft.edits) == {"agent.max_turns"}
+
+
+@pytest.mark.asyncio
+async def test_the_programs_own_settings_are_saved_and_taken_back_beside_the_others(
+    home, stage
+) -> None:
+    (home / "config.yaml").write_text(FIRST)
+    own = home / "desktop" / "settings.yaml"
+    async with stage:
+        fill_in(stage, DAYS, "45")
+        row(stage, "desktop.start_hidden").editor.box.click()
+        await saved(stage)
+        assert "start_hidden: true" in own.read_text()
+        assert "Start hidden" in stage.view.strip.words
+        assert "is started anew" in stage.view.strip.words
+        stage.view.strip.buttons["undo"].click()
+        await stage.until(lambda: "taken back" in stage.view.strip.words)
+        assert "start_hidden" not in own.read_text()
+        assert stage.config == FIRST
+
+
+@pytest.mark.asyncio
+async def test_somebody_changes_it_before_it_is_taken_back(home, stage) -> None:
+    (home / "config.yaml").write_text(FIRST)
+    async with stage:
+        fill_in(stage, DAYS, "45")
+        await saved(stage)
+        other = SettingsBook(HermesPaths(home, home), {}, SystemClock())
+        other.save([Change(DAYS, 60)])
+        stage.view.strip.buttons["undo"].click()
+        await stage.until(lambda: "changed by somebody else" in stage.view.strip.words)
+        assert "60" in stage.config
+
+
+@pytest.mark.asyncio
+async def test_no_other_change_is_asked_for_while_one_is_being_saved(home, stage) -> None:
+    async with stage:
+        fill_in(stage, DAYS, "45")
+        stage.view.desk.save()
+        await stage.until(lambda: stage.view.keeper.busy)
+        assert not stage.view.bar.save.isEnabled()
+        stage.view.desk.save()
+        stage.view.draft.give(MINUTES, "50")
+        await stage.until(lambda: not stage.view.keeper.busy)
+        assert set(stage.view.draft.edits) == {MINUTES}
+        assert stage.view.bar.save.isEnabled()
+        assert stage.config == f"{DAYS}: 45\n"
