@@ -271,7 +271,7 @@ class PlatformSupervisor:
 
     async def _settled(self, links: Iterable[PlatformLink]) -> None:
         """Wait until each was tried once, or is over, but not for ever."""
-        tries = [asyncio.ensure_future(link.settled.wait()) for link in links]
+        tries = [asyncio.ensure_future(self._tried(link)) for link in links]
         if not tries:
             return
         patience = self._timing.connect_s + self._timing.disconnect_s + _FIRST_ROUND_SPARE_S
@@ -280,6 +280,17 @@ class PlatformSupervisor:
         finally:
             for each in tries:
                 each.cancel()
+
+    async def _tried(self, link: PlatformLink) -> None:
+        """Wait until it was tried once, or the gateway is stopped meanwhile."""
+        life = self._lives.get(link.platform)
+        if life is None:
+            return
+        settled = asyncio.ensure_future(link.settled.wait())
+        try:
+            await asyncio.wait({settled, life}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            settled.cancel()
 
     def _outcome(self, platform: Platform) -> PlatformOutcome:
         link = self._links.get(platform)

@@ -10,6 +10,7 @@ from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import (
     GatewayConfig,
@@ -65,6 +66,7 @@ class PlatformChecker:
         locks: Which tokens other programs of this machine use, looked up on ``worker``.
         worker: Where that blocks.
         clock: For adapters.
+        redactor: Learns the secrets that are tried: whoever asks a platform may log them.
     """
 
     def __init__(  # noqa: PLR0913 - what an answer takes
@@ -77,6 +79,7 @@ class PlatformChecker:
         locks: TokenLocks,
         worker: WorkerThreads,
         clock: Clock,
+        redactor: SecretRedactor | None = None,
     ) -> None:
         self._paths = paths
         self._environ = environ
@@ -85,6 +88,7 @@ class PlatformChecker:
         self._locks = locks
         self._worker = worker
         self._clock = clock
+        self._redactor = redactor
 
     def serves(self, platform: str) -> bool:
         """Whether this version can serve a platform, so that asking makes sense."""
@@ -105,7 +109,7 @@ class PlatformChecker:
             ConfigError: config.yaml cannot be understood.
         """
         environ = _WithGiven(self._environ, secrets) if secrets else self._environ
-        config = read_gateway_config(self._paths, environ, edits=edits).config
+        config = read_gateway_config(self._paths, environ, self._redactor, edits=edits).config
         return config.platforms.get(Platform(platform), PlatformConfig())
 
     async def ask(self, platform: str, config: PlatformConfig) -> CheckAnswer:

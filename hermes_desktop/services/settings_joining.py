@@ -30,6 +30,7 @@ def join_settings(parts: HostedParts, gateway: GatewayHost) -> SettingsService:
         locks=parts.locks,
         worker=parts.worker,
         clock=parts.clock,
+        redactor=parts.redactor,
     )
     return build_settings(
         parts.paths,

@@ -1,5 +1,6 @@
 """Settings changed while the gateway runs: what follows at once, and what is left alone."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -19,7 +20,8 @@ from hermes_desktop.services.assembly import build_gateway
 from hermes_desktop.services.platform_checks import RefusedByPlatformError
 from hermes_desktop.services.settings_book import Change
 from hermes_desktop.settings.config_store import ChangedElsewhereError
-from hermes_desktop.settings.secrets import SecretStoreError
+from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secrets import KeyringSecretStore, SecretStoreError
 from tests.fakes.gateway import until
 from tests.fakes.hosting import HostStage, host_stage, write_config
 from tests.fakes.keyring import FakeKeyring
@@ -369,6 +371,29 @@ async def test_a_file_that_cannot_be_written_brings_the_secret_back(stage: Stage
     assert list(stage.keyring.values.values()) == [SECOND]
     assert "777:third-token" not in stage.telegram.tokens
     assert await stage.talk(stage.telegram, "hello") == "You said: hello"
+
+
+@pytest.mark.asyncio
+async def test_a_token_that_another_process_keeps_is_taken(stage: Stage) -> None:
+    index = SecretIndex(stage.host.paths.desktop_dir)
+    other = KeyringSecretStore(index, "test", SystemClock(), open_keyring=lambda: stage.keyring)
+    await asyncio.to_thread(other.store, VARIABLE, SECOND)
+    other.close()
+    await stage.host.until(lambda: stage.telegram.tokens == [FIRST, SECOND])
+    assert stage.keys() == [VARIABLE]
+
+
+@pytest.mark.asyncio
+async def test_a_restart_does_not_wait_for_a_platform_that_hangs(stage: Stage) -> None:
+    applying = asyncio.ensure_future(stage.settings.apply([], {VARIABLE: SECOND}))
+    await stage.host.until(lambda: stage.telegram.asked == [SECOND])
+    stage.telegram.set(hang_login=True)
+    restarting = asyncio.ensure_future(stage.settings.restart_gateway())
+    applied = await applying
+    assert [each.platform for each in applied.reconnected] in (["telegram"], [])
+    stage.telegram.set(hang_login=False)
+    await restarting
+    await stage.host.until(lambda: stage.telegram.tokens[-1] == SECOND)
 
 
 @pytest.mark.asyncio

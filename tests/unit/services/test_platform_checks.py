@@ -11,6 +11,7 @@ from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.platforms.base import TokenIdentity
@@ -32,6 +33,7 @@ class Stage:
     def __init__(self, home: Path, chat: ChatServer, *, checked: bool) -> None:
         self.paths, self.chat, self.clock = HermesPaths(home, home), chat, MovableClock()
         self.worker = WorkerThreads("gateway-host")
+        self.redactor = SecretRedactor()
         self.locks_folder = home / "locks"
         self.used: TokenIdentity | None = None
         checker = PlatformChecker(
@@ -42,6 +44,7 @@ class Stage:
             locks=TokenLocks(self.locks_folder, self.clock),
             worker=self.worker,
             clock=self.clock,
+            redactor=self.redactor,
         )
         self.settings: SettingsService = build_settings(
             self.paths, {}, self.clock, None, EventBus(), checker
@@ -73,6 +76,7 @@ async def test_a_token_is_tried_over_the_stored_one_and_not_stored(stage: Stage)
     assert [*stage.chat.asked, *stage.chat.tokens] == ["111:stored", "222:given"]
     assert stage.paths.config_yaml.read_text() == before
     assert not stage.paths.desktop_dir.exists()
+    assert "222:given" not in stage.redactor.clean("GET /bot222:given/getMe")
 
 
 @pytest.mark.asyncio
