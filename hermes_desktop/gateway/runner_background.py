@@ -172,6 +172,8 @@ class RunnerBackground(RunnerMail):
     async def _see_to_task(self, task: BackgroundTask) -> None:
         try:
             outcome = await self._outcome_of_task(task)
+        except HermesError as error:
+            outcome = turn_outcome.from_error(error)
         except asyncio.CancelledError:  # we leave; the next run tells of it
             self._finish_task(task, turn_outcome.stopped(rows=task.record.rows))
             raise
@@ -188,7 +190,11 @@ class RunnerBackground(RunnerMail):
 
     async def _outcome_of_task(self, task: BackgroundTask) -> TurnOutcome:
         record = task.record
-        async with self._turn_slots, self._turn_leases.hold(task.session_id):
+        async with (
+            self._turn_slots,
+            self._turn_leases.hold(task.session_id),
+            self._one_of_the_places(task.session_id),
+        ):
             if record.stop_requested or self._draining:
                 return turn_outcome.stopped()
             task.state = "running"

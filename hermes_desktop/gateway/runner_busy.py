@@ -1,9 +1,11 @@
 """Messages that come while their chat is being answered, and turns that are given up for dead."""
 
+import contextlib
 import logging
+from collections.abc import AsyncIterator
 from functools import partial
 
-from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.errors import BusyError, HermesError
 from hermes_desktop.gateway import turn_outcome
 from hermes_desktop.gateway.active_sessions import ActiveSessions
 from hermes_desktop.gateway.agent_cache import PENDING
@@ -147,15 +149,30 @@ class RunnerBusy(RunnerSteering):
         record: TurnRecord,
     ) -> TurnOutcome:
         """Run the turn, in one of the places where their number is limited."""
-        limit = self.config.max_concurrent_sessions
-        if limit is None or self.home is None or record.unwanted or self._draining:
+        if record.unwanted or self._draining:
             return await super()._outcome(event, source, adapter, record)
+        try:
+            async with self._one_of_the_places(record.session_id or record.session_key):
+                return await super()._outcome(event, source, adapter, record)
+        except BusyError as error:
+            return turn_outcome.from_error(error)
+
+    @contextlib.asynccontextmanager
+    async def _one_of_the_places(self, name: str) -> AsyncIterator[None]:
+        """Have a place among the conversations of all programs, where their number is limited.
+
+        Raises:
+            BusyError: All are taken.
+        """
+        limit = self.config.max_concurrent_sessions
+        if limit is None or self.home is None:
+            yield
+            return
         places = ActiveSessions(self.home, self.clock)
-        name = record.session_id or record.session_key
         lease = await self._aside(places.take, name, limit)
         if lease is None:
-            return turn_outcome.from_error(too_many_conversations(limit))
+            raise too_many_conversations(limit)
         try:
-            return await super()._outcome(event, source, adapter, record)
+            yield
         finally:
             await self._aside(partial(places.give_back, lease))
