@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -325,3 +326,30 @@ async def test_files_are_fetched_up_to_a_size(tmp_path: Path) -> None:
         assert [Path(path).read_bytes() for path in small.media_urls] == [b"abc"]
         assert large.media_urls == ()
         assert "could not be fetched: the file has 2000 bytes" in large.text
+
+
+async def test_nothing_is_left_behind(tmp_path: Path) -> None:
+    before = set(asyncio.all_tasks())
+    threads = {each.name for each in threading.enumerate()}
+    async with telegram_server() as telegram:
+        served = set(asyncio.all_tasks())
+        async with connected(telegram, tmp_path) as (_, taken):
+            telegram.say("hello")
+            await until(lambda: taken.events)
+        lost = TelegramPlatform(config_of(telegram, token="1:x"), AdapterContext(Platform.TELEGRAM))
+        await lost.disconnect()  # never connected
+        assert not await lost.connect()
+        await lost.disconnect()
+        await lost.disconnect()
+        async with telegram_stage(tmp_path, telegram.base_url, streaming=STREAMING) as stage:
+            telegram.say("hello")
+            await stage.until(lambda: stage.finished and telegram.texts())
+            await asyncio.sleep(0.1)
+            running = {each.get_name() for each in asyncio.all_tasks()}
+            assert not running & {"typing", "growing reply"}
+            typed = len(telegram.called("sendChatAction"))
+            assert typed >= 1
+        names = {each.get_name() for each in asyncio.all_tasks() - served - before}
+        assert not {each for each in names if "telegram" in each or "typing" in each}
+    left = {each.name for each in threading.enumerate()} - threads
+    assert not {each for each in left if "telegram" in each}

@@ -19,6 +19,7 @@ from hermes_desktop.gateway.platforms.telegram.inbound import (
     button_data,
     message_event,
 )
+from hermes_desktop.gateway.platforms.telegram.incoming import GENERAL_TOPIC
 from hermes_desktop.gateway.platforms.telegram.loading import ApiMaker, load_api
 from hermes_desktop.gateway.platforms.telegram.markup import formatted
 from hermes_desktop.gateway.platforms.telegram.menu import menu
@@ -311,6 +312,7 @@ class TelegramPlatform(PlatformAdapter):
     ) -> SendResult:
         """Do it where the chat is now; without its topic, should that be gone."""
         chat = self._moved.get(chat_id, chat_id)
+        thread_id = None if thread_id == GENERAL_TOPIC else thread_id
         try:
             return SendResult(success=True, message_id=await call(chat, thread_id))
         except NotSentError as error:
@@ -353,6 +355,7 @@ class TelegramPlatform(PlatformAdapter):
     async def show_typing(self, chat_id: str, *, thread_id: str | None = None) -> None:
         """Show that something is written."""
         if self._api is not None:
+            thread_id = None if thread_id == GENERAL_TOPIC else thread_id
             await self._api.typing(self._moved.get(chat_id, chat_id), thread_id)
 
     async def ask(

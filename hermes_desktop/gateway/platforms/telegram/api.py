@@ -187,25 +187,6 @@ class TelegramApi:
         async with self._translated():
             await self._bot.set_my_commands([BotCommand(*each) for each in commands])
 
-    async def send_file(
-        self, chat_id: str, name: str, data: bytes, *, is_photo: bool, thread_id: str | None = None
-    ) -> str | None:
-        """Send a picture or a file."""
-        chat, thread = _number(chat_id), _number(thread_id) if thread_id else None
-        async with self._translated():
-            try:
-                if is_photo:
-                    message = await self._bot.send_photo(
-                        chat, data, filename=name, message_thread_id=thread
-                    )
-                else:
-                    message = await self._bot.send_document(
-                        chat, data, filename=name, message_thread_id=thread
-                    )
-            except (TypeError, KeyError):
-                return None
-        return str(message.message_id)
-
     # What goes wrong
 
     @contextlib.asynccontextmanager

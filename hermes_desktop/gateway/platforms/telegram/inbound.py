@@ -109,14 +109,11 @@ def _answer(update: Incoming) -> MessageEvent | None:
 
 
 def _source(update: Incoming) -> SessionSource:
-    chat_type = "dm"
-    if update.chat_type != "private":
-        chat_type = "forum" if update.is_forum else "group"
     return SessionSource(
         Platform.TELEGRAM,
         update.chat_id,
         chat_name=update.chat_title or None,
-        chat_type=chat_type,
+        chat_type="dm" if update.chat_type == "private" else "group",
         user_id=update.user_id,
         user_name=update.user_name or None,
         thread_id=update.thread_id or None,

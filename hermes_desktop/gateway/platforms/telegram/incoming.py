@@ -15,6 +15,8 @@ log = logging.getLogger(__name__)
 
 Raw = Mapping[str, Any]
 _KINDS: tuple[MediaKind, ...] = ("animation", "document", "voice", "audio", "video", "sticker")
+GENERAL_TOPIC = "1"
+"""The topic of what is in none; ``hermes`` calls it so, too. Nothing can be sent to it by name."""
 _CHANNEL_BOTS = frozenset({777000, 136817688})
 """Telegram's own accounts that stand for a channel or for the channel behind a group."""
 
@@ -51,7 +53,6 @@ def _message(update_id: int, raw: Raw) -> Incoming:
         chat_id=str(chat["id"]),
         chat_type=str(chat.get("type", "")),
         chat_title=chat.get("title") or _name(chat),
-        is_forum=bool(chat.get("is_forum")),
         message_id=str(raw["message_id"]),
         thread_id=_topic(raw),
         user_id=str(sender.get("id", "")),
@@ -78,7 +79,6 @@ def _answer(update_id: int, raw: Raw) -> Incoming:
         chat_id=str(chat["id"]),
         chat_type=str(chat.get("type", "")),
         chat_title=chat.get("title") or _name(chat),
-        is_forum=bool(chat.get("is_forum")),
         message_id=f"button-{raw['id']}",
         thread_id=_topic(message),
         user_id=str(sender["id"]),
@@ -91,7 +91,9 @@ def _answer(update_id: int, raw: Raw) -> Incoming:
 
 def _topic(raw: Raw) -> str:
     """The topic; a chain of answers, which has a thread id as well, is none."""
-    return str(raw["message_thread_id"]) if raw.get("is_topic_message") else ""
+    if raw.get("is_topic_message"):
+        return str(raw["message_thread_id"])
+    return GENERAL_TOPIC if raw["chat"].get("is_forum") else ""
 
 
 def _name(person: Raw) -> str:

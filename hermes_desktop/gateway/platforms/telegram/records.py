@@ -72,7 +72,6 @@ class Incoming:
     chat_id: str = ""
     chat_type: str = ""
     chat_title: str = ""
-    is_forum: bool = False
     message_id: str = ""
     thread_id: str = ""
     user_id: str = ""

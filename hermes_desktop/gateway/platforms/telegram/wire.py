@@ -11,7 +11,7 @@ from telegram.request import HTTPXRequest
 from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 from hermes_desktop.gateway.platforms.telegram.records import RefusalError
 
-_CONNECT_S, _READ_S, _UPLOAD_S = 10.0, 20.0, 120.0
+_CONNECT_S, _READ_S = 10.0, 20.0
 _CONNECTIONS = 16
 
 
@@ -40,7 +40,6 @@ class Wire(HTTPXRequest):
             write_timeout=_READ_S,
             connect_timeout=_CONNECT_S,
             pool_timeout=_CONNECT_S,
-            media_write_timeout=_UPLOAD_S,
             proxy=options.proxy,
         )
         self.results: list[Any] = []

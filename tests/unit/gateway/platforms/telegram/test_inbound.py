@@ -68,13 +68,17 @@ def test_what_it_answers_and_where() -> None:
     )
     assert found is not None
     assert found.source is not None
-    assert (found.source.chat_type, found.source.thread_id) == ("forum", "11")
+    assert (found.source.chat_type, found.source.thread_id) == ("group", "11")
     assert (found.reply_to_message_id, found.reply_to_text) == ("3", "old words")
     assert found.reply_to_is_own_message
     chain = event(raw(chat=GROUP, message_thread_id=3, reply_to_message=answered))
     assert chain is not None
     assert chain.source is not None
     assert chain.source.thread_id is None  # a chain of answers is no topic
+    general = event(raw(chat=forum))
+    assert general is not None
+    assert general.source is not None
+    assert general.source.thread_id == "1"
 
 
 @pytest.mark.parametrize(
