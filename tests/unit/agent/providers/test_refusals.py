@@ -241,3 +241,16 @@ def test_what_does_not_pass_is_not(status: int) -> None:
         with pytest.raises(ProviderError):
             _run(_provider(server))
         assert len(server.requests) == 1
+
+
+def test_patience_as_the_settings_have_it() -> None:
+    with ModelServer() as server:
+        server.script(fake.hang(), fake.hang("Once"))
+        choice = ModelChoice(
+            "m", server.base_url, None, "custom", "t", request_timeout_s=0.2, stale_timeout_s=0.3
+        )
+        provider = OpenAICompatibleProvider(choice, retries=Retries(count=0))
+        with pytest.raises(ProviderError, match=r"within 0\.2 s"):
+            _run(provider)
+        with pytest.raises(ProviderError, match="for a long time"):
+            _run(provider)

@@ -16,6 +16,7 @@ from hermes_desktop.agent.providers.shared_tls import BUNDLE_VARIABLES, SharedTl
 from hermes_desktop.agent.types import ChatRequest, ModelChoice, TextDelta
 from hermes_desktop.core.errors import CannotReachError
 from tests.fakes import model_server as fake
+from tests.fakes.connect_proxy import ConnectProxy
 from tests.fakes.model_server import ModelServer
 
 Serving = Callable[..., AbstractContextManager[ModelServer]]
@@ -162,3 +163,60 @@ def test_hosts_that_are_not_asked_by_the_proxy(monkeypatch: pytest.MonkeyPatch) 
         direct = ModelChoice("m", "http://direct.invalid/v1", None, "custom", "t")
         with pytest.raises(CannotReachError, match=r"no such host"):
             list(OpenAICompatibleProvider(direct).stream(request, cancel=threading.Event()))
+
+
+def _by_proxy(
+    monkeypatch: pytest.MonkeyPatch, proxy: ConnectProxy, bundle: Path
+) -> OpenAICompatibleProvider:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, f"http://ada:wonder@{proxy.address}")
+    choice = ModelChoice("m", "https://model.invalid/v1", "sk-secret-1", "custom", "t")
+    return OpenAICompatibleProvider(choice, tls=SharedTls(environ={"SSL_CERT_FILE": str(bundle)}))
+
+
+REQUEST = ChatRequest("m", ({"role": "user", "content": "Hello"},))
+
+
+def test_https_through_a_proxy(
+    serving: Serving, bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving("model.invalid") as server:
+        port = int(server.base_url.split(":")[2].split("/")[0])
+        with ConnectProxy(port) as proxy:
+            provider = _by_proxy(monkeypatch, proxy, bundle)
+            events = list(provider.stream(REQUEST, cancel=threading.Event()))
+            provider.close()
+        assert TextDelta("You") in events
+        ((asked, who),) = proxy.seen
+        assert asked.startswith("CONNECT model.invalid:443")
+        assert who.startswith("Basic ")
+        # The key is for the model, behind the encryption; the proxy's password is not.
+        assert server.requests[0].headers["Authorization"] == "Bearer sk-secret-1"
+        assert "Proxy-Authorization" not in server.requests[0].headers
+
+
+def test_a_proxy_that_lets_nobody_through(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ConnectProxy(status="407 Proxy Authentication Required") as proxy:
+        provider = _by_proxy(monkeypatch, proxy, bundle)
+        with pytest.raises(CannotReachError) as caught:
+            list(provider.stream(REQUEST, cancel=threading.Event()))
+        provider.close()
+    assert "407" in caught.value.detail
+    assert "HTTPS_PROXY" in caught.value.hint
+    assert "wonder" not in str(caught.value)
+
+
+def test_behind_a_proxy_nobody_is_led_past_it(
+    serving: Serving, self_signed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving("model.invalid") as server:
+        port = int(server.base_url.split(":")[2].split("/")[0])
+        with ConnectProxy(port) as proxy:
+            provider = _by_proxy(monkeypatch, proxy, self_signed)
+            with pytest.raises(CannotReachError, match="unable to get local issuer") as caught:
+                list(provider.stream(REQUEST, cancel=threading.Event()))
+            provider.close()
+        assert len(proxy.seen) == 1
+    assert "issued by" not in caught.value.detail
