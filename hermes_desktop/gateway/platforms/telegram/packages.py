@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 PACKAGE = "python-telegram-bot"
-_WANTED = f"{PACKAGE}>=22,<23"
+_WANTED = f"{PACKAGE}>=22.5,<23"
 
 
 def install_command(prefix: str = sys.prefix, executable: str = sys.executable) -> str:
