@@ -36,6 +36,7 @@ KEYS = (
     Key("Del", "Delete the selected sessions", "delete"),
     Key("Ctrl+Z", "Undo the last delete or archiving", "undo"),
     Key("F5", "Read the history again", "refresh"),
+    Key("1", "Give the first answer while the assistant asks; 2 the second, and so on"),
     Key("Esc", "Stop the reply, or close what is open", "escape"),
     Key("Ctrl+W", "Hide the window", "hide_window"),
     Key("Ctrl+Q", "Quit Hermes", "quit"),

@@ -88,6 +88,7 @@ class QuestionDesk(QObject):
             sheet.answered.connect(self._answer)
             sheet.closed.connect(self._close_over)
             sheet.session_wanted.connect(self.session_wanted)
+        self.sheet.takes_escape = True
         self.dialog.put_off.connect(self._put_question_off)
         bridge.question_asked.connect(self._asked)
         bridge.question_answered.connect(self._answered)

@@ -174,6 +174,22 @@ async def test_who_types_goes_on_typing(stage: ChatStage) -> None:
         asking.end()
 
 
+async def test_escape_skips_the_question_and_stops_no_reply(stage: ChatStage) -> None:
+    async with stage:
+        asking = desks_of(stage)
+        await ask(stage, asking)
+        sheet = asking.questions.sheet
+        sheet.field.setFocus()
+        QTest.keyClicks(sheet.field, "80")
+        QTest.keyClick(sheet.field, Qt.Key.Key_Escape)
+        assert sheet.asked is not None
+        assert sheet.field.text() == ""
+        QTest.keyClick(sheet.field, Qt.Key.Key_Escape)
+        assert "skipped" in (await told(stage))["note"]
+        assert stage.finished[-1].outcome == "done"
+        asking.end()
+
+
 async def test_who_searches_goes_on_searching(stage: ChatStage) -> None:
     async with stage:
         asking = desks_of(stage)
@@ -406,7 +422,8 @@ async def test_a_small_window_stays_as_it_is(tmp_path: Path, theme: Theme, dark:
         QApplication.processEvents()
         at = last.mapTo(area.viewport(), last.rect().center())
         assert area.viewport().rect().contains(at)
-        size = (window.width(), window.height())
-        asking.end()
+        assert (window.width(), window.height()) == (720, 480)
+        QTest.keyClick(last, Qt.Key.Key_Escape)
         await stage.until(lambda: stage.finished)
-        assert size == (720, 480)
+        assert stage.finished[-1].outcome == "done"
+        asking.end()
