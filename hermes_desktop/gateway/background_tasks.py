@@ -20,7 +20,7 @@ MOST_TOGETHER = 12
 _MOST_WORDS = 60
 _MOST_READ = 1_000_000
 
-TaskState = Literal["waiting", "running"]
+TaskState = Literal["waiting", "running", "over"]
 
 
 @dataclass(slots=True, eq=False)

@@ -252,7 +252,8 @@ class GatewayRunner(RunnerStopping):
         if self.announce is None:
             return
         try:
-            self.announce(RunnerReport(self._phase, len(self._running_agents)))
+            running = len(self._running_agents) + self.running_tasks()
+            self.announce(RunnerReport(self._phase, running))
         except Exception:  # a bug of whoever listens must not end a turn, or keep us from leaving
             log.exception("Nobody heard how the gateway is doing")
 

@@ -112,6 +112,10 @@ class RunnerBackground(RunnerMail):
         known = tuple(self._background.values())
         return tuple(each for each in known if session_key in {None, each.session_key})
 
+    def running_tasks(self) -> int:
+        """How many tasks have a place among the turns."""
+        return sum(each.state == "running" for each in self._background.values())
+
     async def stop_background(self, name: str) -> bool:
         """End a task for good; nothing of it is delivered. False when there is none."""
         task = self._background.pop(name, None)
@@ -198,6 +202,7 @@ class RunnerBackground(RunnerMail):
             if record.stop_requested or self._draining:
                 return turn_outcome.stopped()
             task.state = "running"
+            self._announce()
             record.began_at = record.active_at = self.clock.monotonic()
             started = TurnStarted(task.id, task.session_key, task.session_id, task.prompt)
             self.bus.publish(started)
@@ -241,6 +246,8 @@ class RunnerBackground(RunnerMail):
 
     def _finish_task(self, task: BackgroundTask, outcome: TurnOutcome) -> None:
         task.record.over.set()
+        task.state = "over"
+        self._announce()
         self.bus.publish(turn_outcome.finished_event(task.record, outcome))
 
     async def _tell_result(self, task: BackgroundTask, outcome: TurnOutcome) -> None:

@@ -90,20 +90,29 @@ class RunnerStopping(RunnerAdmission):
             log.exception("%s in order", words)
 
     async def _drain(self) -> bool:
-        """Let turns end by themselves; whether all did."""
+        """Let turns, and tasks beside chats, end by themselves; whether all did."""
         loop = asyncio.get_running_loop()
-        while len(self._message_tasks) and self._drain_until is not None:
+        while self._under_way() and self._drain_until is not None:
             left = self._drain_until - loop.time()
             if left <= 0:
                 return False
             self._drain_changed.clear()
-            ended = asyncio.ensure_future(self._message_tasks.wait_all(timeout=left))
+            ended = asyncio.ensure_future(self._all_ended(left))
             changed = asyncio.ensure_future(self._drain_changed.wait())
             await asyncio.wait({ended, changed}, return_when=asyncio.FIRST_COMPLETED)
             for each in (ended, changed):
                 each.cancel()
             await asyncio.wait({ended, changed})
         return True
+
+    def _under_way(self) -> int:
+        return len(self._message_tasks) + len(self._background_runs)
+
+    async def _all_ended(self, timeout_s: float) -> None:
+        await asyncio.gather(
+            self._message_tasks.wait_all(timeout=timeout_s),
+            self._background_runs.wait_all(timeout=timeout_s),
+        )
 
     async def _interrupt_turns(self) -> bool:
         """Ask running turns to end; whether they did."""

@@ -92,6 +92,20 @@ async def test_it_runs_while_the_chat_goes_on_and_is_listed_and_ended(tmp_path: 
 
 
 @pytest.mark.asyncio
+async def test_leaving_waits_for_it_a_while_and_it_counts_as_running(tmp_path: Path) -> None:
+    async with command_gateway(tmp_path, hosted=True) as chat:
+        await begun(chat)
+        assert chat.gateway.reports[-1].running_turns == 1
+        leaving = asyncio.ensure_future(chat.gateway.runner.stop(20.0))
+        await asyncio.sleep(0.05)
+        assert not leaving.done()
+        chat.gateway.model.hold.set()
+        await leaving
+        assert "research tea” is done" in chat.gateway.telegram.sent[-1][1]
+        assert chat.gateway.reports[-1].running_turns == 0
+
+
+@pytest.mark.asyncio
 async def test_stop_ends_what_it_is_told_to(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         await begun(chat)
