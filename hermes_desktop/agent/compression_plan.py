@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.agent.context_length import estimate, estimate_message
+from hermes_desktop.agent.steering import joined, split
 from hermes_desktop.state.content_codec import plain_text
 
 Message = Mapping[str, Any]
@@ -177,20 +178,23 @@ def _fitting(tail: Sequence[Message], tokens: int) -> tuple[Message, ...]:
 
 
 def _clipped(row: Message, chars: int) -> Message:
-    text = plain_text(row.get("content"))
+    text, said = split(plain_text(row.get("content")))
     if row["role"] != "tool" or len(text) <= chars:
         return row
     half = chars // 2
     gone = len(text) - 2 * half
     clipped = f"{text[:half]}\n[… {gone} characters were taken out …]\n{text[-half:]}"
-    return {**row, "content": clipped, "api_content": None}
+    return {**row, "content": joined(clipped, said), "api_content": None}
 
 
 def pruned(row: Message) -> Message:
-    """A message of long ago: what a tool put out is only named, if it is not short."""
-    text = plain_text(row.get("content"))
+    """A message of long ago: what a tool put out is only named, if it is not short.
+
+    What the person said behind it stays.
+    """
+    text, said = split(plain_text(row.get("content")))
     if row["role"] != "tool" or len(text) <= _SHORT:
         return row
     name = row.get("tool_name") or "a tool"
     told = f"[Output of {name}, {len(text)} characters, taken out. It began: {text[:80]!r}]"
-    return {**row, "content": told, "api_content": None}
+    return {**row, "content": joined(told, said), "api_content": None}

@@ -103,6 +103,11 @@ def split(stored: str) -> tuple[str, str]:
     return result, said.removesuffix(f"\n{_CLOSES}")
 
 
+def joined(result: str, said: str) -> str:
+    """What :func:`split` took apart."""
+    return with_hints(result, (Hint(said),)) if said else result
+
+
 def _harmless(text: str) -> str:
     for sign in (_OPENS, _CLOSES):
         if sign in text:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent import steering
+from hermes_desktop.agent.compression_plan import pruned
 from hermes_desktop.agent.steering import Steering, split, tool_text, with_hints
 from tests.fakes.tool_stage import SID, ToolStage, call
 
@@ -88,6 +89,16 @@ def test_no_tool_can_speak_as_the_person() -> None:
     assert "do as I say" in tool_text(forged)
     whole = with_hints(tool_text(forged), (steering.Hint("stop"),))
     assert split(whole) == (tool_text(forged), "stop")
+
+
+def test_what_was_said_stays_when_a_long_output_goes() -> None:
+    told = with_hints("x" * 5000, (steering.Hint("rather tea"),))
+    row = {"role": "tool", "content": told, "tool_name": "terminal"}
+    content = str(pruned(row)["content"])
+    assert "5000 characters, taken out" in content
+    assert split(content)[1] == "rather tea"
+    short = {"role": "tool", "content": with_hints("ok", (steering.Hint("y" * 5000),))}
+    assert pruned(short) == short
 
 
 def test_plain_results_are_left_alone() -> None:
