@@ -22,7 +22,7 @@ def title_words(applied: Applied) -> str:
     """What was done, in one sentence."""
     count = len({change.key for change in applied.saved.changes})
     others = len(_keys(applied)) - count
-    if not count and others > 0:
+    if not count and (others > 0 or applied.reconnected):
         return "Saved."
     if not count:
         return "Nothing had to be changed; the files say so already."

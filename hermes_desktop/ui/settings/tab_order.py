@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLayout, QScrollArea, QStackedWidget, QWidget
 
+from hermes_desktop.ui.settings.secrets.flow_row import FlowRow
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,6 +29,9 @@ def tab_stops(widget: QWidget) -> Iterator[QWidget]:
         yield from _in(widget.currentWidget())
     elif isinstance(widget, QScrollArea):
         yield from _in(widget.widget())
+    elif isinstance(widget, FlowRow):
+        for each in widget.widgets:
+            yield from tab_stops(each)
     elif layout is not None:
         yield from _in_layout(layout)
 

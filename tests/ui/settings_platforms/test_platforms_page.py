@@ -251,3 +251,27 @@ async def test_search_and_keys_lead_to_the_token(stage: PlatformsStage) -> None:
         assert card.is_open
         assert stage.view.window().focusWidget() is stage.field.line
         await asyncio.sleep(0)
+
+
+async def test_tab_goes_through_a_card_as_it_is_read(stage: PlatformsStage) -> None:
+    stage.kept(**{TOKEN: GOOD})
+    async with stage:
+        card = await stage.card()
+        field = stage.field
+        wanted = [
+            card.head.switch,
+            card.head.fold,
+            field.offers["end"],
+            field.offers["move_back"],
+            field.offers["remove"],
+            field.line,
+            card.check.button,
+            card.people.row("telegram.allow_from").editor.widget,
+        ]
+        stage.view.activateWindow()
+        wanted[0].setFocus()
+        reached = []
+        for _ in wanted:
+            reached.append(stage.view.window().focusWidget())
+            QTest.keyClick(reached[-1], Qt.Key.Key_Tab)
+        assert reached == wanted

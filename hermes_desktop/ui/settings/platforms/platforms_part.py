@@ -25,7 +25,7 @@ from hermes_desktop.ui.settings.secrets.field_desk import FieldDesk
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine
 from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
-from hermes_desktop.ui.theme import SPACE_8
+from hermes_desktop.ui.theme import SPACE_8, SPACE_16
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -319,7 +319,9 @@ class PlatformsPart(SettingsPart):
         self.column.addLayout(row)
         self.column.addWidget(self.others)
         if self.strangers is not None:
-            self.column.addWidget(heading(self.tr("On all platforms")))
+            title = heading(self.tr("On all platforms"))
+            title.setContentsMargins(0, SPACE_16, 0, 0)
+            self.column.addWidget(title)
             block = Block(self.context.theme)
             block.column.setContentsMargins(0, 0, 0, 0)
             block.column.addWidget(self.strangers)

@@ -27,6 +27,11 @@ class FlowRow(QWidget):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
+    @property
+    def widgets(self) -> tuple[QWidget, ...]:
+        """What stands in it, from the leading edge on."""
+        return tuple(self._widgets)
+
     def add(self, widget: QWidget) -> None:
         """Put a widget behind the others."""
         widget.setParent(self)
