@@ -187,7 +187,8 @@ class ForgettingPreview:
         stale = stale_keys(entries, now, days, self._has_work)
         gone = [entries[key] for key in stale]
         oldest = min(gone, key=lambda entry: entry.updated_at, default=None)
-        left = [entry for key, entry in entries.items() if key not in set(stale)]
+        known = frozenset(stale)
+        left = [entry for key, entry in entries.items() if key not in known]
         coming = self._next_forgotten(left, now, days) if days > 0 else None
         return ChatsForgotten(
             days, len(entries), len(stale), None if oldest is None else _named(oldest), coming
@@ -259,13 +260,13 @@ class ForgettingPreview:
         upkeep = UpkeepSettings.from_mapping(wished.config)
         total = self._db.session_count()
         _go_on(stop)
-        rows = self._db.list_prune_candidates(upkeep.retention_days)
+        count, oldest = self._db.tally_prune_candidates(upkeep.retention_days)
         return StoredDeleted(
             on=upkeep.auto_prune,
             days=upkeep.retention_days,
             sessions=total,
-            count=len(rows),
-            oldest=min((float(row["started_at"]) for row in rows), default=None),
+            count=count,
+            oldest=oldest,
             not_before=self._db.auto_prune_due_at(upkeep.min_interval_hours),
         )
 

@@ -103,6 +103,25 @@ class SessionFilter:
 
     def select(self, conn: sqlite3.Connection) -> list[Candidate]:
         """The sessions, the oldest first."""
+        where, values = self._where()
+        rows = conn.execute(
+            "SELECT s.id, s.source, s.title, s.model, s.started_at, s.ended_at, "
+            "coalesce(s.message_count, 0) AS message_count, "
+            "coalesce(s.archived, 0) AS archived FROM sessions AS s "
+            f"WHERE {where} ORDER BY s.started_at, s.id",
+            values,
+        ).fetchall()
+        return [Candidate(**{**dict(row), "archived": bool(row["archived"])}) for row in rows]
+
+    def tally(self, conn: sqlite3.Connection) -> tuple[int, float | None]:
+        """How many :meth:`select` would give, and when the oldest of them began."""
+        where, values = self._where()
+        row = conn.execute(
+            f"SELECT count(*), min(s.started_at) FROM sessions AS s WHERE {where}", values
+        ).fetchone()
+        return int(row[0]), row[1]
+
+    def _where(self) -> tuple[str, list[Any]]:
         parts, values = ["s.ended_at IS NOT NULL", NOT_ON_ITS_WAY], []  # type: list[str], list[Any]
         for condition, value in self._conditions():
             parts.append(condition)
@@ -111,14 +130,7 @@ class SessionFilter:
             folder = _escaped(self.cwd_prefix.rstrip("/\\"))
             parts.append(_IN_FOLDER)
             values += [folder, f"{folder}/%", f"{folder}\\\\%"]
-        rows = conn.execute(
-            "SELECT s.id, s.source, s.title, s.model, s.started_at, s.ended_at, "
-            "coalesce(s.message_count, 0) AS message_count, "
-            "coalesce(s.archived, 0) AS archived FROM sessions AS s "
-            f"WHERE {' AND '.join(parts)} ORDER BY s.started_at, s.id",
-            values,
-        ).fetchall()
-        return [Candidate(**{**dict(row), "archived": bool(row["archived"])}) for row in rows]
+        return " AND ".join(parts), values
 
     def _conditions(self) -> Iterator[tuple[str, Any]]:
         for name, form, wrap in _FORMS:

@@ -40,6 +40,11 @@ class DeletionReads(StoreFace):
         choice = bulk_filters.by_age(older_than_days, source, self._clock.time(), conditions)
         return [candidate.as_row() for candidate in self.candidates(choice)]
 
+    def tally_prune_candidates(self, older_than_days: float) -> tuple[int, float | None]:
+        """How many sessions :meth:`prune_sessions` would delete, and when the oldest began."""
+        choice = bulk_filters.by_age(older_than_days, None, self._clock.time(), {})
+        return self.read(choice.tally)
+
     def count_empty_sessions(self) -> int:
         """How many sessions :meth:`delete_empty_sessions` would delete."""
         return len(self.read(lambda conn: deletion.ids_where(conn, deletion.EMPTY)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from hermes_desktop.ui.gateway.section_parts import QuietLabel, words_label
 from hermes_desktop.ui.scroll_bars import make_slim
@@ -61,6 +62,11 @@ class PageColumn(QScrollArea):
         self._more = QTimer(self)
         self._more.setInterval(0)
         self._more.timeout.connect(partial(self._grow, _SOME_S))
+        self._sought: QWidget | None = None
+        self._look_again = QTimer(self)
+        self._look_again.setSingleShot(True)
+        self._look_again.setInterval(0)
+        self._look_again.timeout.connect(self._scroll_to_sought)
         for part in self.parts:
             part.pending_changed.connect(self.pending_changed)
         self._grow(_FIRST_S)
@@ -123,6 +129,7 @@ class PageColumn(QScrollArea):
     def end(self) -> None:
         """The window goes."""
         self._more.stop()
+        self._look_again.stop()
         for part in self.parts:
             part.end()
 
@@ -139,7 +146,18 @@ class PageColumn(QScrollArea):
             layout.activate()
 
     def bring_into_sight(self, widget: QWidget) -> None:
-        """Scroll so that a widget can be seen with some room around it."""
+        """Scroll so that a widget can be seen with some room around it, now and once more.
+
+        What is said under a field, or a bar that appears below, takes its room a moment later.
+        """
+        self._sought = widget
+        self._scroll_to_sought()
+        self._look_again.start()
+
+    def _scroll_to_sought(self) -> None:
+        widget = self._sought
+        if widget is None or not isValid(widget):
+            return
         top = widget.mapTo(self._holder, QPoint(0, 0)).y()
         bar = self.verticalScrollBar()
         view = self.viewport().height()

@@ -132,7 +132,8 @@ class _PageDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(ground))
             painter.drawRoundedRect(rect, RADIUS_BUTTON, RADIUS_BUTTON)
-        if chosen and state & QStyle.StateFlag.State_KeyboardFocusChange:
+        by_key = state & QStyle.StateFlag.State_KeyboardFocusChange
+        if chosen and by_key and self._list.hasFocus():
             painter.setPen(QPen(QColor(palette.accent), 1.5))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), RADIUS_BUTTON, RADIUS_BUTTON)

@@ -168,3 +168,23 @@ async def test_every_setting_can_be_gone_to(stage) -> None:
                 focused = QApplication.focusWidget()
                 assert view.stack.currentWidget().isAncestorOf(focused), key
                 assert focused.accessibleName() or focused.text(), key
+
+
+@pytest.mark.asyncio
+async def test_what_is_said_about_a_field_comes_into_sight_with_it(stage) -> None:
+    async with stage:
+        view = stage.view
+        view.resize(672, 420)
+        view.show_page("sessions")
+        view.draft.give("reset_by_type.group.mode", "daily", insist=True)
+        view.draft.give("reset_by_type.group.at_hour", "25")
+        view.desk.save()
+        field = next(
+            each for each in view.findChildren(FieldRow)
+            if each.key == "reset_by_type.group.at_hour"
+        )  # fmt: skip
+        assert field.editor.line.hasFocus()
+        await stage.until(lambda: not field.notes.trouble.visibleRegion().isEmpty())
+        port = view.stack.currentWidget().viewport()
+        place = field.notes.rect().bottomLeft()
+        await stage.until(lambda: field.notes.mapTo(port, place).y() <= port.height())

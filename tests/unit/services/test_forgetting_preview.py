@@ -157,6 +157,8 @@ def test_stored_sessions_are_deleted_as_was_said(home: Home) -> None:
         home.db.end_session(entry.session_id, "session_reset")
     said = home.with_values(sessions__auto_prune=True, sessions__retention_days=60).stored
     assert (said.on, said.sessions, said.not_before) == (True, 10, 0.0)
+    rows = home.db.list_prune_candidates(60)
+    assert (said.count, said.oldest) == (len(rows), min(row["started_at"] for row in rows))
     done = home.db.maybe_auto_prune_and_vacuum(60, 24, False)
     assert done["pruned"] == said.count > 0
     again = home.with_values(sessions__auto_prune=True, sessions__retention_days=60).stored
