@@ -159,11 +159,19 @@ def _subject(arguments: Any) -> str:
 
 
 def _tool_result(message: Message) -> str:
-    """The first lines of what a tool gave back; ``--json`` has it all."""
-    lines = neutralise(_tool_output(message.content)).strip("\n").split("\n")
+    """The first lines of what a tool gave back; ``--json`` has it all.
+
+    What the person said meanwhile stands with the result, and is shown whole.
+    """
+    from hermes_desktop.agent.steering import split
+
+    own, said = split(message.content)
+    lines = neutralise(_tool_output(own)).strip("\n").split("\n")
     shown = [f"    {line}" for line in lines[:TOOL_LINES]]
     if len(lines) > TOOL_LINES:
         shown.append(f"    … {_counted(len(lines) - TOOL_LINES, 'more line')}")
+    if said:
+        shown += [f"    You said meanwhile: {line}" for line in neutralise(said).split("\n")]
     return "\n".join(shown) + "\n"
 
 

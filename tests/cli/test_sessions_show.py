@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from hermes_desktop.agent.steering import Hint, with_hints
 from hermes_desktop.state import SessionDB
 from tests.fakes.program import Converse, Program
 
@@ -170,3 +171,15 @@ def test_control_characters_of_a_transcript(program: Program, converse: Converse
     done = program.run("sessions", "show", "s1")
 
     assert "a␛[2Jb\nc␍d\ufffde\n" in done.out
+
+
+def test_what_was_said_to_a_running_turn_is_shown_with_its_tool(
+    program: Program, db: SessionDB
+) -> None:
+    db.create_session("s1", "cli")
+    result = with_hints('{"output": "done", "exit_code": 0}', (Hint("rather tea"),))
+    db.append_message("s1", "user", "Do it")
+    db.append_message("s1", "tool", result, tool_call_id="c", tool_name="terminal")
+    shown = program.run("sessions", "show", "s1").out
+    assert "    done\n    You said meanwhile: rather tea\n" in shown
+    assert "[THE PERSON" not in shown
