@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QMargins, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 from typing_extensions import override
 
@@ -12,6 +11,7 @@ from hermes_desktop.core.events import ApprovalRequested, ApprovalResolved
 from hermes_desktop.services.approvals_queue import Approvals
 from hermes_desktop.ui.approvals.approval_sheet import ApprovalSheet
 from hermes_desktop.ui.chat.announcement import announce
+from hermes_desktop.ui.chat.own_escape import OwnEscape
 from hermes_desktop.ui.chat.sheet_place import SheetPlace
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.questions.where_words import where_words
@@ -81,8 +81,7 @@ class ApprovalDesk(QObject):
             sheet.step_wanted.connect(self._step)
             sheet.closed.connect(self._close_over)
             sheet.session_wanted.connect(self.session_wanted)
-        escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.sheet, self.sheet.deny)
-        escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        OwnEscape(self.sheet, self.sheet.deny)
         bridge.approval_requested.connect(self._asked)
         bridge.approval_resolved.connect(self._resolved)
         for watched in (window, self._page):

@@ -10,6 +10,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import QuestionAnswered, QuestionAsked
 from hermes_desktop.services.questions_queue import Questions
 from hermes_desktop.ui.chat.announcement import announce
+from hermes_desktop.ui.chat.own_escape import OwnEscape
 from hermes_desktop.ui.chat.sheet_place import SheetPlace
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.questions.question_sheet import QuestionSheet
@@ -88,7 +89,7 @@ class QuestionDesk(QObject):
             sheet.answered.connect(self._answer)
             sheet.closed.connect(self._close_over)
             sheet.session_wanted.connect(self.session_wanted)
-        self.sheet.takes_escape = True
+        OwnEscape(self.sheet, self.sheet.escape)
         self.dialog.put_off.connect(self._put_question_off)
         bridge.question_asked.connect(self._asked)
         bridge.question_answered.connect(self._answered)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -30,9 +30,6 @@ _MOST_ANSWER = 8000
 class QuestionSheet(QWidget):
     """Shows one question at a time. The keys 1, 2, … choose unless somebody types.
 
-    Attributes:
-        takes_escape: Escape is for it, and not for what it stands in, while it has the focus.
-
     Args:
         theme: Colours.
         now: Seconds since the epoch, for the countdown.
@@ -56,7 +53,6 @@ class QuestionSheet(QWidget):
         self._spans: dict[str, float] = {}
         self.asked: QuestionAsked | None = None
         self.armed = False
-        self.takes_escape = False
         self._focus_before: QWidget | None = None
         self.title = LeadingLabel()
         self.place = QLabel()
@@ -197,19 +193,7 @@ class QuestionSheet(QWidget):
         self.armed = True
 
     @override
-    def event(self, event: QEvent) -> bool:
-        """Keep Escape from the window's shortcut: two for one key would do nothing at all."""
-        is_escape = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape
-        if self.takes_escape and is_escape and event.type() == QEvent.Type.ShortcutOverride:
-            event.accept()
-            return True
-        return super().event(event)
-
-    @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self.takes_escape and event.key() == Qt.Key.Key_Escape:
-            self.escape()
-            return
         number = event.key() - Qt.Key.Key_0
         plain = event.modifiers() in {
             Qt.KeyboardModifier.NoModifier,

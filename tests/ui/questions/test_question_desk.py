@@ -427,3 +427,29 @@ async def test_a_small_window_stays_as_it_is(tmp_path: Path, theme: Theme, dark:
         await stage.until(lambda: stage.finished)
         assert stage.finished[-1].outcome == "done"
         asking.end()
+
+
+async def test_escape_denies_in_the_real_window(tmp_path: Path, theme: Theme) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    async with WindowStage(home, theme) as stage:
+        window, page = stage.window, stage.window.page
+        asking = Asking(
+            stage.services, stage.bridge, page=page, window=window, theme=theme, clock=SystemClock()
+        )
+        asking.open()
+        (tmp_path / "build").mkdir()
+        stage.server.script(tool_call("terminal", command=f"rm -rf {tmp_path}/build"))
+        stage.server.script(text("Good."))
+        await stage.until(page.composer.field.isEnabled)
+        page.composer.field.setFocus()
+        QTest.keyClicks(page.composer.field, "Remove it")
+        QTest.keyClick(page.composer.field, Qt.Key.Key_Return)
+        sheet = asking.approvals.sheet
+        await stage.until(lambda: sheet.armed)
+        QTest.keyClick(sheet.buttons["deny"], Qt.Key.Key_Escape)
+        await stage.until(lambda: stage.finished)
+        assert stage.finished[-1].outcome == "done"
+        assert (tmp_path / "build").exists()
+        assert "denied it" in stage.server.requests[-1].messages[-1]["content"]
+        asking.end()
