@@ -5,7 +5,6 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -129,6 +128,8 @@ def _look(
 
 def find_packages(wanted: Wanted = lambda _key: True) -> Iterator[Found]:
     """Look at installed packages that offer plugins. Blocking; imports none of them."""
+    from importlib import metadata  # noqa: PLC0415 - only homes with plugins look
+
     points = metadata.entry_points(group=GROUP)
     for point in sorted(points, key=lambda each: each.name):
         if not wanted(f"package:{point.name}"):

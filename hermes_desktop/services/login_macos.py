@@ -1,7 +1,6 @@
 """Starting at login by a property list in ``LaunchAgents``, as macOS has it."""
 
 import contextlib
-import plistlib
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +51,8 @@ class LaunchAgent:
             raise cannot_write(str(self.file), error) from error
 
     def _read(self) -> dict[str, Any]:
+        import plistlib  # noqa: PLC0415 - 1 MiB that other systems do not need
+
         with contextlib.suppress(OSError, ValueError, plistlib.InvalidFileException):
             if self.file.is_file():
                 found = plistlib.loads(self.file.read_bytes())
@@ -59,6 +60,8 @@ class LaunchAgent:
         return {}
 
     def _write(self, content: dict[str, Any]) -> None:
+        import plistlib  # noqa: PLC0415 - as above
+
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             write_text_atomic(self.file, plistlib.dumps(content).decode(), mode=0o644)

@@ -7,7 +7,6 @@ nothing afterwards.
 """
 
 import contextlib
-import email.utils
 import logging
 import queue
 import socket
@@ -285,7 +284,9 @@ def _retry_after(value: str) -> float | None:
         seconds = float(value)
     except ValueError:
         try:
-            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+            from email.utils import parsedate_to_datetime  # noqa: PLC0415 - seldom
+
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
         except ValueError:
             return None
     return seconds if 0 <= seconds < float("inf") else 0.0 if seconds < 0 else None

@@ -1,10 +1,7 @@
 """Which characters of a piece of code have which meaning. No Qt; runs on a worker thread."""
 
+from functools import cache
 from typing import Any, Literal
-
-from pygments.lexers import get_lexer_by_name
-from pygments.token import Token
-from pygments.util import ClassNotFound
 
 MAX_HIGHLIGHTED = 20_000
 """Characters; longer code stays plain."""
@@ -15,24 +12,29 @@ TokenKind = Literal["keyword", "string", "number", "comment", "name", "added", "
 LineColours = tuple[tuple[int, int, TokenKind], ...]
 """Start, length and kind within one line. Positions count characters as Qt does (UTF-16)."""
 
-_KINDS: tuple[tuple[Any, TokenKind], ...] = (
-    (Token.Comment, "comment"),
-    (Token.Keyword, "keyword"),
-    (Token.Operator.Word, "keyword"),
-    (Token.Name.Tag, "keyword"),
-    (Token.Literal.String, "string"),
-    (Token.Literal.Number, "number"),
-    (Token.Name.Function, "name"),
-    (Token.Name.Class, "name"),
-    (Token.Name.Decorator, "name"),
-    (Token.Name.Builtin, "name"),
-    (Token.Name.Attribute, "name"),
-    (Token.Name.Variable, "name"),
-    (Token.Generic.Inserted, "added"),
-    (Token.Generic.Deleted, "removed"),
-    (Token.Generic.Heading, "heading"),
-    (Token.Generic.Subheading, "heading"),
-)
+
+@cache
+def _kinds() -> tuple[tuple[Any, TokenKind], ...]:
+    from pygments.token import Token  # noqa: PLC0415 - only who shows code needs it
+
+    return (
+        (Token.Comment, "comment"),
+        (Token.Keyword, "keyword"),
+        (Token.Operator.Word, "keyword"),
+        (Token.Name.Tag, "keyword"),
+        (Token.Literal.String, "string"),
+        (Token.Literal.Number, "number"),
+        (Token.Name.Function, "name"),
+        (Token.Name.Class, "name"),
+        (Token.Name.Decorator, "name"),
+        (Token.Name.Builtin, "name"),
+        (Token.Name.Attribute, "name"),
+        (Token.Name.Variable, "name"),
+        (Token.Generic.Inserted, "added"),
+        (Token.Generic.Deleted, "removed"),
+        (Token.Generic.Heading, "heading"),
+        (Token.Generic.Subheading, "heading"),
+    )
 
 
 def colour_lines(language: str, text: str) -> tuple[LineColours, ...]:
@@ -49,6 +51,9 @@ def colour_lines(language: str, text: str) -> tuple[LineColours, ...]:
         return ()
     if any(len(line) > _LONGEST_LINE for line in text.split("\n")):
         return ()
+    from pygments.lexers import get_lexer_by_name  # noqa: PLC0415 - likewise
+    from pygments.util import ClassNotFound  # noqa: PLC0415
+
     try:
         lexer = get_lexer_by_name(language.lower(), stripnl=False, ensurenl=True)
     except ClassNotFound:
@@ -69,7 +74,7 @@ def colour_lines(language: str, text: str) -> tuple[LineColours, ...]:
 
 
 def _kind(token: Any) -> TokenKind | None:
-    return next((kind for parent, kind in _KINDS if token in parent), None)
+    return next((kind for parent, kind in _kinds() if token in parent), None)
 
 
 def _utf16_length(text: str) -> int:
