@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from hermes_desktop.gateway.config import Platform, PlatformConfig
+from hermes_desktop.gateway.platforms.checks import answered
 from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Question, SendResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.shipped import shipped_platforms
 from hermes_desktop.gateway.platforms.telegram.adapter import TelegramPlatform
 from hermes_desktop.gateway.platforms.telegram.menu import menu
+from hermes_desktop.gateway.platforms.telegram.serving import Serving
 from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.model_server import ends_early, text
 from tests.fakes.telegram_server import TelegramServer, telegram_server
@@ -115,6 +117,54 @@ async def test_a_wrong_token_is_refused_in_telegrams_words_and_never_shown(
     assert planted not in said
     assert TOKEN not in said
     assert "[secret]" in echoed.words
+
+
+@pytest.mark.parametrize(
+    ("token", "extra"),
+    [
+        ("12:ab\ncdPLANTED", {}),
+        ("12:ab cd/../PLANTED", {}),
+        ("PLANTED", {}),
+        (TOKEN, {"base_url": "nonsense"}),
+        (TOKEN, {"base_url": "ftp://x/bot"}),
+        (TOKEN, {"proxy": "foo://user:PLANTED@x"}),
+        (TOKEN, {"proxy": "socks5://user:PLANTED@x"}),
+        (TOKEN, {"proxy": "http://user:PLANTED@[::1"}),
+        (TOKEN, {"proxy": "not a url"}),
+    ],
+)
+async def test_settings_that_make_no_sense_are_named_and_nobody_is_asked(
+    token: str, extra: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    config, context = PlatformConfig(True, token, extra=extra), AdapterContext(Platform.TELEGRAM)
+    adapter = TelegramPlatform(config, context)
+    assert not await adapter.connect()
+    await adapter.disconnect()
+    check = shipped_platforms().check_of(Platform.TELEGRAM)
+    assert check is not None
+    answer = await answered(check(config, context))
+    failure = adapter.fatal_error
+    assert failure is not None
+    assert (failure.code, failure.retryable, answer.kind) == ("misconfigured", False, answer.kind)
+    assert answer.kind == "misconfigured"
+    assert "PLANTED" not in f"{failure} {answer} {caplog.text} {config!r}"
+
+
+async def test_a_missing_package_is_named_with_the_command_that_brings_it() -> None:
+    def make_api(token: str, options: Any) -> Any:
+        raise ModuleNotFoundError("No module named 'telegram'", name="telegram")
+
+    config, context = PlatformConfig(True, TOKEN), AdapterContext(Platform.TELEGRAM)
+    adapter = TelegramPlatform(config, context, make_api=make_api)
+    assert not await adapter.connect()
+    await adapter.disconnect()
+    answer = await Serving(make_api).check(config, context)
+    failure = adapter.fatal_error
+    assert failure is not None
+    assert (failure.code, failure.retryable) == ("missing_package", False)
+    assert "pip install 'python-telegram-bot" in failure.message
+    assert answer.kind == "missing_package"
+    assert "pip install" in answer.hint
 
 
 async def test_a_token_that_is_taken_back_ends_the_connection_for_good() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.gateway.config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
 from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Question, SendResult
@@ -109,6 +110,9 @@ class TelegramPlatform(PlatformAdapter):
         except ImportError as error:
             log.warning("Telegram cannot be served: %s", error)
             self.set_fatal_error("missing_package", missing_words(), retryable=False)
+            return False
+        except ConfigError as error:
+            self.set_fatal_error("misconfigured", str(error), retryable=False)
             return False
         try:
             self._bot = await api.me()

@@ -35,6 +35,8 @@ from hermes_desktop.gateway.platforms.telegram.wire import (
     quiet,
 )
 
+BAD_ADDRESS = (httpx.InvalidURL, ValueError, RuntimeError)
+"""What the library raises for an address that it cannot read."""
 WANTED = ("message", "callback_query")
 _BAD, _SERVER = 400, 500
 _POLL_SPARE_S = 10.0

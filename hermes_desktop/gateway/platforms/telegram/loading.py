@@ -1,9 +1,11 @@
 """Loads the library for Telegram when it is needed, and not before."""
 
 import importlib
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 
 if TYPE_CHECKING:
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 
 ApiMaker = Callable[[str, TelegramOptions], "TelegramApi"]
 
+_TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 _MODULE = "hermes_desktop.gateway.platforms.telegram.api"
 
 
@@ -18,7 +21,31 @@ def load_api(token: str, options: TelegramOptions) -> "TelegramApi":
     """Load the library and make the API. Blocking: a fifth of a second at the first call.
 
     Raises:
+        ConfigError: The settings make no sense; nothing was asked.
         ImportError: The library is not installed.
     """
-    api: TelegramApi = importlib.import_module(_MODULE).TelegramApi(token, options)
+    if not _TOKEN.fullmatch(token):
+        raise ConfigError(
+            "This is no token of a Telegram bot.",
+            "It is a number, a colon and letters, without blanks.",
+            "Copy it from @BotFather again.",
+        )
+    _look_at(options)
+    module = importlib.import_module(_MODULE)
+    try:
+        api: TelegramApi = module.TelegramApi(token, options)
+    except module.BAD_ADDRESS as error:
+        raise ConfigError(
+            "Telegram's proxy makes no sense.", type(error).__name__, "Look at its address."
+        ) from None
     return api
+
+
+def _look_at(options: TelegramOptions) -> None:
+    if not options.base_url.startswith(("http://", "https://")):
+        hint = "It is like https://api.telegram.org/bot."
+        raise ConfigError("The address of Telegram's server is none.", "", hint)
+    scheme = (options.proxy or "http://").partition("://")[0]
+    if scheme not in {"http", "https"}:
+        hint = "Give it as http://host:port."
+        raise ConfigError("Telegram is reached through HTTP proxies only.", "", hint)
