@@ -87,7 +87,7 @@ class AgentBuilder:
         self._environ = environ
         self._offline = offline
         self._clock = clock
-        self._config = LastGoodConfig(paths.config_yaml)
+        self._config = LastGoodConfig(paths.config_yaml, clock)
         self._tools = None if offline else tools
         self._tls = SharedTls(clock, environ)
         self._dialects = DialectBook()

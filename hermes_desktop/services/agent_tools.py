@@ -77,7 +77,7 @@ class AgentTools:
         # At once, without the keyring behind it: a bug may be logged before the first agent.
         plain = environ.process if isinstance(environ, EnvironmentWithSecrets) else environ
         learn_named(plain, redactor)
-        self._config = LastGoodConfig(paths.config_yaml)
+        self._config = LastGoodConfig(paths.config_yaml, clock)
         home = environ.get("HOME") or ""
         self._parts = ToolParts(
             home=paths.home,

@@ -7,10 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.settings.config_file import read_config
 
 log = logging.getLogger(__name__)
+
+SETTLE_S, EMPTY_S = 0.15, 2.0
+"""How long nobody must have written; how long a file may be empty that is not meant to be."""
 
 _Stamp = tuple[int, int, int, int] | None
 
@@ -18,18 +22,21 @@ _Stamp = tuple[int, int, int, int] | None
 class LastGoodConfig:
     """Reads the file when it changed. Blocking, any thread.
 
-    Who edits it by hand breaks it for a while; conversations go on meanwhile.
+    Who edits it by hand breaks it for a while; conversations go on meanwhile. A file that is
+    written in its place, not replaced, is half there for a moment, or empty: it is read once that
+    is over.
 
     Args:
         path: The file.
+        clock: Says how long ago it was written.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
+        self._clock = clock
         self._lock = threading.Lock()
         self._stamp: _Stamp = None
         self._good: Mapping[str, Any] | None = None
-        self._is_current = False
 
     def read(self) -> Mapping[str, Any]:
         """What it says. Not to be changed.
@@ -39,8 +46,8 @@ class LastGoodConfig:
         """
         with self._lock:
             stamp = self._look()
-            if self._is_current and stamp == self._stamp:
-                return self._good or {}
+            if self._good is not None and (stamp == self._stamp or self._is_being_written(stamp)):
+                return self._good
             try:
                 self._good = read_config(self._path).data
             except ConfigError as error:
@@ -48,8 +55,14 @@ class LastGoodConfig:
                     raise
                 if stamp != self._stamp:
                     log.warning("What config.yaml said before counts: %s", error)
-            self._stamp, self._is_current = stamp, True
+            self._stamp = stamp
             return self._good
+
+    def _is_being_written(self, stamp: _Stamp) -> bool:
+        if stamp is None or self._stamp is None or stamp[0] != self._stamp[0]:
+            return False  # it was replaced, which is done in one step
+        patience = EMPTY_S if not stamp[3] else SETTLE_S
+        return 0 <= self._clock.time() - stamp[1] / 1e9 < patience
 
     def _look(self) -> _Stamp:
         """What the system says of the file; asked before it is read, so that nothing is missed."""

@@ -4,14 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
 import yaml
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.events import Notice, NoticeCleared, SettingsChanged
+from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway import expiry_watcher
@@ -23,99 +22,20 @@ from hermes_desktop.settings.config_store import ChangedElsewhereError
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secrets import KeyringSecretStore, SecretStoreError
 from tests.fakes.gateway import until
-from tests.fakes.hosting import HostStage, host_stage, write_config
-from tests.fakes.keyring import FakeKeyring
-from tests.fakes.model_server import ModelServer, Recorded, Reply, echo, text
-from tests.fakes.socket_platform import ChatServer, chat_server, socket_registry
-
-VARIABLE = "TELEGRAM_BOT_TOKEN"
-FIRST, SECOND, DISCORD = "123:first-token", "987:second-token", "555:discord-token"
-
-
-class Stage:
-    """A hosted gateway with two platforms, each with a chat service of its own."""
-
-    def __init__(self, host: HostStage, keyring: FakeKeyring, second: ChatServer) -> None:
-        self.host, self.keyring = host, keyring
-        self.telegram, self.discord = host.chat, second
-        self.news: list[SettingsChanged] = []
-        host.services.bus.subscribe(SettingsChanged, self.news.append)
-        host.model.responder = _slow_or_echo
-
-    @property
-    def settings(self) -> Any:
-        return self.host.services.settings
-
-    @property
-    def runner(self) -> Any:
-        hosted = self.host.host._hosted
-        assert hosted is not None
-        return hosted.runner
-
-    def edit(self, **groups: Any) -> None:
-        """As an editor would: config.yaml written anew."""
-        file = self.host.paths.config_yaml
-        data = yaml.safe_load(file.read_text())
-        file.write_text(yaml.safe_dump({**data, **groups}))
-
-    def keys(self) -> list[str]:
-        return [change.key for news in self.news for change in news.changes]
-
-    def titles(self) -> list[str]:
-        return [each.title if isinstance(each, Notice) else "" for each in self.host.notices]
-
-    async def talk(self, chat: ChatServer, words: str) -> str:
-        """Say something and wait for the answer."""
-        before = len(chat.sent)
-        chat.say(words)
-        await self.host.until(lambda: len(chat.sent) > before)
-        await self.host.until(lambda: self.host.host.status.running_turns == 0)
-        return chat.sent[-1].text
-
-    async def begin_long_turn(self, chat: ChatServer) -> None:
-        chat.say("something slow")
-        await self.host.until(lambda: self.host.host.status.running_turns == 1)
-
-
-def _slow_or_echo(request: Recorded) -> Reply:
-    if "slow" in str(request.messages[-1]["content"]):
-        first, *rest = text("It took a while.").steps
-        return Reply([first, 1.2, *rest])
-    return echo(request)
-
-
-def _prepare(home: Path, discord: int) -> None:
-    data = yaml.safe_load((home / "config.yaml").read_text())
-    telegram = data["platforms"]["telegram"]
-    telegram["token"] = FIRST
-    data["platforms"]["discord"] = {
-        "enabled": True,
-        "token": DISCORD,
-        "extra": {**telegram["extra"], "port": discord},
-    }
-    (home / "config.yaml").write_text(yaml.safe_dump(data))
+from tests.fakes.hosting import write_config
+from tests.fakes.live_stage import FIRST, SECOND, VARIABLE, LiveStage, live_stage
+from tests.fakes.model_server import ModelServer
+from tests.fakes.socket_platform import chat_server, socket_registry
 
 
 @pytest_asyncio.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
-    keyring = FakeKeyring()
-    async with (
-        chat_server() as second,
-        host_stage(
-            tmp_path,
-            platforms=(Platform.TELEGRAM, Platform.DISCORD),
-            prepare=lambda home: _prepare(home, second.port),
-            keyring=keyring,
-        ) as host,
-    ):
-        await host.host.start()
-        await host.reach("running")
-        host.services.watch.set_visible(visible=True)
-        yield Stage(host, keyring, second)
+async def stage(tmp_path: Path) -> AsyncIterator[LiveStage]:
+    async with live_stage(tmp_path) as stage:
+        yield stage
 
 
 @pytest.mark.asyncio
-async def test_the_next_sweep_uses_another_age_and_no_adapter_restarts(stage: Stage) -> None:
+async def test_the_next_sweep_uses_another_age_and_no_adapter_restarts(stage: LiveStage) -> None:
     runner = stage.runner
     await stage.talk(stage.telegram, "hello")
     (entry,) = runner.session_store._entries.values()
@@ -139,7 +59,7 @@ async def test_the_next_sweep_uses_another_age_and_no_adapter_restarts(stage: St
 
 
 @pytest.mark.asyncio
-async def test_another_token_restarts_exactly_that_adapter(stage: Stage) -> None:
+async def test_another_token_restarts_exactly_that_adapter(stage: LiveStage) -> None:
     assert await stage.talk(stage.discord, "before") == "You said: before"
     await stage.begin_long_turn(stage.discord)
     applied = await stage.settings.apply([], {VARIABLE: SECOND})
@@ -156,7 +76,9 @@ async def test_another_token_restarts_exactly_that_adapter(stage: Stage) -> None
 
 
 @pytest.mark.asyncio
-async def test_a_reply_that_is_being_written_arrives_over_the_new_connection(stage: Stage) -> None:
+async def test_a_reply_that_is_being_written_arrives_all_the_same(
+    stage: LiveStage,
+) -> None:
     await stage.begin_long_turn(stage.telegram)
     await stage.settings.apply([], {VARIABLE: SECOND})
     await stage.host.until(lambda: stage.telegram.sent)
@@ -165,7 +87,7 @@ async def test_a_reply_that_is_being_written_arrives_over_the_new_connection(sta
 
 
 @pytest.mark.asyncio
-async def test_a_token_that_is_refused_changes_nothing(stage: Stage) -> None:
+async def test_a_token_that_is_refused_changes_nothing(stage: LiveStage) -> None:
     stage.telegram.set(bad_token=SECOND)
     changes = [Change("agent.max_turns", 5)]
     with pytest.raises(RefusedByPlatformError) as caught:
@@ -178,7 +100,7 @@ async def test_a_token_that_is_refused_changes_nothing(stage: Stage) -> None:
 
 
 @pytest.mark.asyncio
-async def test_refused_at_the_connection_although_the_check_passed(stage: Stage) -> None:
+async def test_refused_at_the_connection_although_the_check_passed(stage: LiveStage) -> None:
     stage.telegram.set(bad_login=SECOND)
     applied = await stage.settings.apply([], {VARIABLE: SECOND})
     assert [each.answer.kind for each in applied.checked] == ["ok"]
@@ -193,7 +115,7 @@ async def test_refused_at_the_connection_although_the_check_passed(stage: Stage)
 
 
 @pytest.mark.asyncio
-async def test_one_that_cannot_be_reached_is_stored_and_that_is_said(stage: Stage) -> None:
+async def test_one_that_cannot_be_reached_is_stored_and_that_is_said(stage: LiveStage) -> None:
     port = stage.telegram.port
     await stage.telegram.stop()
     applied = await stage.settings.apply([], {VARIABLE: SECOND})
@@ -205,7 +127,7 @@ async def test_one_that_cannot_be_reached_is_stored_and_that_is_said(stage: Stag
 
 
 @pytest.mark.asyncio
-async def test_a_platform_is_left_and_connected_without_a_restart(stage: Stage) -> None:
+async def test_a_platform_is_left_and_connected_without_a_restart(stage: LiveStage) -> None:
     runner = stage.runner
     off = await stage.settings.apply([Change("platforms.telegram.enabled", value=False)])
     assert [(each.platform, each.left) for each in off.reconnected] == [("telegram", True)]
@@ -222,7 +144,7 @@ async def test_a_platform_is_left_and_connected_without_a_restart(stage: Stage) 
 
 
 @pytest.mark.asyncio
-async def test_who_is_taken_off_a_list_is_out_with_the_next_message(stage: Stage) -> None:
+async def test_who_is_taken_off_a_list_is_out_with_the_next_message(stage: LiveStage) -> None:
     assert await stage.talk(stage.telegram, "hello") == "You said: hello"
     changes = [
         Change("telegram.allow_from", ["u2"]),
@@ -238,7 +160,9 @@ async def test_who_is_taken_off_a_list_is_out_with_the_next_message(stage: Stage
 
 
 @pytest.mark.asyncio
-async def test_a_paused_platform_stays_paused_and_takes_its_new_token_later(stage: Stage) -> None:
+async def test_a_paused_platform_takes_its_new_token_later(
+    stage: LiveStage,
+) -> None:
     await stage.host.host.pause("telegram")
     await stage.host.until(lambda: stage.telegram.look()["bots"] == 0)
     applied = await stage.settings.apply([], {VARIABLE: SECOND})
@@ -252,7 +176,7 @@ async def test_a_paused_platform_stays_paused_and_takes_its_new_token_later(stag
 
 
 @pytest.mark.asyncio
-async def test_an_editor_is_followed(stage: Stage) -> None:
+async def test_an_editor_is_followed(stage: LiveStage) -> None:
     stage.edit(session_store_max_age_days=5)
     await stage.host.until(lambda: stage.runner.config.session_store_max_age_days == 5)
     assert stage.keys() == ["session_store_max_age_days"]
@@ -267,7 +191,7 @@ async def test_an_editor_is_followed(stage: Stage) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_broken_file_changes_nothing_and_is_named_with_its_line(stage: Stage) -> None:
+async def test_a_broken_file_changes_nothing_and_is_named_with_its_line(stage: LiveStage) -> None:
     file = stage.host.paths.config_yaml
     good = file.read_text()
     file.write_text(good + "agent:\n  max_turns: [1\n")
@@ -283,7 +207,7 @@ async def test_a_broken_file_changes_nothing_and_is_named_with_its_line(stage: S
 
 
 @pytest.mark.asyncio
-async def test_what_would_let_everybody_in_is_not_taken(stage: Stage) -> None:
+async def test_what_would_let_everybody_in_is_not_taken(stage: LiveStage) -> None:
     stage.edit(telegram={"dm_policy": "open"})
     await stage.host.until(lambda: "Everybody could write to the assistant." in stage.titles())
     assert "dm_policy" not in stage.runner.config.platforms[Platform.TELEGRAM].extra
@@ -291,7 +215,7 @@ async def test_what_would_let_everybody_in_is_not_taken(stage: Stage) -> None:
 
 
 @pytest.mark.asyncio
-async def test_what_chats_are_built_on_waits_for_a_restart_and_is_named(stage: Stage) -> None:
+async def test_what_chats_are_built_on_waits_for_a_restart_and_is_named(stage: LiveStage) -> None:
     stage.edit(group_sessions_per_user=False, agent={"max_turns": 6})
     await stage.host.until(lambda: stage.runner.config.running.max_iterations == 6)
     assert stage.runner.config.group_sessions_per_user
@@ -302,7 +226,7 @@ async def test_what_chats_are_built_on_waits_for_a_restart_and_is_named(stage: S
 
 
 @pytest.mark.asyncio
-async def test_our_own_change_is_told_once(stage: Stage) -> None:
+async def test_our_own_change_is_told_once(stage: LiveStage) -> None:
     await stage.settings.apply([Change("agent.max_turns", 5)], {VARIABLE: SECOND})
     stage.edit(session_store_max_age_days=5)
     await stage.host.until(lambda: stage.runner.config.session_store_max_age_days == 5)
@@ -340,7 +264,7 @@ async def test_a_gateway_without_a_window_follows_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_keyring_pulled_away_leaves_nothing_half_saved(stage: Stage) -> None:
+async def test_a_keyring_pulled_away_leaves_nothing_half_saved(stage: LiveStage) -> None:
     before = stage.host.paths.config_yaml.read_text()
 
     def pulled_away(what: str) -> None:
@@ -359,7 +283,7 @@ async def test_a_keyring_pulled_away_leaves_nothing_half_saved(stage: Stage) -> 
 
 
 @pytest.mark.asyncio
-async def test_a_file_that_cannot_be_written_brings_the_secret_back(stage: Stage) -> None:
+async def test_a_file_that_cannot_be_written_brings_the_secret_back(stage: LiveStage) -> None:
     await stage.settings.apply([], {VARIABLE: SECOND})
     views = await stage.settings.look("agent.max_turns")
     (view,) = [each for each in views if each.key == "agent.max_turns"]
@@ -374,7 +298,7 @@ async def test_a_file_that_cannot_be_written_brings_the_secret_back(stage: Stage
 
 
 @pytest.mark.asyncio
-async def test_a_token_that_another_process_keeps_is_taken(stage: Stage) -> None:
+async def test_a_token_that_another_process_keeps_is_taken(stage: LiveStage) -> None:
     index = SecretIndex(stage.host.paths.desktop_dir)
     other = KeyringSecretStore(index, "test", SystemClock(), open_keyring=lambda: stage.keyring)
     await asyncio.to_thread(other.store, VARIABLE, SECOND)
@@ -384,7 +308,7 @@ async def test_a_token_that_another_process_keeps_is_taken(stage: Stage) -> None
 
 
 @pytest.mark.asyncio
-async def test_a_restart_does_not_wait_for_a_platform_that_hangs(stage: Stage) -> None:
+async def test_a_restart_does_not_wait_for_a_platform_that_hangs(stage: LiveStage) -> None:
     applying = asyncio.ensure_future(stage.settings.apply([], {VARIABLE: SECOND}))
     await stage.host.until(lambda: stage.telegram.asked == [SECOND])
     stage.telegram.set(hang_login=True)
@@ -397,7 +321,7 @@ async def test_a_restart_does_not_wait_for_a_platform_that_hangs(stage: Stage) -
 
 
 @pytest.mark.asyncio
-async def test_a_keyring_that_locks_later_breaks_no_connection(stage: Stage) -> None:
+async def test_a_keyring_that_locks_later_breaks_no_connection(stage: LiveStage) -> None:
     await stage.settings.apply([], {VARIABLE: SECOND})
     index = stage.host.paths.desktop_dir / "secrets.json"
     stage.keyring.locked = True

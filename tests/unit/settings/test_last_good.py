@@ -1,0 +1,71 @@
+"""config.yaml for turns: what could be understood last counts while somebody writes."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.settings.last_good import EMPTY_S, SETTLE_S, LastGoodConfig
+from tests.fakes.clock import MovableClock
+
+
+class Stage:
+    def __init__(self, folder: Path) -> None:
+        self.file, self.clock = folder / "config.yaml", MovableClock()
+        self.config = LastGoodConfig(self.file, self.clock)
+
+    def write(self, text: str) -> None:
+        """In its place, now."""
+        self.file.write_text(text)
+        now = int(self.clock.time() * 1e9)
+        os.utime(self.file, ns=(now, now))
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+def test_a_broken_file_counts_as_it_was_before(stage: Stage) -> None:
+    stage.write("a: [\n")
+    with pytest.raises(ConfigError):
+        stage.config.read()
+    stage.write("a: 1\n")
+    assert stage.config.read() == {"a": 1}
+    stage.write("a: [1\n")
+    stage.clock.advance(1)
+    assert stage.config.read() == {"a": 1}
+    stage.write("a: 22\n")
+    stage.clock.advance(1)
+    assert stage.config.read() == {"a": 22}
+
+
+def test_a_file_that_is_written_in_its_place_is_read_when_that_is_over(stage: Stage) -> None:
+    stage.write("a: 1\n")
+    assert stage.config.read() == {"a": 1}
+    stage.write("a: 2\nb: 3\n")
+    assert stage.config.read() == {"a": 1}
+    stage.clock.advance(SETTLE_S + 0.01)
+    assert stage.config.read() == {"a": 2, "b": 3}
+    stage.write("")
+    stage.clock.advance(EMPTY_S - 0.1)
+    assert stage.config.read() == {"a": 2, "b": 3}
+    stage.clock.advance(0.2)
+    assert stage.config.read() == {}
+
+
+def test_a_file_that_is_replaced_counts_at_once(stage: Stage) -> None:
+    stage.write("a: 1\n")
+    assert stage.config.read() == {"a": 1}
+    write_text_atomic(stage.file, "a: 2\n")
+    assert stage.config.read() == {"a": 2}
+    stage.file.unlink()
+    assert stage.config.read() == {}
+
+
+def test_a_home_without_one(stage: Stage) -> None:
+    assert stage.config.read() == {}
+    stage.write("a: 1\n")
+    assert stage.config.read() == {"a": 1}
