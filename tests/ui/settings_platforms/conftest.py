@@ -51,6 +51,7 @@ class PlatformsStage:
         keyring: Behind the services, unless another one is handed in.
         environ: The process environment.
         hosts: Whether the gateway may run here.
+        registry: What can be served; Telegram is the chat service unless another is handed in.
         more: Lines of config.yaml, in the block of Telegram and after it; None: there is none.
         chat: What Telegram is here.
     """
@@ -63,6 +64,7 @@ class PlatformsStage:
         self.open_keyring: Callable[[], Any] = lambda: self.keyring
         self.environ: dict[str, str] = {}
         self.hosts = False
+        self.registry = socket_registry()
         self.first_page = "platforms"
         self.clock = SystemClock()
         self.index = SecretIndex(self.paths.desktop_dir)
@@ -98,7 +100,7 @@ class PlatformsStage:
         environ = EnvironmentWithSecrets(self.environ, self.store, PlainSecrets(self.index))
         self.services = build_services(
             self.paths, redactor=self.redactor, environ=environ, hosts=self.hosts,
-            autostart=False, registry=socket_registry(), clock=self.clock,
+            autostart=False, registry=self.registry, clock=self.clock,
         )  # fmt: skip
         self.bus = self.services.bus
         self.bridge = EventBridge(self.bus)

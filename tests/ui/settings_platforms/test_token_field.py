@@ -33,9 +33,14 @@ async def test_pasted_saved_and_counted_as_pending(stage: PlatformsStage) -> Non
         assert not stage.view.bar.isVisibleTo(stage.view)
         stage.paste(f"{BETTER}\n")
         assert stage.field.message.text == "A line break around it was left out."
+        stage.field.eye.click()
+        assert BETTER in stage.shown_text()
         await stage.save()
         await stage.until(lambda: stage.field.message.text == "It is stored in the keyring.")
         assert stage.field.line.text() == ""
+        stage.field.line.undo()
+        assert stage.field.line.text() == ""
+        assert stage.field.line.echoMode() == QLineEdit.EchoMode.Password
         assert not stage.view.bar.isVisibleTo(stage.view)
         assert stage.store.demand(TOKEN) == BETTER
         assert stage.chat.asked == [BETTER]

@@ -95,8 +95,8 @@ class SecretField(QWidget):
     def clear(self) -> None:
         """Forget what was pasted."""
         if self.line.text():
-            self.line.clear()
-            self._look()
+            self.line.setText("")  # unlike clear(), not to be undone
+        self.eye.setChecked(False)
         self.message.clear()
 
     def show_problem(self, words: str, *, action: str = "", wanted: str = "") -> None:
