@@ -16,7 +16,7 @@ from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.run import GatewayRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 log = logging.getLogger(__name__)
@@ -68,18 +68,21 @@ class BackgroundCare:
         self._leave = table.on_end(ended)
         lost = await workers.run(table.take_lost)
         if lost:
-            self._bus.publish(_lost_notice(lost))
+            self._bus.publish(_ended_notice([each.command for each in lost]))
             self._waiting = [each for each in lost if each.notify]
             for runner in self._runners:
                 self._tell_lost(runner)
 
     async def close(self, workers: WorkerThreads) -> tuple[ProcessInfo, ...]:
-        """End everything that runs; what that was."""
+        """End everything that runs, and say so; what that was."""
         self._leave()
         await self._tasks.cancel_all()
         if self.table is None:
             return ()
-        return await workers.run(self.table.close)
+        ended = await workers.run(self.table.close)
+        if ended:
+            self._bus.publish(_ended_notice([each.command for each in ended]))
+        return ended
 
     # Whose chats hear of it
 
@@ -124,15 +127,17 @@ def tell_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
     return True
 
 
-def _lost_notice(lost: tuple[LostProcess, ...]) -> Notice:
-    one = len(lost) == 1
-    commands = "; ".join(each.command[:_SHOWN] for each in lost[:5])
+def _ended_notice(commands: "Sequence[str]") -> Notice:
+    """What a person is told: when the program ends, and once more when it begins again."""
+    title = (
+        "A background process was ended with the program."
+        if len(commands) == 1
+        else f"{len(commands)} background processes were ended with the program."
+    )
     return Notice(
         "info",
-        "A background process was ended with the program."
-        if one
-        else f"{len(lost)} background processes were ended with the program.",
-        commands,
+        title,
+        "; ".join(command[:_SHOWN] for command in commands[:5]),
         "Have it started again if it is still needed.",
         key=LOST_KEY,
     )
