@@ -5,7 +5,6 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING
 
-from hermes_desktop.agent.tools.process_records import LostProcess
 from hermes_desktop.agent.tools.process_table import ProcessInfo, ProcessTable
 from hermes_desktop.agent.tools.process_words import ended_words, lost_words
 from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
@@ -18,6 +17,8 @@ from hermes_desktop.gateway.run import GatewayRunner
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from hermes_desktop.agent.tools.process_records import LostProcess
 
 log = logging.getLogger(__name__)
 
