@@ -28,6 +28,8 @@ LIVE_EXTRAS = frozenset(
         "dm_policy",
         "unauthorized_dm_behavior",
         "notice_delivery",
+        "typing_indicator",
+        "gateway_restart_notification",
     }
 )
 """What the gateway, and no adapter, looks up in a platform's ``extra`` with each message.
@@ -36,7 +38,13 @@ An adapter that judges by one of these itself would go on by the old value: it g
 once, when it is made.
 """
 
-_LIVE_FIELDS = {"home_channel": None, "gateway_restart_notification": True, "trouble": ""}
+_LIVE_FIELDS = {
+    "home_channel": None,
+    "gateway_restart_notification": True,
+    "typing_indicator": True,
+    "reply_to_mode": "first",
+    "trouble": "",
+}
 _SECRET_EXTRAS = ("password", "key", "secret")
 
 
