@@ -47,6 +47,12 @@ class BackgroundCare:
         """Whether something runs for a chat. Any thread."""
         return self.table is not None and self.table.has_active(session_key)
 
+    def running(self) -> int:
+        """How many processes run beside the conversations. Any thread."""
+        if self.table is None:
+            return 0
+        return sum(each.state == "running" for each in self.table.listed())
+
     def keep_tasks(self, file: "Path") -> None:
         """Have the runners so far note their tasks there, so that the next program tells of them.
 

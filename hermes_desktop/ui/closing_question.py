@@ -20,9 +20,12 @@ class ClosingQuestion(QMessageBox):
         parent: The window.
         running: How many replies run, those to platforms included.
         serving: Whether a gateway runs here, which would end with the program.
+        beside: How many processes in the background would.
     """
 
-    def __init__(self, parent: QWidget, *, running: int = 0, serving: bool = False) -> None:
+    def __init__(
+        self, parent: QWidget, *, running: int = 0, serving: bool = False, beside: int = 0
+    ) -> None:
         super().__init__(parent)
         self.setIcon(QMessageBox.Icon.Question)
         self.setText(self.tr("Keep Hermes running without its window?"))
@@ -34,6 +37,9 @@ class ClosingQuestion(QMessageBox):
         ]
         if serving:
             parts.append(self.tr("Quitting stops the gateway: platforms are answered no more."))
+        if beside:
+            noun = self.tr("background process") if beside == 1 else self.tr("background processes")
+            parts.append(self.tr("Quitting ends {number} {noun}.").format(number=beside, noun=noun))
         if running:
             words = self.tr("{replies}; quitting gives them 15 seconds to end.")
             parts.append(words.format(replies=running_text(running)))
@@ -60,6 +66,7 @@ class ClosingRules(QObject):
         tray_available: Whether a tray icon leads back to it.
         slots: Shows the question.
         status: How the gateway is.
+        beside: How many processes run in the background.
 
     Attributes:
         keeps_running: Whether the program goes on without its window; else closing ends it.
@@ -76,12 +83,14 @@ class ClosingRules(QObject):
         tray_available: Callable[[], bool],
         slots: AsyncSlots,
         status: Callable[[], GatewayStatusChanged],
+        beside: Callable[[], int] = lambda: 0,
     ) -> None:
         super().__init__(window)
         self._window = window
         self._tray_available = tray_available
         self._slots = slots
         self._status = status
+        self._beside = beside
         self._asking = False
         self._may_run_unseen = False
         self.keeps_running = True
@@ -99,7 +108,10 @@ class ClosingRules(QObject):
     async def _ask(self) -> None:
         status = self._status()
         question = ClosingQuestion(
-            self._window, running=status.running_turns, serving=serves(status)
+            self._window,
+            running=status.running_turns,
+            serving=serves(status),
+            beside=self._beside(),
         )
         try:
             await self._slots.ask(question)

@@ -115,7 +115,13 @@ class MainWindow(QMainWindow):
         self._navigation = self._make_navigation()
         way = self._navigation.show_session
         self._routes = SessionRoutes(self._pane, page, self._commands, slots, way)
-        self.closing = ClosingRules(self, tray_available, slots, lambda: services.gateway.status)
+        self.closing = ClosingRules(
+            self,
+            tray_available,
+            slots,
+            lambda: services.gateway.status,
+            services.background.running,
+        )
         self._actions = self._make_actions()
         self._arrange()
         self._connect(bridge)

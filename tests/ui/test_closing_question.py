@@ -20,7 +20,8 @@ def test_nothing_runs_and_nothing_more_is_said(parent) -> None:
 
 
 def test_what_would_end_with_the_program_is_named(parent) -> None:
-    words = ClosingQuestion(parent, running=2, serving=True).informativeText()
+    words = ClosingQuestion(parent, running=2, serving=True, beside=3).informativeText()
+    assert "Quitting ends 3 background processes." in words
     assert "Quitting stops the gateway: platforms are answered no more." in words
     assert words.endswith("2 replies are running; quitting gives them 15 seconds to end.")
 
