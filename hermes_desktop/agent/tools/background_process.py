@@ -53,6 +53,7 @@ class BackgroundProcess:
         self.mark = process_tree.new_mark()
         self.output = KeptOutput()
         self.killed = False
+        self._reads_no_more = False
         self._ended = ended
         self._over = threading.Event()
         self._input = threading.Lock()
@@ -113,7 +114,7 @@ class BackgroundProcess:
     def _push(self, descriptor: int, data: bytes) -> bool:
         os.set_blocking(descriptor, False)
         rest, end = memoryview(data), time.monotonic() + _WRITE_S
-        while rest and not self.is_over:
+        while rest and not self._reads_no_more:
             left = end - time.monotonic()
             if left <= 0 or not select.select([], [descriptor], [], min(left, 0.1))[1]:
                 if left <= 0:
@@ -153,10 +154,12 @@ class BackgroundProcess:
         try:
             self._read_until_it_ends()
         finally:
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None:
-                    with contextlib.suppress(OSError):
-                        stream.close()
+            self._reads_no_more = True  # who writes lets go of the lock
+            with self._input:  # else a number could be somebody else's by then
+                for stream in (self._process.stdin, self._process.stdout):
+                    if stream is not None:
+                        with contextlib.suppress(OSError):
+                            stream.close()
             self._over.set()
             self._ended(self)
 

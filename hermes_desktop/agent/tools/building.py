@@ -1,6 +1,7 @@
 """Puts the tools of one agent together."""
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +71,7 @@ def build_tools(
         cwd: The folder of the conversation, if it has one.
     """
     tools = enabled_tools(config, platform)
-    if parts.processes is None:
+    if parts.processes is None or sys.platform == "win32":
         tools = tuple(tool for tool in tools if tool is not PROCESS)
     if not tools:
         return None

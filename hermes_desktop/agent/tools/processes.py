@@ -1,6 +1,7 @@
 """``process``: what was started in the background, looked at, waited for, spoken to, ended."""
 
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def chat_of(context: ToolContext) -> str:
 
 def _table(context: ToolContext) -> ProcessTable:
     table = context.setup.processes
-    if table is None:
+    if table is None or sys.platform == "win32":  # pipes there cannot be watched so
         raise ToolError("Nothing can be left running here. Run it and wait for it.")
     return table
 

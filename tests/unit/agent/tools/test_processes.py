@@ -111,6 +111,17 @@ def test_a_shell_that_waits_for_orders_gets_none_that_nobody_allowed(stage: Tool
     assert stage.cwd.is_dir()
 
 
+def test_one_that_does_not_read_holds_up_nobody(table: ProcessTable, tmp_path: Path) -> None:
+    info = table.start(wanted("sleep 0.5", tmp_path))
+    began = time.monotonic()
+    assert not table.write(info.id, "x" * 1_000_000)
+    assert time.monotonic() - began < 8
+    assert table.wait(info.id, PATIENCE_S)
+    deaf = table.start(wanted("sleep 60", tmp_path))
+    assert not table.write(deaf.id, "x" * 1_000_000)
+    assert not table.write(deaf.id, "", close=True) or table.kill(deaf.id)
+
+
 def test_what_may_do_harm_is_asked_before_it_is_left_running(stage: ToolStage) -> None:
     [told] = stage.result(call("terminal", command="rm -rf ..", background=True))
     assert "error" in told
