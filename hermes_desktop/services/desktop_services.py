@@ -35,9 +35,8 @@ from hermes_desktop.services.questions_queue import Questions
 from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.services.session_figures import SessionFigures
 from hermes_desktop.services.session_search import SessionSearch
-from hermes_desktop.services.settings_joining import join_settings
+from hermes_desktop.services.settings_joining import join_settings, watch_settings
 from hermes_desktop.services.settings_service import SettingsService
-from hermes_desktop.services.settings_watch import SettingsWatch
 from hermes_desktop.services.state_watch import Beside, StateWatch
 from hermes_desktop.services.transcript import TranscriptReader
 from hermes_desktop.state import SessionDB
@@ -153,7 +152,7 @@ def join_parts(
     transcript, watcher = TranscriptReader(db, workers.readers), ChangeWatcher(paths.state_db)
     gateway = GatewayHost(setup, parts, runner, bus, clock)
     settings = join_settings(parts, gateway)
-    looks = (PairingWatch(paths.home), Beside(SettingsWatch(paths).look, settings.noticed))
+    looks = (PairingWatch(paths.home), Beside(watch_settings(setup).look, settings.noticed))
     watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
     return DesktopServices(
         paths=paths,

@@ -97,7 +97,7 @@ def join_gateway(
         paths=setup.paths,
         bus=bus,
         gateway=gateway,
-        settings=SettingsPulse(setup.paths, join_settings(parts, gateway)),
+        settings=SettingsPulse(setup, join_settings(parts, gateway)),
         db=db,
         workers=workers,
         plugins=parts.plugins,

@@ -23,6 +23,11 @@ class LaunchAgent:
         self._label = _PREFIX + command.name
         self.file = folder / f"{self._label}.plist"
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The person's own file."""
+        return (self.file,)
+
     def is_on(self) -> bool:
         """Whether there is a file that starts something, and that is not switched off in it."""
         found = self._read()

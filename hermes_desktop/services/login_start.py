@@ -19,6 +19,11 @@ from hermes_desktop.core.paths import HermesPaths, default_root
 class LoginEntry(Protocol):
     """What the system starts at login for this home."""
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files in which others may switch it on or off."""
+        ...
+
     def is_on(self) -> bool:
         """Whether the program is started at login now; raises nothing."""
         ...
@@ -90,6 +95,8 @@ class NoEntry:
     Args:
         why: A sentence.
     """
+
+    files: tuple[Path, ...] = ()
 
     def __init__(self, why: str) -> None:
         self._why = why

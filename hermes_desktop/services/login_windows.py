@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 from hermes_desktop.core.errors import HermesError, RefusedError
@@ -35,6 +36,8 @@ class RunEntry:
         command: What is started.
         registry: Where.
     """
+
+    files: tuple[Path, ...] = ()
 
     def __init__(self, command: LoginCommand, registry: Registry) -> None:
         self._command = command

@@ -40,6 +40,11 @@ class AutostartFile:
         self.file = folder / f"{command.name}.desktop"
         self._others = tuple(each / self.file.name for each in others)
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The person's own file."""
+        return (self.file,)
+
     def is_on(self) -> bool:
         """Whether the desktop starts it: there is a file, and nobody switched it off in it."""
         for file in (self.file, *self._others):

@@ -5,14 +5,22 @@ import contextlib
 import threading
 
 from hermes_desktop.core.background_tasks import TaskSet
-from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.gateway_host import GatewayHost
+from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.services.hosted_gateway import HostedParts
+from hermes_desktop.services.login_system import login_entry
 from hermes_desktop.services.platform_checks import PlatformChecker
 from hermes_desktop.services.settings_service import SettingsService, build_settings
 from hermes_desktop.services.settings_watch import SettingsWatch
+from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 
 LOOK_S = 2.0
+
+
+def watch_settings(setup: HostSetup) -> SettingsWatch:
+    """Looks at whatever settings are read from."""
+    environ = setup.environ
+    process = environ.process if isinstance(environ, EnvironmentWithSecrets) else environ
+    return SettingsWatch(setup.paths, login_entry(setup.paths, process).files)
 
 
 def join_settings(parts: HostedParts, gateway: GatewayHost) -> SettingsService:
@@ -48,15 +56,15 @@ class SettingsPulse:
     """Looks at the files every two seconds, for programs without a window's looks to join.
 
     Args:
-        paths: The home.
+        setup: Whose.
         settings: Told on the loop that one changed.
         look_s: Seconds between two looks.
     """
 
     def __init__(
-        self, paths: HermesPaths, settings: SettingsService, *, look_s: float = LOOK_S
+        self, setup: HostSetup, settings: SettingsService, *, look_s: float = LOOK_S
     ) -> None:
-        self._watch = SettingsWatch(paths)
+        self._watch = watch_settings(setup)
         self._settings = settings
         self._look_s = look_s
         self._ended = threading.Event()

@@ -1,7 +1,8 @@
 """Notices that another program, or an editor, changed what settings are read from."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.desktop_config import SETTINGS_NAME
@@ -21,9 +22,10 @@ class SettingsWatch:
 
     Args:
         paths: The home.
+        more: Files beside those of the home.
     """
 
-    def __init__(self, paths: HermesPaths) -> None:
+    def __init__(self, paths: HermesPaths, more: Sequence[Path] = ()) -> None:
         self._files = tuple(
             os.fspath(file)
             for file in (
@@ -33,6 +35,7 @@ class SettingsWatch:
                 paths.desktop_dir / SETTINGS_NAME,
                 paths.desktop_dir / INDEX_NAME,
                 paths.desktop_dir / FILE_NAME,
+                *more,
             )
         )
         self._seen = self.stamps()

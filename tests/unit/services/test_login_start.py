@@ -9,12 +9,14 @@ import pytest
 
 from hermes_desktop.core.errors import HermesError, RefusedError
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.gateway_host import HostSetup
 from hermes_desktop.services.login_macos import LaunchAgent
 from hermes_desktop.services.login_start import LoginCommand, NoEntry, login_command, this_program
 from hermes_desktop.services.login_system import login_entry
 from hermes_desktop.services.login_windows import APPROVED, RUN, RunEntry
 from hermes_desktop.services.login_xdg import AutostartFile, config_folders, exec_line
 from hermes_desktop.services.settings_book import Change, SettingsBook
+from hermes_desktop.services.settings_joining import watch_settings
 from tests.fakes.clock import MovableClock
 
 COMMAND = LoginCommand("hermes-desktop", ("/opt/Hermes Desktop/hermes-desktop", "--hidden"))
@@ -252,6 +254,18 @@ def test_the_setting_is_what_the_system_says(tmp_path: Path) -> None:
     book.save([Change(key, unset=True)])
     assert not file.exists()
     assert not (home / "desktop" / "settings.yaml").exists()
+
+
+def test_what_the_desktop_does_to_it_is_noticed(tmp_path: Path) -> None:
+    paths = HermesPaths(tmp_path / ".hermes", tmp_path / ".hermes")
+    setup = HostSetup(paths, {"HOME": str(tmp_path)})
+    watch = watch_settings(setup)
+    file = tmp_path / ".config" / "autostart" / "hermes-desktop.desktop"
+    file.parent.mkdir(parents=True)
+    assert not watch.look()
+    file.write_text("[Desktop Entry]\n")
+    assert watch.look()
+    assert not watch.look()
 
 
 def test_nothing_is_started_at_login_when_the_rest_is_refused(tmp_path: Path) -> None:
