@@ -252,7 +252,7 @@ class PlatformSupervisor:
 
     def _wanted(self) -> list[Platform]:
         connected = self._config.get_connected_platforms()
-        return [platform for platform in connected if platform in self._registry]
+        return [platform for platform in connected if not self._registry.why_not(platform)]
 
     def _begin(self, platform: Platform) -> None:
         self._links[platform] = link = PlatformLink(platform, self._tools(platform))
@@ -375,9 +375,9 @@ def _unserved(config: GatewayConfig, registry: AdapterRegistry) -> Iterable[Plat
     for platform, settings in config.platforms.items():
         if not settings.enabled:
             continue
-        if platform not in registry:
-            words = "This version of Hermes Desktop cannot serve it."
-            yield PlatformHealth(platform.value, "unavailable", detail=words)
+        why_not = registry.why_not(platform)
+        if why_not:
+            yield PlatformHealth(platform.value, "unavailable", detail=why_not)
         elif platform not in usable:
             words = settings.trouble or "What it needs to log in is missing."
             yield PlatformHealth(platform.value, "disabled", detail=words)

@@ -105,7 +105,8 @@ class HostingOutlook:
         return hosting_words.promise_refusal(missed) if missed else None
 
     def _missed(self, config: GatewayConfig) -> tuple[str, ...]:
-        unserved = [p for p in config.get_connected_platforms() if p not in self._registry]
+        reasons = {p: self._registry.why_not(p) for p in config.get_connected_platforms()}
+        unserved = {platform: why for platform, why in reasons.items() if why}
         return hosting_words.would_not_run(self._scheduled(), unserved)
 
     def _scheduled(self) -> ScheduledWork:

@@ -1,6 +1,6 @@
 """What a person reads about hosting: why it was refused, and who else is the gateway."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast, get_args
 
 from hermes_desktop.core.clock import Clock
@@ -15,6 +15,7 @@ from hermes_desktop.core.events import (
 )
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.identity_events import ForeignGateway, NotHere
+from hermes_desktop.gateway.platforms.registry import NOT_SERVED
 from hermes_desktop.gateway.scheduled_work import ScheduledWork
 from hermes_desktop.state.records import StoreCondition
 
@@ -25,9 +26,17 @@ _STAY_ATTACHED = "Let `hermes gateway run` do it, or start the gateway here all 
 ANOTHER_DESKTOP = "another Hermes Desktop"
 
 
-def would_not_run(work: ScheduledWork, unserved: Iterable[Platform]) -> tuple[str, ...]:
-    """What others would wait for in vain if the gateway were hosted here."""
-    platforms = [f"Messages of {_title(platform)}" for platform in unserved]
+def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tuple[str, ...]:
+    """What others would wait for in vain if the gateway were hosted here.
+
+    Args:
+        work: What is to be done at times.
+        unserved: Platforms, and why each cannot be served here.
+    """
+    platforms = [
+        f"Messages of {_title(platform)}" + ("" if why == NOT_SERVED else f". {why}")
+        for platform, why in unserved.items()
+    ]
     jobs = [f"Scheduled job “{name}”" for name in work.jobs]
     boards = [f"Cards of the kanban board “{name}”" for name in work.boards]
     return (*platforms, *jobs, *boards)

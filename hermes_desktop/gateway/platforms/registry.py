@@ -29,6 +29,8 @@ class AdapterContext:
     clock: Clock = field(default_factory=SystemClock)
 
 
+NOT_SERVED = "This version of Hermes Desktop cannot serve it."
+
 AdapterFactory = Callable[[PlatformConfig, AdapterContext], PlatformAdapter]
 
 
@@ -53,16 +55,36 @@ class AdapterRegistry:
     ) -> None:
         self._factories = dict(factories or {})
         self._checks = dict(checks or {})
+        self._lacks: dict[Platform, Callable[[], str]] = {}
         self.timing = timing
 
     def register(
-        self, platform: Platform, factory: AdapterFactory, check: PlatformCheck | None = None
+        self,
+        platform: Platform,
+        factory: AdapterFactory,
+        check: PlatformCheck | None = None,
+        lacks: Callable[[], str] = lambda: "",
     ) -> None:
-        """Say how adapters of a platform are made and its settings tried; the last word counts."""
+        """Say how a platform is served; the last word counts.
+
+        Args:
+            platform: Which one.
+            factory: How its adapters are made.
+            check: How its settings are tried.
+            lacks: A sentence about what is not installed here; "" for nothing. Looks at files.
+        """
         self._factories[platform] = factory
+        self._lacks[platform] = lacks
         self._checks.pop(platform, None)
         if check is not None:
             self._checks[platform] = check
+
+    def why_not(self, platform: Platform) -> str:
+        """Why a platform cannot be served here, as a sentence; "" if it can."""
+        if platform not in self._factories:
+            return NOT_SERVED
+        lacks = self._lacks.get(platform)
+        return lacks() if lacks is not None else ""
 
     def check_of(self, platform: Platform) -> PlatformCheck | None:
         """How its settings are tried; None where only connecting an adapter tells."""

@@ -8,10 +8,14 @@ from hermes_desktop.gateway.config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
+from hermes_desktop.gateway.platforms.telegram import packages
 from hermes_desktop.gateway.reconnect import LinkTiming
 
 _SERVED = {Platform.TELEGRAM: "hermes_desktop.gateway.platforms.telegram.serving"}
 """Modules with a class ``Serving``, loaded once they are needed; see :class:`Serving`."""
+
+_LACKS = {Platform.TELEGRAM: packages.lacking}
+"""What they need beyond the program itself, looked for without loading any of it."""
 
 
 class Serving(Protocol):
@@ -49,5 +53,5 @@ def shipped_platforms(timing: LinkTiming | None = None) -> AdapterRegistry:
     registry = AdapterRegistry(timing=timing)
     for platform, module in _SERVED.items():
         late = _Late(module)
-        registry.register(platform, late.make, late.check)
+        registry.register(platform, late.make, late.check, _LACKS.get(platform, lambda: ""))
     return registry

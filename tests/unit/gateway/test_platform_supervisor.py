@@ -215,6 +215,18 @@ def only_file(world: World) -> dict[str, Any]:
 
 
 @pytest.mark.asyncio
+async def test_what_lacks_a_package_is_not_served_and_says_so() -> None:
+    world = World()
+    registry = AdapterRegistry()
+    registry.register(TELEGRAM, world.make, lacks=lambda: "Run: pip install it")
+    configs = {TELEGRAM: PlatformConfig(enabled=True, token="t")}
+    async with world.supervised(configs=configs, registry=registry) as supervisor:
+        assert states(supervisor) == {"telegram": "unavailable"}
+        assert supervisor.health()[0].detail == "Run: pip install it"
+        assert world.made == []
+
+
+@pytest.mark.asyncio
 async def test_what_cannot_be_served_is_said() -> None:
     world = World()
     configs = {

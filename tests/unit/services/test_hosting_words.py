@@ -11,7 +11,7 @@ from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_events import ForeignGateway, NotHere
 from hermes_desktop.gateway.identity_files import GatewayRecord
-from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.platforms.registry import NOT_SERVED, AdapterRegistry
 from hermes_desktop.gateway.scheduled_work import ScheduledWork
 from hermes_desktop.services import hosting_words
 from hermes_desktop.services.hosting_outlook import HostingOutlook
@@ -32,7 +32,7 @@ def test_every_reason_has_words(why: str) -> None:
 def test_what_would_not_run_is_named() -> None:
     work = ScheduledWork(("news",), ("garden",))
 
-    assert hosting_words.would_not_run(work, [Platform.WHATSAPP_CLOUD]) == (
+    assert hosting_words.would_not_run(work, {Platform.WHATSAPP_CLOUD: NOT_SERVED}) == (
         "Messages of Whatsapp Cloud",
         "Scheduled job “news”",
         "Cards of the kanban board “garden”",
@@ -123,3 +123,9 @@ def test_a_history_that_may_only_be_read_is_not_hosted(tmp_path: Path) -> None:
     assert refusal is not None
     assert (refusal.detail, refusal.hint) == ("It is newer.", "Update.")
     assert not refusal.may_insist
+
+
+def test_a_platform_whose_package_is_missing_names_the_command() -> None:
+    words = "The package x is not installed. Run: pip install x"
+    found = hosting_words.would_not_run(ScheduledWork(), {Platform.TELEGRAM: words})
+    assert found == (f"Messages of Telegram. {words}",)

@@ -1,6 +1,7 @@
 """What Telegram needs beyond the program itself, and how it is installed here."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = "python-telegram-bot"
@@ -20,3 +21,8 @@ def install_command(prefix: str = sys.prefix, executable: str = sys.executable) 
 def missing_words() -> str:
     """A sentence about the missing package."""
     return f"The package {PACKAGE} is not installed. Run: {install_command()}"
+
+
+def lacking() -> str:
+    """The same where it is missing, else "". Loads nothing."""
+    return "" if find_spec("telegram") is not None else missing_words()
