@@ -337,6 +337,7 @@ class MainWindow(QMainWindow):
         self._rail.platforms_wanted.connect(way.show_platforms)
         self._rail.settings_wanted.connect(way.show_settings)
         self._gateway.page_wanted.connect(way.show_platforms)
+        self._gateway.page.setup_wanted.connect(lambda: self._settings.show("platforms"))
         self._gateway.need_changed.connect(self._rail.platforms_button.show_need)
         self._gateway.window_wanted.connect(self.come_forward)
         self._pages.currentChanged.connect(self._gateway.refresh)

@@ -32,19 +32,25 @@ class NoPlatforms(Block):
     """What stands in the place of the list while no platform is set up.
 
     Signals:
+        setup_wanted: To set one up here.
         copy_wanted: The command that sets one up.
     """
 
+    setup_wanted = Signal()
     copy_wanted = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self.title = words_label()
         self.words = QuietLabel(theme)
+        self.setup = QPushButton(self.tr("Set up a platform…"), self)
+        self.setup.setAutoDefault(False)
+        self.setup.clicked.connect(self.setup_wanted)
         self.copy = QPushButton(self.tr("Copy the command"), self)
         self.copy.setAutoDefault(False)
         self.copy.clicked.connect(lambda: self.copy_wanted.emit(SETUP_COMMAND))
         row = QHBoxLayout()
+        row.addWidget(self.setup)
         row.addWidget(self.copy)
         row.addStretch(1)
         for widget in (self.title, self.words):
@@ -57,13 +63,13 @@ class NoPlatforms(Block):
         Args:
             known: The gateway runs and has none; else nobody has looked yet.
         """
-        setup = self.tr("“{command}” in a terminal sets one up.").format(command=SETUP_COMMAND)
+        setup = self.tr(
+            "Telegram is set up here; others by “{command}” in a terminal, for “hermes”."
+        ).format(command=SETUP_COMMAND)
         if known:
             self.title.setText(self.tr("No messaging platform is set up."))
-            words = self.tr("With one, you reach Hermes from Telegram, Matrix and others. {setup}")
-            self.words.setText(
-                words.format(setup=setup) + " " + self.tr("Then restart the gateway here.")
-            )
+            words = self.tr("With one, you reach Hermes from your phone. {setup}")
+            self.words.setText(words.format(setup=setup))
         else:
             self.title.setText(self.tr("The platforms appear here once the gateway runs."))
             self.words.setText(setup)
@@ -74,12 +80,14 @@ class PlatformsPage(QWidget):
 
     Signals:
         gateway_wanted: What :meth:`GatewayCommands.run` understands.
+        setup_wanted: To set up a platform in the settings.
         copy_wanted: Text for the clipboard.
         approve_wanted: A request. ``deny_wanted`` likewise.
         revoke_wanted: A person.
     """
 
     gateway_wanted = Signal(str)
+    setup_wanted = Signal()
     copy_wanted = Signal(str)
     approve_wanted = Signal(object)
     deny_wanted = Signal(object)
@@ -111,6 +119,7 @@ class PlatformsPage(QWidget):
         self._people_parts: list[QWidget] = []
         self._arrange(theme)
         self.card.wanted.connect(self.gateway_wanted)
+        self.empty.setup_wanted.connect(self.setup_wanted)
         self.empty.copy_wanted.connect(self.copy_wanted)
         QShortcut(QKeySequence.StandardKey.Find, self, self.list.open_search)
 
@@ -182,6 +191,7 @@ class PlatformsPage(QWidget):
         lines = [*self.requests.lines, *self.people.lines]
         stops: list[QWidget] = [
             *self.card.buttons.values(),
+            self.empty.setup,
             self.empty.copy,
             *self.list.tab_stops,
             *(button for line in lines for button in line.buttons),
