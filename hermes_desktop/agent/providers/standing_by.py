@@ -48,15 +48,17 @@ class StandingBy:
         self._providers = tuple(providers)
         self._clock = clock
         self._lock = threading.Lock()
-        self._answering = 0
+        self._asked_last = 0
+        self._announced = 0
         self._until: dict[int, float] = {}
         self._untold = instead_of
+        self._why_not_the_first = instead_of
 
     @property
     def choice(self) -> ModelChoice:
-        """The model that answered last, at first the chosen one."""
+        """The model that was asked last, at first the chosen one: what it said is about it."""
         with self._lock:
-            return self._providers[self._answering].choice
+            return self._providers[self._asked_last].choice
 
     def stream(self, request: ChatRequest, *, cancel: CancelSignal) -> Iterator[StreamEvent]:
         """Ask one after the other; see :meth:`ChatProvider.stream`."""
@@ -65,7 +67,7 @@ class StandingBy:
         for place in self._order():
             begun = False
             try:
-                for event in self._asked(place, request, cancel):
+                for event in self._ask(place, request, cancel):
                     if not begun and not isinstance(event, CallNote | CallBegun):
                         begun = True
                         yield from self._told(place, why)
@@ -79,6 +81,8 @@ class StandingBy:
             else:
                 return
         if first_error is not None:
+            with self._lock:
+                self._asked_last = self._announced
             raise self._all_failed(first_error)
 
     def close(self) -> None:
@@ -86,10 +90,10 @@ class StandingBy:
         for provider in self._providers:
             provider.close()
 
-    def _asked(
-        self, place: int, request: ChatRequest, cancel: CancelSignal
-    ) -> Iterator[StreamEvent]:
+    def _ask(self, place: int, request: ChatRequest, cancel: CancelSignal) -> Iterator[StreamEvent]:
         provider = self._providers[place]
+        with self._lock:
+            self._asked_last = place
         choice = provider.choice
         own = replace(request, model=choice.model, max_tokens=choice.max_tokens)
         yield from provider.stream(own, cancel=cancel)
@@ -105,12 +109,14 @@ class StandingBy:
     def _told(self, place: int, why: str) -> Iterator[CallNote]:
         """Say who answers, where that is another one than before."""
         with self._lock:
-            before, self._answering = self._answering, place
+            before, self._announced = self._announced, place
             self._until.pop(place, None)
             first_time, self._untold = bool(self._untold), ""
         if place == before and not first_time:
             return
         choice = self._providers[place].choice
+        with self._lock:
+            why = why or (self._why_not_the_first if place else "")
         log.warning("%s at %s answers now: %s", choice.model, choice.provider, why)
         reason = f": {why}" if why else " again."
         yield CallNote(f"{choice.model} ({choice.provider}) answers{reason}", lasting=True)
@@ -119,6 +125,8 @@ class StandingBy:
         seconds = LEFT_ALONE_LONG_S if error.reason in _LASTING else LEFT_ALONE_S
         with self._lock:
             self._until[place] = self._clock.monotonic() + seconds
+            if place == 0:
+                self._why_not_the_first = error.title
         log.warning("%s did not answer: %s", self._providers[place].choice.model, error.title)
 
     def _all_failed(self, error: ProviderError) -> ProviderError:

@@ -118,8 +118,10 @@ def test_a_refused_key_is_not_tried_every_minute(servers: list[ModelServer]) -> 
 def test_nobody_answers(servers: list[ModelServer]) -> None:
     servers[0].script(fake.error(401, "Incorrect API key"))
     servers[1].script(fake.error(402, "No credit"))
+    both = _both(servers, MovableClock())
     with pytest.raises(ModelRefusedError) as caught:
-        _run(_both(servers, MovableClock()))
+        _run(both)
+    assert both.choice.model == "first"
     assert caught.value.reason == "auth"
     assert "standing by did not answer either" in caught.value.detail
 
@@ -139,6 +141,17 @@ def test_what_another_would_refuse_too_is_told(
     with pytest.raises(error):
         _run(_both(servers, MovableClock()))
     assert not servers[1].requests
+
+
+def test_what_one_refuses_is_about_that_one(servers: list[ModelServer]) -> None:
+    servers[0].script(fake.error(401, "Incorrect API key"))
+    servers[1].script(fake.error(400, "maximum context length is 8192 tokens"))
+    both = _both(servers, MovableClock())
+    with pytest.raises(TooLongError):
+        _run(both)
+    assert both.choice.model == "second"
+    (note,) = _notes(_run(both))
+    assert note == "second (second) answers: first refused the key."
 
 
 def test_half_a_reply_is_not_begun_anew_by_another(servers: list[ModelServer]) -> None:

@@ -1,0 +1,41 @@
+"""Another model answers than the one that was chosen: the window says so, and keeps it there."""
+
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.ui.theme import Theme
+from tests.fakes import model_server as fake
+from tests.fakes.model_server import ModelServer
+from tests.fakes.window_stage import WindowStage
+
+pytestmark = pytest.mark.asyncio
+
+
+class TwoModels(WindowStage):
+    """The stage's own model stands by for another one."""
+
+    chosen: ModelServer
+
+    def configure(self) -> None:
+        (self.home / "config.yaml").write_text(
+            f"model: {{default: big, base_url: '{self.chosen.base_url}', api_key: sk-1234567}}\n"
+            f"fallback_providers: [{{model: small, base_url: '{self.server.base_url}'}}]\n",
+            encoding="utf-8",
+        )
+
+
+async def test_who_answers_is_said_with_the_reply(tmp_path: Path, theme: Theme) -> None:
+    with ModelServer() as chosen:
+        chosen.script(fake.error(401, "Incorrect API key", code="invalid_api_key"))
+        stage = TwoModels(tmp_path, theme)
+        stage.chosen = chosen
+        async with stage:
+            finished = await stage.type_and_send("Hello there")
+            assert finished.outcome == "done"
+            await stage.until(lambda: "You said: Hello there" in stage.shown_text())
+            note = "small (custom) answers: custom refused the key."
+            await stage.until(lambda: note in stage.shown_text())
+            # What the model said is stored as it is.
+            rows = stage.services.db.get_messages(finished.session_id)
+            assert [row["content"] for row in rows] == ["Hello there", "You said: Hello there"]
