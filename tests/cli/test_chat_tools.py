@@ -9,7 +9,9 @@ from tests.fakes.terminal import END_OF_INPUT, at_terminal
 
 
 def told(server: ModelServer) -> dict[str, object]:
-    result: dict[str, object] = json.loads(server.requests[-1].messages[-1]["content"])
+    # What names the conversation may be cut off by the end of the program.
+    whole = [each for each in server.requests if each.body]
+    result: dict[str, object] = json.loads(whole[-1].messages[-1]["content"])
     return result
 
 
@@ -66,7 +68,7 @@ def test_planted_secrets_reach_nobody(
     server.script(tool_call("read_file", path=str(tmp_path / "notes.txt")))
     server.script(text("That is all."))
     assert program.run("chat", "-q", "Look").code == 0
-    assert len(server.requests) == 3
+    assert len([each for each in server.requests if each.body]) == 3
     told_all = b"".join(request.body for request in server.requests).decode()
     assert "PATH=" in told_all
     assert "[secret] [secret]" in told_all
