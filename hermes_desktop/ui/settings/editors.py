@@ -88,8 +88,8 @@ class LineEditor(Editor):
     def show_given(self, given: Any) -> None:
         if self.line.text() != given:
             self.line.setText(given)
-        if not self.line.hasFocus():
-            self.line.setCursorPosition(0)
+            if not self.line.hasFocus():
+                self.line.setCursorPosition(0)  # of what is longer than the field, the beginning
 
     def _edited(self, text: str) -> None:
         self.typed.emit(text)

@@ -74,14 +74,16 @@ class OtherKeysPart(SettingsPart):
 
     async def _read(self) -> None:
         service = self.context.services.settings
+        trouble = ""
+        keys: list[UnknownKey] = []
         try:
-            self._keys = await service.unknown()
+            keys = await service.unknown()
         except ConfigError as error:
-            self._keys = []
-            self.words.setText(f"{error.title} {self.tr('Its keys cannot be listed.')}")
-        else:
-            self.words.setText(_words(len(self._keys)))
-        self._show(await service.repeated_keys())
+            trouble = f"{error.title} {self.tr('Its keys cannot be listed.')}"
+        repeated = await service.repeated_keys()
+        self._keys = keys
+        self._show(repeated)
+        self.words.setText(trouble or _words(len(keys)))
 
     def _show(self, repeated: Sequence[RepeatedKey]) -> None:
         self.table.show_rows(

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from hermes_desktop.ui.settings.page_column import PageColumn
 from hermes_desktop.ui.settings.page_content import make_parts
 from hermes_desktop.ui.settings.page_table import PAGES, entry_of, page_of
 from hermes_desktop.ui.settings.parts import Pending
+from hermes_desktop.ui.settings.tab_order import focus_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,7 @@ class PageStack(QStackedWidget):
         if not column.focus_key(key):
             return
         column.settle()
-        focused = QApplication.focusWidget()
+        focused = focus_in(column)
         if focused is not None and column.isAncestorOf(focused):
             column.bring_into_sight(_row_of(focused))
 

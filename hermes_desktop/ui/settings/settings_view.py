@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QShortcut
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.gateway.section_parts import words_label
@@ -26,7 +26,7 @@ from hermes_desktop.ui.settings.report_strip import ReportStrip
 from hermes_desktop.ui.settings.saving_desk import SavingDesk
 from hermes_desktop.ui.settings.search_results import SearchResults, SettingsSearch
 from hermes_desktop.ui.settings.setting_search import find_settings
-from hermes_desktop.ui.settings.tab_order import order_tabs
+from hermes_desktop.ui.settings.tab_order import focus_in, order_tabs
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_24
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class SettingsView(QWidget):
         """The view is in front: read what may have changed, put the focus where one begins."""
         self._wanted_key = key
         self.keeper.load()
-        focused = QApplication.focusWidget()
+        focused = focus_in(self.window())
         if not key and (focused is None or not self.isAncestorOf(focused)):
             self.list.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
@@ -259,7 +259,7 @@ class SettingsView(QWidget):
             self.show_setting(key)
 
     def _focused_row(self) -> FieldRow | None:
-        widget = QApplication.focusWidget()
+        widget = focus_in(self)
         while widget is not None and widget is not self:
             if isinstance(widget, FieldRow):
                 return widget
@@ -337,7 +337,7 @@ class SettingsView(QWidget):
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter in a line leads to Save, where a second one saves."""
-        in_line = isinstance(QApplication.focusWidget(), QLineEdit)
+        in_line = isinstance(self.focusWidget(), QLineEdit)
         if event.key() in _ENTER and in_line and self.bar.isVisible():
             self.bar.save.setFocus(Qt.FocusReason.ShortcutFocusReason)
         else:

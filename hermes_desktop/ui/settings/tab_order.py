@@ -20,6 +20,11 @@ def order_tabs(root: QWidget) -> None:
         QWidget.setTabOrder(before, after)
 
 
+def focus_in(widget: QWidget) -> QWidget | None:
+    """What has the focus in a widget, or would have it if its window were in front."""
+    return widget.focusWidget()
+
+
 def tab_stops(widget: QWidget) -> Iterator[QWidget]:
     """What Tab can reach in a widget, hidden or not, in the order of the layouts."""
     if widget.focusPolicy() & Qt.FocusPolicy.TabFocus:

@@ -60,9 +60,9 @@ class SettingsStage:
 
     async def __aexit__(self, *_: object) -> None:
         self.view.stack.end()
+        await self.services.close(drain_s=0.0)
         self.view.close()
         self.view.deleteLater()
-        await self.services.close(drain_s=0.0)
         self.bridge.close()
 
     def _restart(self) -> None:

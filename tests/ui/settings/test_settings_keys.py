@@ -3,10 +3,11 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.services.settings_book import OPTIONS
 from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.field_words import label_parts
 from hermes_desktop.ui.settings.options_part import OptionsPart
 from hermes_desktop.ui.settings.page_table import PAGES, page_of
 from hermes_desktop.ui.settings.policy_fold import PolicyFold
@@ -35,10 +36,10 @@ async def test_tab_goes_from_top_to_bottom_also_through_what_was_unfolded(stage)
         assert stops[0] is view.search
         assert stops[-1] is view.bar.save
         view.search.setFocus()
-        walked = [QApplication.focusWidget()]
+        walked = [stage.view.focusWidget()]
         while walked[-1] is not view.bar.save and len(walked) < 200:
             stage.press(Qt.Key.Key_Tab)
-            walked.append(QApplication.focusWidget())
+            walked.append(stage.view.focusWidget())
         assert walked == stops
         places = [w.mapTo(view.stack.currentWidget().widget(), w.rect().topLeft()).y()
                   for w in walked if view.stack.isAncestorOf(w)]  # fmt: skip
@@ -52,7 +53,7 @@ async def test_enter_in_a_line_leads_to_save_and_enter_again_saves(home, stage) 
         line.selectAll()
         QTest.keyClicks(line, "45")
         stage.press(Qt.Key.Key_Return, line)
-        assert stage.view.bar.save.hasFocus()
+        assert stage.view.focusWidget() is stage.view.bar.save
         stage.press(Qt.Key.Key_Space, stage.view.bar.save)
         await stage.until((home / "config.yaml").exists)
         assert stage.config == f"{DAYS}: 45\n"
@@ -81,23 +82,23 @@ async def test_search_finds_leads_and_focuses(stage) -> None:
     async with stage:
         view = stage.view
         view.search.setFocus()
-        QTest.keyClicks(view.search, "silent chats")
+        QTest.keyClicks(view.search, label_parts(OPTIONS[DAYS]).what.lower())
         found = [view.results.list.item(n) for n in range(view.results.list.count())]
-        assert found[0].text() == "Forget silent chats after"
+        assert found[0].text() == label_parts(OPTIONS[DAYS]).what
         stage.press(Qt.Key.Key_Return, view.search)
         assert view.page_name == "sessions"
-        assert row(view, DAYS).editor.line.hasFocus()
+        assert stage.view.focusWidget() is row(view, DAYS).editor.line
         assert view.step_back()
         assert view.search.text() == ""
         QTest.keyClicks(view.search, "idle_minutes telegram")
         stage.press(Qt.Key.Key_Down, view.search)
-        assert view.results.list.hasFocus()
+        assert stage.view.focusWidget() is view.results.list
         stage.press(Qt.Key.Key_Return, view.results.list)
         fold = next(f for f in view.findChildren(PolicyFold) if f.prefix.endswith("telegram"))
-        assert fold.box.hasFocus()
+        assert stage.view.focusWidget() is fold.box
         view.search.setFocus()
         view.search.clear()
-        QTest.keyClicks(view.search, "whichever of the two comes first")  # a choice
+        QTest.keyClicks(view.search, OPTIONS["session_reset.mode"].choices["both"])
         assert view.results.list.count() > 4
         view.search.clear()
         QTest.keyClicks(view.search, "xyzzy")
@@ -165,7 +166,7 @@ async def test_every_setting_can_be_gone_to(stage) -> None:
             view.show_setting(key)
             assert view.page_name == page_of(option), key
             if not option.platform:
-                focused = QApplication.focusWidget()
+                focused = stage.view.focusWidget()
                 assert view.stack.currentWidget().isAncestorOf(focused), key
                 assert focused.accessibleName() or focused.text(), key
 
@@ -183,7 +184,7 @@ async def test_what_is_said_about_a_field_comes_into_sight_with_it(stage) -> Non
             each for each in view.findChildren(FieldRow)
             if each.key == "reset_by_type.group.at_hour"
         )  # fmt: skip
-        assert field.editor.line.hasFocus()
+        assert stage.view.focusWidget() is field.editor.line
         await stage.until(lambda: not field.notes.trouble.visibleRegion().isEmpty())
         port = view.stack.currentWidget().viewport()
         place = field.notes.rect().bottomLeft()
