@@ -3,7 +3,8 @@
 import logging
 import os
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from hermes_desktop.settings.config_file import read_config
 log = logging.getLogger(__name__)
 
 SETTLE_S, EMPTY_S = 0.15, 2.0
-"""How long nobody must have written; how long a file may be empty that is not meant to be."""
+"""How long nobody must have written; how long a file may be empty that is not meant to be.
+
+The first is waited for, so that what was changed right before a turn counts in it."""
 
 _Stamp = tuple[int, int, int, int] | None
 
@@ -29,11 +32,15 @@ class LastGoodConfig:
     Args:
         path: The file.
         clock: Says how long ago it was written.
+        wait: Lets the calling thread wait that many seconds.
     """
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(
+        self, path: Path, clock: Clock, wait: Callable[[float], None] = time.sleep
+    ) -> None:
         self._path = path
         self._clock = clock
+        self._wait = wait
         self._lock = threading.Lock()
         self._stamp: _Stamp = None
         self._good: Mapping[str, Any] | None = None
@@ -46,7 +53,11 @@ class LastGoodConfig:
         """
         with self._lock:
             stamp = self._look()
-            if self._good is not None and (stamp == self._stamp or self._is_being_written(stamp)):
+            if self._good is not None and stamp != self._stamp:
+                stamp = self._settled(stamp)
+                if self._rests(stamp):
+                    return self._good  # still being written
+            if self._good is not None and stamp == self._stamp:
                 return self._good
             try:
                 self._good = read_config(self._path).data
@@ -58,11 +69,21 @@ class LastGoodConfig:
             self._stamp = stamp
             return self._good
 
-    def _is_being_written(self, stamp: _Stamp) -> bool:
+    def _settled(self, stamp: _Stamp) -> _Stamp:
+        """The file once nobody has written for a moment; as it is if somebody goes on."""
+        rest = self._rests(stamp)
+        if not 0 < rest <= SETTLE_S:
+            return stamp
+        self._wait(rest)
+        return self._look()
+
+    def _rests(self, stamp: _Stamp) -> float:
+        """Seconds until it can be taken for written to its end; 0: it can."""
         if stamp is None or self._stamp is None or stamp[0] != self._stamp[0]:
-            return False  # it was replaced, which is done in one step
+            return 0.0  # it was replaced, which is done in one step
+        age = self._clock.time() - stamp[1] / 1e9
         patience = EMPTY_S if not stamp[3] else SETTLE_S
-        return 0 <= self._clock.time() - stamp[1] / 1e9 < patience
+        return max(0.0, patience - age) if age >= 0 else 0.0
 
     def _look(self) -> _Stamp:
         """What the system says of the file; asked before it is read, so that nothing is missed."""

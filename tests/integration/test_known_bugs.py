@@ -223,8 +223,9 @@ KNOWN = {
         "cache test_a_deleted_row_drops_the_entry_and_keeps_the_text",
     ), is_explained=True),
     36: KnownBug("35314", "settings that are being written leave no model", (
-        "programs test_settings_that_break_stop_the_turn_and_keep_the_text",
-    ), is_explained=True),
+        "programs test_settings_that_break_leave_the_model_they_named",
+        "programs test_another_model_in_the_settings_answers_the_next_turn",
+    )),
     37: KnownBug("42675 12875", "a wrong last state, or a restart that cancels itself", (
         "identity test_a_claim_writes_the_three_files_and_a_release_leaves_them_in_order",
         "host test_a_started_gateway_answers_and_a_stopped_one_leaves_nothing",
