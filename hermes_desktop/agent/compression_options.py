@@ -4,7 +4,7 @@ from hermes_desktop.agent.compression_settings import CompressionSettings
 from hermes_desktop.agent.session_titles import TitleSettings
 from hermes_desktop.settings.options import Effect, Option
 
-_SECTION = "Long conversations"
+_SECTION = "Long sessions"
 _DEFAULTS = CompressionSettings()
 
 COMPRESSION_OPTIONS: tuple[Option, ...] = (
@@ -22,7 +22,7 @@ COMPRESSION_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="compression.enabled",
-        label="Shorten long conversations",
+        label="Shorten long sessions",
         help="A summary takes the place of what was said long ago, before the model can no "
         "longer be told all of it. What was said can still be read.",
         section=_SECTION,
@@ -45,7 +45,7 @@ COMPRESSION_OPTIONS: tuple[Option, ...] = (
     Option(
         key="compression.in_place",
         label="Keep the session",
-        help="The conversation keeps its session; else it goes on in a new one with the next "
+        help="The session stays one; else it goes on in a new one with the next "
         "number behind its name.",
         section=_SECTION,
         kind="yes_no",
@@ -54,8 +54,8 @@ COMPRESSION_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="auxiliary.title_generation.enabled",
-        label="Name new conversations",
-        help="The model gives a new conversation a name after its first reply.",
+        label="Name new sessions",
+        help="The model gives a new session a name after its first reply.",
         section=_SECTION,
         kind="yes_no",
         default=TitleSettings().enabled,

@@ -291,7 +291,7 @@ def _other_protocol(what: str, named: Named) -> NotConfiguredError:
     else:
         hint = (
             "Choose a model at an OpenAI-compatible endpoint, such as provider: openrouter, or "
-            "for one conversation /model <name> --provider <name>."
+            "for one session /model <name> --provider <name>."
         )
     return NotConfiguredError(
         "This model cannot be asked from here yet.",

@@ -20,7 +20,7 @@ AGENT_OPTIONS: tuple[Option, ...] = (
         effect=Effect.LIVE,
         places=(Place(("model", "default")), Place(("model", "model")), Place(("model", "name"))),
         shorthand=("model",),
-        consequence="Conversations go on with the new model from their next message on.",
+        consequence="Sessions go on with the new model from their next message on.",
     ),
     Option(
         key="model.provider",
@@ -46,7 +46,7 @@ AGENT_OPTIONS: tuple[Option, ...] = (
         effect=Effect.LIVE,
         places=(Place(("model", "base_url")), Place(("base_url",))),
         variables=("OPENAI_BASE_URL",),
-        consequence="Your conversations are sent there.",
+        consequence="Your sessions are sent there.",
     ),
     Option(
         key="agent.api_max_retries",

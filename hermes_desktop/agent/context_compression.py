@@ -342,7 +342,7 @@ def _holder() -> str:
 
 def _busy() -> BusyError:
     return BusyError(
-        "The conversation is being shortened already.",
+        "The session is being shortened already.",
         "Another program, or another window, does it.",
         "Try again in a moment.",
     )

@@ -27,7 +27,7 @@ _CHATS = (
     "matrix",
     "email",
 )
-_TASKS = {"compression": "Summaries", "title_generation": "Names of conversations"}
+_TASKS = {"compression": "Summaries", "title_generation": "Names of sessions"}
 
 
 def _toolsets(platform: str) -> Option:
@@ -63,7 +63,7 @@ def _side_work() -> Iterator[Option]:
                 default=None,
                 may_be_none=True,
                 effect=Effect.LIVE,
-                consequence="What was said in a conversation is sent there."
+                consequence="What was said in a session is sent there."
                 if name == "base_url"
                 else "",
             )

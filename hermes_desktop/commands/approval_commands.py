@@ -14,7 +14,7 @@ _CHOICES: dict[str, Choice] = {
 }
 _DONE: dict[Choice, str] = {
     "once": "Allowed once",
-    "session": "Allowed in this conversation",
+    "session": "Allowed in this session",
     "always": "Allowed from now on",
     "deny": "Denied",
 }

@@ -36,7 +36,7 @@ async def compress(context: CommandContext) -> CommandReply:
     try:
         told = await context.run(lambda: context.store.get_messages(session_id))
         if len(told) < LEAST_MESSAGES:
-            return CommandReply("This conversation is too short for that.")
+            return CommandReply("This session is too short for that.")
         if order.preview:
             return CommandReply(
                 _foreseen(await context.run_aside(partial(care.preview, session_id, order.wish)))
@@ -91,9 +91,7 @@ def _told(done: Shortened) -> str:
     if done.kind == "followed":
         return "It has been shortened by somebody else just now."
     if done.kind == "nothing":
-        return "Nothing would become shorter. The conversation is as it was."
+        return "Nothing would become shorter. The session is as it was."
     if done.error is not None:
         raise done.error
-    raise StateError(
-        "The conversation was not shortened.", "It was interrupted.", "It is as it was."
-    )
+    raise StateError("The session was not shortened.", "It was interrupted.", "It is as it was.")

@@ -30,17 +30,17 @@ async def title(context: CommandContext) -> CommandReply:
         session_id = await begun_session(context)
         name = await context.run(lambda: context.store.get_session_title(session_id))
         if name:
-            return CommandReply(f"This conversation is called “{name}”.")
+            return CommandReply(f"This session is called “{name}”.")
         return CommandReply(
-            f"This conversation has no name. {context.name('title')} <name> gives it one."
+            f"This session has no name. {context.name('title')} <name> gives it one."
         )
     name = context.store.sanitize_title(wanted)
     if name is None:
         raise UsageError("That is no name.", "Nothing readable is left of it.", "Use letters.")
     session_id = await begun_session(context)
     if not await context.run(lambda: context.store.set_session_title(session_id, name)):
-        raise NotFoundError("This conversation was deleted.", hint="Begin a new one.")
-    return CommandReply(f"This conversation is now called “{name}”.")
+        raise NotFoundError("This session was deleted.", hint="Begin a new one.")
+    return CommandReply(f"This session is now called “{name}”.")
 
 
 async def undo(context: CommandContext) -> CommandReply:
@@ -91,7 +91,7 @@ async def retry(context: CommandContext) -> CommandReply:
         if not text.strip():
             raise NotFoundError(
                 "There is nothing to ask again.",
-                "No message with words was sent in this conversation.",
+                "No message with words was sent in this session.",
                 "Write one.",
             )
         await context.run(lambda: _take_back(context.store, session_id, 1))

@@ -35,7 +35,7 @@ async def insights_(context: CommandContext) -> CommandReply:
     """Figures of the whole home: for the owner, not for everybody in a chat."""
     sender = context.sender
     if not (sender.in_window or sender.is_admin):
-        raise RefusedError("You may not see this.", "It tells of other people's conversations.")
+        raise RefusedError("You may not see this.", "It tells of other people's sessions.")
     days = days_of(context.args, context.name("insights"))
     now = context.clock.time()
     found = await context.run_aside(lambda: insights(context.store, days, now=now))

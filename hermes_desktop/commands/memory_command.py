@@ -92,7 +92,7 @@ async def _approve(context: CommandContext, store: MemoryStore, rest: str) -> Co
     return CommandReply(
         lines(
             *(f"Remembered: {first_words(each.content or each.old_text)}" for each in done),
-            "New conversations are told of it.",
+            "New sessions are told of it.",
         )
     )
 

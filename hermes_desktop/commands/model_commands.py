@@ -21,7 +21,7 @@ async def model(context: CommandContext) -> CommandReply:
     if refused:
         raise UsageError(
             f"{refused[0]} is not there yet.",
-            "In this version a model is chosen for one conversation at a time.",
+            "In this version a model is chosen for one session at a time.",
             "To change it for all, set model.default in config.yaml.",
         )
     if provider == "":
@@ -38,12 +38,12 @@ async def _tell(context: CommandContext) -> CommandReply:
     choice = await context.run(lambda: context.facts.choose_model(override))
     if choice is None:
         return CommandReply("No model is set.")
-    chosen = "It was chosen for this conversation." if override else ""
+    chosen = "It was chosen for this session." if override else ""
     return CommandReply(
         lines(
             f"{choice.model} answers, at {choice.provider}.",
             chosen,
-            f"{context.name('model')} <name> chooses another for this conversation"
+            f"{context.name('model')} <name> chooses another for this session"
             + (f", {context.name('model')} default takes that back." if override else "."),
         )
     )
@@ -62,7 +62,7 @@ async def _choose(context: CommandContext, name: str, provider: str | None) -> C
     context.host.forget_agent()
     place = f", at {choice.provider}" if choice is not None else ""
     return CommandReply(
-        f"{name} answers from your next message on{place}. This holds for this conversation."
+        f"{name} answers from your next message on{place}. This holds for this session."
     )
 
 
@@ -86,7 +86,7 @@ async def usage(context: CommandContext) -> CommandReply:
         return [found for each in lineage if (found := context.store.get_session(each))]
 
     rows = await context.run(read)
-    parts = [_totals("This conversation", rows)]
+    parts = [_totals("This session", rows)]
     if len(rows) > 1:
         parts.append(_totals("Since it was last shortened", rows[-1:]))
     parts.append(await context_line(context, row_id))

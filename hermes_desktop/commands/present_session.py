@@ -19,7 +19,7 @@ async def begun_session(context: CommandContext) -> str:
     if row is None:
         raise NotFoundError(
             "Nothing has been said here yet.",
-            "There is no conversation that this could be about.",
+            "There is no session that this could be about.",
             "Write a message first.",
         )
     return str(row["id"])

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Category = Literal["Conversation", "Model", "Gateway", "About", "Added"]
+Category = Literal["Session", "Model", "Gateway", "About", "Added"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class CommandDef:
 
     name: str
     description: str
-    category: Category = "Conversation"
+    category: Category = "Session"
     aliases: tuple[str, ...] = ()
     args_hint: str = ""
     available: bool = True
@@ -50,14 +50,14 @@ def _later(*names: str) -> Iterable[CommandDef]:
         yield CommandDef(name, "", aliases=tuple(aliases), available=False, while_busy=True)
 
 
-_NEW_CHAT = "In this window every conversation stands by itself: choose New chat."
-_LIST = "In this window you find your conversations in the list on the left."
+_NEW_CHAT = "In this window every session stands by itself: choose New chat."
+_LIST = "In this window you find your sessions in the list on the left."
 _GATEWAY_PAGE = "In this window the gateway and its platforms have a page of their own."
 
 COMMANDS: tuple[CommandDef, ...] = (
     CommandDef(
         "new",
-        "begin a new conversation",
+        "begin a new session",
         aliases=("reset",),
         args_hint="[title]",
         while_busy=True,
@@ -72,20 +72,18 @@ COMMANDS: tuple[CommandDef, ...] = (
     ),
     CommandDef("retry", "take the last reply back and ask again"),
     CommandDef("undo", "take back the last messages", args_hint="[how many]", destructive=True),
-    CommandDef(
-        "title", "show or change the conversation's name", args_hint="[name]", while_busy=True
-    ),
+    CommandDef("title", "show or change the session's name", args_hint="[name]", while_busy=True),
     CommandDef(
         "resume",
-        "list earlier conversations, or go on with one",
+        "list earlier sessions, or go on with one",
         args_hint="[name, id or number] [--all]",
         instead_in_window=_LIST,
     ),
-    CommandDef("sessions", "list your latest conversations", while_busy=True),
+    CommandDef("sessions", "list your latest sessions", while_busy=True),
     CommandDef("branch", "go on in a copy", aliases=("fork",), args_hint="[name]"),
     CommandDef(
         "compress",
-        "make the conversation shorter: a summary in place of what was said long ago",
+        "make the session shorter: a summary in place of what was said long ago",
         aliases=("compact",),
         args_hint="[what to keep above all | here how many] [--preview]",
     ),
@@ -105,7 +103,7 @@ COMMANDS: tuple[CommandDef, ...] = (
     ),
     CommandDef(
         "background",
-        "have something done beside this conversation, and told here when it is",
+        "have something done beside this session, and told here when it is",
         aliases=("bg", "btw"),
         args_hint="<request>",
         while_busy=True,
@@ -119,7 +117,7 @@ COMMANDS: tuple[CommandDef, ...] = (
     ),
     CommandDef(
         "model",
-        "show or change the model of this conversation",
+        "show or change the model of this session",
         "Model",
         args_hint="[name] [--provider name]",
     ),
@@ -137,10 +135,10 @@ COMMANDS: tuple[CommandDef, ...] = (
         args_hint="[normal | fast | status]",
         while_busy=True,
     ),
-    CommandDef("usage", "tokens and costs of this conversation", "Model", while_busy=True),
+    CommandDef("usage", "tokens and costs of this session", "Model", while_busy=True),
     CommandDef(
         "insights",
-        "tokens, costs and tools of the last days, of all conversations",
+        "tokens, costs and tools of the last days, of all sessions",
         "Model",
         args_hint="[days]",
         while_busy=True,
@@ -152,7 +150,7 @@ COMMANDS: tuple[CommandDef, ...] = (
         while_busy=True,
     ),
     CommandDef("deny", "refuse what waits for your word", args_hint="[all]", while_busy=True),
-    CommandDef("yolo", "ask nothing in this conversation, or ask again", while_busy=True),
+    CommandDef("yolo", "ask nothing in this session, or ask again", while_busy=True),
     CommandDef(
         "memory",
         "see, approve and forget what the assistant remembers",

@@ -34,7 +34,7 @@ async def resume(context: CommandContext) -> CommandReply:
     target = await _find(context, wanted)
     present = await context.host.session_id()
     if present is not None and await context.run(lambda: _same(context.store, present, target)):
-        return CommandReply("We are in that conversation already.")
+        return CommandReply("We are in that session already.")
     row = await context.run(lambda: _row_of(context.store, target))
     _refuse_foreign(context.sender, row, everywhere=bool(flags), context=context)
     async with context.host.alone_in(target):
@@ -54,7 +54,7 @@ async def _find(context: CommandContext, wanted: str) -> str:
     found = by_number or await context.run(lambda: _by_id_or_title(context.store, wanted))
     if found is None:
         raise NotFoundError(
-            "There is no such conversation.",
+            "There is no such session.",
             f"“{first_words(wanted)}” is no number of the last list, no id and no name.",
             f"{context.name('resume')} lists those with a name.",
         )
@@ -79,7 +79,7 @@ def _row_of(db: SessionDB, session_id: str) -> SessionRow:
     """
     row = db.get_session(session_id)
     if row is None:
-        raise NotFoundError("This conversation was deleted.", hint="Choose another one.")
+        raise NotFoundError("This session was deleted.", hint="Choose another one.")
     for ancestor_id in reversed(db.get_compression_lineage(session_id)):
         if row["user_id"] or row["chat_id"]:
             break
@@ -106,13 +106,13 @@ def _refuse_foreign(
         sender, row["user_id"], row["chat_id"], row["chat_type"]
     ):
         raise RefusedError(
-            "This conversation is not yours.",
+            "This session is not yours.",
             "It began on another platform or with somebody else.",
             f"{context.name('sessions')} lists those you can go on with.",
         )
     if row["chat_id"] not in {None, sender.chat_id} and not everywhere:
         raise RefusedError(
-            "This conversation began in another chat.",
+            "This session began in another chat.",
             "What was said there would be told here.",
             f"Add --all to {context.name('resume')} if you mean that.",
         )
@@ -144,7 +144,7 @@ async def _list(context: CommandContext, *, titled: bool, everywhere: bool) -> C
     if not shown:
         kind = "with a name " if titled else ""
         more = f"{context.name('resume')} --all lists all." if titled else ""
-        return CommandReply(lines(f"There is no earlier conversation {kind}here.", more))
+        return CommandReply(lines(f"There is no earlier session {kind}here.", more))
     now = await context.host.session_id()
     entries = [
         f"{number}. {first_words(summary.label, 60)}"

@@ -35,7 +35,7 @@ async def reasoning(context: CommandContext) -> CommandReply:
     if not value:
         return CommandReply("The settings say from your next message on how much is thought.")
     return CommandReply(
-        f"Thinking: {value}, from your next message on. This holds for this conversation; models "
+        f"Thinking: {value}, from your next message on. This holds for this session; models "
         "that do not know this are asked without it."
     )
 
@@ -45,7 +45,7 @@ async def _tell(context: CommandContext) -> CommandReply:
     override = {**context.host.model_override(), **chosen}
     choice = await context.run(lambda: context.facts.choose_model(override))
     effort = (choice.reasoning_effort if choice is not None else "") or "as the model likes"
-    where = "chosen for this conversation" if EFFORT in chosen else "as the settings say"
+    where = "chosen for this session" if EFFORT in chosen else "as the settings say"
     shown = "It is shown in this chat." if context.host.shows_thinking() else ""
     usage = f"{context.name('reasoning')} <{'|'.join(EFFORTS)}|default|show|hide> [--global]"
     return CommandReply(lines(f"Thinking: {effort} ({where}).", shown, f"Usage: {usage}"))
@@ -57,7 +57,7 @@ async def _choose_everywhere(context: CommandContext, word: str) -> CommandReply
     if (await context.host.chosen()).get(EFFORT):
         await context.host.choose(EFFORT, "")
     told = "as the model likes" if value in {None, "none"} else value
-    return CommandReply(f"Thinking: {told}, in all conversations where nothing else was chosen.")
+    return CommandReply(f"Thinking: {told}, in all sessions where nothing else was chosen.")
 
 
 async def _show(context: CommandContext, *, shown: bool, everywhere: bool) -> CommandReply:
@@ -92,7 +92,7 @@ async def fast(context: CommandContext) -> CommandReply:
     _not_while_busy(context, "fast")
     await context.host.choose(TIER, "fast" if word == "fast" else "")
     told = "fast, which costs more" if word == "fast" else "normal"
-    return CommandReply(f"Speed: {told}, from your next message on, in this conversation.")
+    return CommandReply(f"Speed: {told}, from your next message on, in this session.")
 
 
 def _not_while_busy(context: CommandContext, name: str) -> None:
@@ -110,7 +110,7 @@ async def _change_setting(context: CommandContext, key: str, value: object) -> N
         raise RefusedError(
             "You may not change the settings.",
             "Only the owner or a named admin may.",
-            "Leave --global away; then it holds for this conversation.",
+            "Leave --global away; then it holds for this session.",
         )
     if change is None:
         raise RefusedError("The settings of this home are not written here.")

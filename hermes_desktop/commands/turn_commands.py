@@ -21,7 +21,7 @@ async def stop(context: CommandContext) -> CommandReply:
     beside = await stop_beside(context) if word in _BESIDE else 0
     told = f"{count(beside, 'thing')} beside it ended." if beside else ""
     if turn:
-        words = "Stopped. The conversation goes on with your next message."
+        words = "Stopped. The session goes on with your next message."
         return CommandReply(f"{words} {told}".rstrip())
     return CommandReply(told.capitalize() or "Nothing is being written here.")
 

@@ -21,7 +21,7 @@ async def background(context: CommandContext) -> CommandReply:
         )
     name = await context.host.begin_background(context.args)
     return CommandReply(
-        f"{name} is on its way beside this conversation, of which it knows nothing. What comes of "
+        f"{name} is on its way beside this session, of which it knows nothing. What comes of "
         f"it is told here; {context.name('agents')} lists it, {context.name('agents')} stop {name} "
         "ends it."
     )

@@ -88,7 +88,7 @@ class ChatApprovals(ChatAttendant[ApprovalRequest, Answered]):
 
 _LABELS: dict[Choice, str] = {
     "once": "Yes, once",
-    "session": "Yes, in this conversation",
+    "session": "Yes, in this session",
     "always": "Always",
     "deny": "No",
 }
@@ -103,6 +103,6 @@ def _end(_request: ApprovalRequest, answer: Answered, platform: str) -> str:
         return "Nobody answered in time, so it was not done."
     if answer.reason != "answered" or answer.by in {"", platform}:
         return ""
-    done = {"once": "allowed once", "session": "allowed in this conversation"}
+    done = {"once": "allowed once", "session": "allowed in this session"}
     words = done.get(answer.choice, "denied" if answer.choice == "deny" else "allowed for always")
     return f"Answered {where_words(answer.by)}: {words}."

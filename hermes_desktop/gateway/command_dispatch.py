@@ -279,9 +279,9 @@ class CommandDispatch:
         now = self._runner.clock.monotonic()
         self._questions[session_key] = _Question(command, typed.args, source.user_id, now)
         lost = (
-            "The conversation so far is left behind; it stays in the history."
+            "The session so far is left behind; it stays in the history."
             if command.name == "new"
-            else "What was said last is taken out of the conversation."
+            else "What was said last is taken out of the session."
         )
         return CommandReply(
             f"{typed.prefix}{command.name}: {lost} Is that meant? Answer once, always or cancel."

@@ -36,7 +36,7 @@ def _who_shares(key: str, label: str, text: str, *, default: bool) -> Option:
         default=default,
         effect=Effect.RESTART,
         places=(Place((key,)), Place(("gateway", key))),
-        consequence="Chats there go on in other conversations than before; those stay.",
+        consequence="Chats there go on in other sessions than before; those stay.",
     )
 
 
@@ -82,7 +82,7 @@ MANNER_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.destructive_slash_confirm",
         label="Ask before /undo and the like",
-        help="Whether a command that takes something out of a conversation asks first.",
+        help="Whether a command that takes something out of a session asks first.",
         section=_REPLYING,
         kind="yes_no",
         default=_RUNNING.confirm_destructive_commands,
@@ -101,8 +101,8 @@ MANNER_OPTIONS: tuple[Option, ...] = (
     Option(
         key="reset_triggers",
         label="Words that begin anew",
-        help="Messages that begin a new conversation, as /new does.",
-        section="New conversations of chats",
+        help="Messages that begin a new session, as /new does.",
+        section="New sessions of chats",
         kind="texts",
         default=list(_CONFIG.reset_triggers),
         effect=Effect.LIVE,
@@ -122,13 +122,13 @@ MANNER_OPTIONS: tuple[Option, ...] = (
     ),
     _who_shares(
         "group_sessions_per_user",
-        "Groups: everybody has a conversation of their own",
+        "Groups: everybody has a session of their own",
         "Else all people of a group share one.",
         default=_CONFIG.group_sessions_per_user,
     ),
     _who_shares(
         "thread_sessions_per_user",
-        "Threads: everybody has a conversation of their own",
+        "Threads: everybody has a session of their own",
         "Else all people of a thread share one.",
         default=_CONFIG.thread_sessions_per_user,
     ),

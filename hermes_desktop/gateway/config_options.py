@@ -14,7 +14,7 @@ from hermes_desktop.settings.options import Effect, Option, Place
 from hermes_desktop.settings.secret_options import SecretOption
 
 SESSION_TYPES = ("dm", "group", "channel", "thread")
-_RESTING = "New conversations of chats"
+_RESTING = "New sessions of chats"
 _REPLYING = "Replies"
 _PEOPLE = "Who may write"
 _PLATFORMS = "Platforms"
@@ -47,8 +47,8 @@ def _policy(prefix: tuple[str, ...], owns: int, who: str, unknown: str = "") -> 
     """A reset policy: for all, for a kind of chat or for a platform."""
     base = Option(
         key=".".join((*prefix, "mode")),
-        label=f"{who}: a new conversation begins",
-        help="When a chat begins a new conversation by itself. The old one is kept and can be "
+        label=f"{who}: a new session begins",
+        help="When a chat begins a new session by itself. The old one is kept and can be "
         "gone back to.",
         section=_RESTING,
         kind="choice",
@@ -95,7 +95,7 @@ def _policy_numbers(base: Option, prefix: tuple[str, ...], unknown: str) -> tupl
             base,
             key=".".join((*prefix, "notify")),
             label=f"{who}: tell the chat",
-            help="Whether the chat is told that a new conversation begins, and how to go back.",
+            help="Whether the chat is told that a new session begins, and how to go back.",
             kind="yes_no",
             default=_POLICY.notify,
             choices=None,
@@ -274,8 +274,8 @@ _OTHER_OPTIONS: tuple[Option, ...] = (
     Option(
         key="session_store_max_age_days",
         label="Forget silent chats after (days)",
-        help="After so many silent days the gateway forgets which conversation a chat was in; 0: "
-        "never. The conversations themselves stay.",
+        help="After so many silent days the gateway forgets which session a chat was in; 0: "
+        "never. The sessions themselves stay.",
         section=_RESTING,
         kind="whole_number",
         default=DEFAULT_MAX_AGE_DAYS,
@@ -283,7 +283,7 @@ _OTHER_OPTIONS: tuple[Option, ...] = (
         high=36_500,
         effect=Effect.LIVE,
         places=_top_and_inner(("session_store_max_age_days",), 0),
-        consequence="A chat that is forgotten begins a new conversation with its next message.",
+        consequence="A chat that is forgotten begins a new session with its next message.",
         unknown_to_hermes="`hermes` reads it from gateway.json only; its gateway uses 90 days.",
     ),
     Option(
@@ -300,7 +300,7 @@ _OTHER_OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         key="max_concurrent_sessions",
-        label="Conversations at once",
+        label="Sessions at once",
         help="How many all Hermes programs of this home may have open at once; none: any number.",
         section=_REPLYING,
         kind="whole_number",

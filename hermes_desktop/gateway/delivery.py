@@ -303,6 +303,6 @@ def _undelivered(reply: Reply, why: str) -> Notice:
         "warning",
         "A reply could not be delivered.",
         f"{reply.platform.value}, chat {reply.chat_id}: {why}",
-        "It stands in the conversation.",
+        "It stands in the session.",
         key=f"undelivered:{reply.place}",
     )

@@ -7,7 +7,7 @@ _TOO_LONG_SIGNS = ("context", "token", "too large", "too long", "exceed", "paylo
 _LONG_HISTORY = 50
 
 TOO_LONG = (
-    "This conversation no longer fits into the model's context window. "
+    "This session no longer fits into the model's context window. "
     "Shorten it with /compact, or begin a new one with /reset."
 )
 NOT_REACHED = (
@@ -60,5 +60,5 @@ def _failure(error: str, history_len: int) -> str:
         return TOO_LONG
     return (
         f"The model could not answer: {error[:300] or 'no reason was given'}\n"
-        "Please try again; /reset begins a new conversation."
+        "Please try again; /reset begins a new session."
     )

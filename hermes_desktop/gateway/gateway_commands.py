@@ -126,7 +126,7 @@ class RunnerHost:
         leases = self._runner._turn_leases  # noqa: SLF001 - the runner's own part
         if leases.is_held(session_id):
             raise BusyError(
-                "A reply is being written in this conversation.",
+                "A reply is being written in this session.",
                 "Another chat, or the window, is in it, too.",
                 "Wait for it to end.",
             )

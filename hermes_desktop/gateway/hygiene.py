@@ -20,7 +20,7 @@ from hermes_desktop.state import SessionDB
 log = logging.getLogger(__name__)
 
 NOT_SHORTENED = (
-    "This conversation is nearly too long for the model, and no summary of it could be made. "
+    "This session is nearly too long for the model, and no summary of it could be made. "
     "/compress tries again; /reset begins a new one."
 )
 

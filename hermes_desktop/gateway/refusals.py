@@ -40,7 +40,7 @@ def reply_being_written() -> BusyError:
     """Its chat cannot be moved while a turn runs."""
     return BusyError(
         "A reply is being written.",
-        "The chat, or the conversation that it is to go on in, is busy.",
+        "The chat, or the session that it is to go on in, is busy.",
         "Wait for it to end.",
     )
 
@@ -49,7 +49,7 @@ def nothing_to_continue() -> NotFoundError:
     """A chat cannot go on in what is not there."""
     return NotFoundError(
         "The chat goes on where it is.",
-        "The conversation before was deleted, or the chat is not known any more.",
+        "The session before was deleted, or the chat is not known any more.",
     )
 
 
@@ -57,7 +57,7 @@ def too_many_conversations(limit: int) -> BusyError:
     """As many conversations as are allowed are being answered."""
     return BusyError(
         "This message was not taken.",
-        f"{limit} conversations are being answered at once, and no more are allowed "
+        f"{limit} sessions are being answered at once, and no more are allowed "
         "(max_concurrent_sessions).",
         "Send it again in a moment.",
     )
@@ -75,9 +75,9 @@ def timed_out(silence_s: float) -> RefusedError:
 def gone(session_id: str) -> NotFoundError:
     """The conversation was deleted while it was in use here."""
     return NotFoundError(
-        "This conversation was deleted.",
+        "This session was deleted.",
         f"Another program removed {session_id}; the message was not sent.",
-        "Send it in a new conversation.",
+        "Send it in a new session.",
     )
 
 

@@ -5,11 +5,11 @@ from hermes_desktop.gateway.session_notes import way_back
 NOWHERE = "Session reset: there was nothing to reset here."
 
 EXHAUSTED = (
-    "This conversation became too long and could not be shortened any further. "
+    "This session became too long and could not be shortened any further. "
     "Your next message begins a new one."
 )
 
-CONTINUED = "This chat goes on with the conversation before. Your next message is answered there."
+CONTINUED = "This chat goes on with the session before. Your next message is answered there."
 
 
 def title_of(text: str) -> str:
@@ -27,7 +27,7 @@ def begun_anew(previous: str | None, info: str, problem: str = "") -> str:
         problem: Why it did not get the name that was asked for.
     """
     lines = [
-        "Session reset. The next message begins a new conversation.",
+        "Session reset. The next message begins a new session.",
         way_back(previous) if previous is not None else "",
         f"It has no name: {problem}" if problem else "",
         info,

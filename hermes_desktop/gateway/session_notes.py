@@ -68,16 +68,16 @@ def _is_told(entry: SessionEntry, reason: str, policy: SessionResetPolicy) -> bo
 
 def _explanation(reason: str, policy: SessionResetPolicy) -> str:
     if reason == "suspended":
-        return "This is a new conversation, because the last one was stopped."
+        return "This is a new session, because the last one was stopped."
     if reason == "resume_pending_expired":
         return (
-            "This is a new conversation, because the last one was cut off by a restart too long "
+            "This is a new session, because the last one was cut off by a restart too long "
             "ago to go on."
         )
     if reason == "daily":
-        return f"This is a new conversation: one begins every day at {policy.at_hour:02d}:00."
+        return f"This is a new session: one begins every day at {policy.at_hour:02d}:00."
     silence = _duration(policy.idle_minutes)
-    return f"This is a new conversation, because nobody wrote here for {silence}."
+    return f"This is a new session, because nobody wrote here for {silence}."
 
 
 def _notice(reason: str, explanation: str, previous: str | None) -> str:
@@ -94,7 +94,7 @@ def _notice(reason: str, explanation: str, previous: str | None) -> str:
 def way_back(session_id: str | None) -> str:
     """How a person continues a conversation that was left, to be copied as it stands."""
     command = f"/resume {session_id}" if session_id else "/resume --all"
-    return f"To continue the previous conversation, send: {command}"
+    return f"To continue the previous session, send: {command}"
 
 
 def _duration(minutes: int) -> str:

@@ -98,7 +98,7 @@ def rotate(
     if row is None:
         raise sessions_table.missing(session_id)
     if sessions_table.exists(conn, new_id):
-        raise RefusedError("The conversation was not shortened.", f"There is a session {new_id}.")
+        raise RefusedError("The session was not shortened.", f"There is a session {new_id}.")
     sessions_table.reopen(conn, session_id)  # whatever ended it, it goes on
     sessions_table.end(conn, session_id, "compression", now)
     _make_child(conn, row, new_id, now, layout)
@@ -122,7 +122,7 @@ def _looked_at(conn: sqlite3.Connection, wanted: Compaction, now: float) -> list
     sessions_table.require(conn, session_id)
     if compression_locks.holder_of(conn, session_id, now) != clean_text(wanted.holder):
         raise BusyError(
-            "The conversation was not shortened.",
+            "The session was not shortened.",
             "Another program shortens it.",
             "Try again in a moment.",
         )
@@ -131,7 +131,7 @@ def _looked_at(conn: sqlite3.Connection, wanted: Compaction, now: float) -> list
     moved_on = sessions_table.column(conn, session_id, "end_reason") == "compression"
     if moved_on or len(rows) - len(later) != wanted.seen_rows:
         raise RefusedError(
-            "The conversation was not shortened.",
+            "The session was not shortened.",
             "It was changed by somebody else meanwhile.",
             "Try again.",
         )

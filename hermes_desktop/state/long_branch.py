@@ -50,7 +50,7 @@ def create_branch(
         if done is Ended.CANCELLED:
             raise CancelledError("The copy was cancelled.", "Nothing was changed.")
     raise BusyError(
-        "The conversation is being changed.",
+        "The session is being changed.",
         f"Session {branch.origin_id} changed each time before its copy was complete.",
         "Try again when nobody changes it.",
     )

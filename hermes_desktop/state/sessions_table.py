@@ -139,7 +139,7 @@ def missing(session_id: str) -> MissingSessionError:
     return MissingSessionError(
         "The session is gone.",
         f"There is no session {session_id} in the conversation store.",
-        "Start a new conversation.",
+        "Start a new session.",
     )
 
 

@@ -243,7 +243,7 @@ def _trash_one(
         if ended is Ended.CANCELLED:
             return None
     raise BusyError(
-        "The conversation is being written to.",
+        "The session is being written to.",
         f"Session {session_id} changed each time before it could be deleted.",
         "Try again when nobody writes to it.",
     )

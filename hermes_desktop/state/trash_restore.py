@@ -85,7 +85,7 @@ def _restore_one(db: SessionDB, own: OwnStore, trash_id: int, on_progress: OnPro
             own.write(lambda out: trash_table.drop(out, trash_id))
             return Restored(trash_id, plan.ids[item.root_id], plan.ids, retitled)
     raise BusyError(
-        "The conversation could not be restored now.",
+        "The session could not be restored now.",
         "Another window or program works on the same item of the trash.",
         "Try again in a moment.",
     )

@@ -110,7 +110,7 @@ def test_five_versions_are_kept(program: Program, file: Path, home: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "code", "title"),
     [
-        (("set", "session_reset.mode", "weekly"), 2, "“All chats: a new conversation begins”"),
+        (("set", "session_reset.mode", "weekly"), 2, "“All chats: a new session begins”"),
         (("set", "session_reset.mode", "idle", "agent.max_turns", "0"), 2, "“Calls of the model"),
         (("set", "agent.max_turns"), 2, ""),
         (("set", "terminal.backend", "docker"), 3, "There is no setting “terminal.backend”."),

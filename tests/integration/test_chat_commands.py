@@ -37,7 +37,7 @@ async def test_commands_are_answered_and_neither_stored_nor_told_to_the_model(
         await talk(chat, "hello")
         answer = await chat.tell("/help")
         assert isinstance(answer, EphemeralReply)
-        assert "- `/new [title]` — begin a new conversation (also `/reset`)" in answer
+        assert "- `/new [title]` — begin a new session (also `/reset`)" in answer
         assert chat.gateway.telegram.sent[-1] == ("c1", answer)
         await talk(chat, "and now?")
         assert chat.gateway.model.texts() == ["user: hello", "assistant: reply 1", "user: and now?"]
@@ -147,8 +147,8 @@ async def test_title(tmp_path: Path) -> None:
         assert "Nothing has been said here yet." in await chat.tell("/title Trip")
         await talk(chat, "hello")
         assert "has no name" in await chat.tell("/title")
-        assert await chat.tell("/title  My   trip") == "This conversation is now called “My trip”."
-        assert await chat.tell("/title") == "This conversation is called “My trip”."
+        assert await chat.tell("/title  My   trip") == "This session is now called “My trip”."
+        assert await chat.tell("/title") == "This session is called “My trip”."
         assert "too long" in await chat.tell("/title " + "x" * 101)
         assert "That is no name." in await chat.tell("/title \u200b")
         chat.gateway.db.create_session("other", "cli")
@@ -251,7 +251,7 @@ async def test_while_a_reply_is_written(tmp_path: Path) -> None:
             name = command.split()[0]
             assert f"{name} has to wait" in await chat.tell(command)
         assert "A reply is being written" in await chat.tell("/status")
-        assert "**Conversation**" in await chat.tell("/help")
+        assert "**Session**" in await chat.tell("/help")
         assert "There is nothing to queue." in await chat.tell("/queue")
         assert await chat.tell("/queue two") == "Queued (1 message waiting)."
         assert await chat.tell("/q three") == "Queued (2 messages waiting)."
@@ -367,7 +367,7 @@ async def test_only_the_person_who_was_asked_can_say_yes(tmp_path: Path) -> None
 @pytest.mark.asyncio
 async def test_resume_by_number_id_and_name(tmp_path: Path) -> None:
     async with command_gateway(tmp_path) as chat:
-        assert "There is no earlier conversation with a name here." in await chat.tell("/resume")
+        assert "There is no earlier session with a name here." in await chat.tell("/resume")
         await talk(chat, "one", "/title First")
         first = chat.session_id()
         await talk(chat, "/new", "two")
@@ -391,9 +391,9 @@ async def test_resume_by_number_id_and_name(tmp_path: Path) -> None:
         assert chat.session_id() == first
         await talk(chat, "four")
         assert chat.gateway.model.texts() == ["user: one", "assistant: reply 1", "user: four"]
-        assert await chat.tell(f"/resume {first}") == "We are in that conversation already."
+        assert await chat.tell(f"/resume {first}") == "We are in that session already."
         for wrong in ("99", "Nothing", first[:10]):
-            assert "There is no such conversation." in await chat.tell(f"/resume {wrong}")
+            assert "There is no such session." in await chat.tell(f"/resume {wrong}")
         assert chat.session_id() == first
 
 
@@ -425,7 +425,7 @@ async def test_conversations_of_others_are_refused(tmp_path: Path) -> None:
         before = chat.session_id()
 
         for name in ("Mine", "local", "mail", "On the machine --all", "Mine --all"):
-            assert "This conversation is not yours." in await chat.tell(f"/resume {name}")
+            assert "This session is not yours." in await chat.tell(f"/resume {name}")
         assert "began in another chat" in await chat.tell("/resume Other room")
         assert chat.session_id() == before
         everything = await chat.tell("/sessions")
@@ -465,7 +465,7 @@ async def test_model(tmp_path: Path) -> None:
         assert told.startswith("scripted answers, at test.")
         await talk(chat, "one")
         assert "big answers from your next message on, at test." in await chat.tell("/model big")
-        assert "It was chosen for this conversation." in await chat.tell("/model")
+        assert "It was chosen for this session." in await chat.tell("/model")
         assert chat.gateway.runner._session_model_overrides[KEY] == {"model": "big"}
         made = len(chat.gateway.factory.made)
         await talk(chat, "two")
@@ -498,7 +498,7 @@ async def test_usage_reads_what_is_stored(tmp_path: Path) -> None:
         )  # fmt: skip
         chat.gateway.runner.evict_agent(KEY)
         assert await chat.tell("/usage") == (
-            "This conversation: 2 calls of the model\n"
+            "This session: 2 calls of the model\n"
             "1,200 tokens in (5 of them from a cache), 34 out\n"
             "Costs: 0.2500 US dollars"
         )
@@ -507,7 +507,7 @@ async def test_usage_reads_what_is_stored(tmp_path: Path) -> None:
         db.append_message("tip", "user", "summary")
         db.update_token_counts("tip", input_tokens=10, output_tokens=1, api_call_count=1)
         both = await chat.tell("/usage")
-        assert "This conversation: 3 calls of the model\n1,210 tokens in" in both
+        assert "This session: 3 calls of the model\n1,210 tokens in" in both
         assert "Since it was last shortened: 1 call of the model\n10 tokens in, 1 out" in both
 
 

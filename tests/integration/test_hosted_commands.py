@@ -88,7 +88,7 @@ async def test_a_chat_goes_on_in_its_conversation_before(tmp_path: Path) -> None
         await stage.until(lambda: not stage.host.status.running_turns)
         await stage.host.continue_in(key, before)
 
-        assert stage.chat.texts("c1")[-1].startswith("This chat goes on with the conversation")
+        assert stage.chat.texts("c1")[-1].startswith("This chat goes on with the session")
         assert store.peek_session_id(key) == before
         await ask(stage, "four")
         assert [m["content"] for m in stage.model.requests[-1].messages[-3:]][::2] == [

@@ -57,7 +57,7 @@ async def test_a_chat_chooses_and_takes_it_back(tmp_path: Path) -> None:
         row = chat.gateway.db.get_session(chat.session_id())
         assert row is not None
         assert chosen_of(json.loads(row["model_config"])) == {"reasoning_effort": "high"}
-        assert "chosen for this conversation" in await chat.tell("/reasoning")
+        assert "chosen for this session" in await chat.tell("/reasoning")
         await chat.tell("/reasoning none")
         await chat.tell("and now?")
         await chat.tell("/reasoning default")
@@ -134,7 +134,7 @@ async def test_in_the_window_on_a_real_wire_and_for_all(tmp_path: Path) -> None:
             await say(services, "and now?", sid)
             assert "folded above" in (await say(services, "/reasoning hide", sid)).reply
             told = await say(services, "/reasoning low --global", sid)
-            assert "in all conversations" in told.reply
+            assert "in all sessions" in told.reply
             await say(services, "once more", sid)
         finally:
             await services.close()

@@ -221,7 +221,7 @@ class Failures:
 
     def _too_long(self, said: str, status: int | None) -> TooLongError:
         return TooLongError(
-            "The conversation is too long for this model.",
+            "The session is too long for this model.",
             _answered(self.host, status, self.clean(said)),
             "Start a new session, or choose a model with a larger context.",
             status=status,

@@ -212,7 +212,7 @@ class DesktopAdapter(PlatformAdapter):
             return lineage[0], await self._session_db.get_compression_tip(session_id) or session_id
         if self._session_store.peek_session_id(self._session_key(session_id)) is None:
             raise NotFoundError(
-                "There is no such conversation.",
+                "There is no such session.",
                 f"state.db has no session {session_id}.",
                 "Choose one from the list, or begin a new one.",
             )

@@ -41,7 +41,7 @@ def test_the_reason_is_given_in_words(reason: str, policy: SessionResetPolicy, w
     assert (note.reason, note.previous_session_id) == (reason, "before")
     for text in (note.explanation, note.for_model, note.for_person):
         assert words in text
-    assert "\nTo continue the previous conversation, send: /resume before" in note.for_person
+    assert "\nTo continue the previous session, send: /resume before" in note.for_person
     assert ("session_reset" in note.for_person) is (reason in {"idle", "daily"})
     assert take_reset_note(chat, policy) is None
     assert chat.auto_reset_reason is None
