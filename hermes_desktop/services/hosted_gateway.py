@@ -222,6 +222,8 @@ class HostedGateway:
             if asking is not None:
                 asking.open()
         self._quiet_watch.start()
+        wanted = self._runner.config.get_connected_platforms()
+        await self._parts.worker.run(self._parts.registry.load, wanted)
         await self._platforms.start()
         self._parts.background.add(self._runner)
         await self._runner.tell_startup()

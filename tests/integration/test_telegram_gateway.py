@@ -46,8 +46,9 @@ async def test_a_conversation(tmp_path: Path, telegram: BotApi) -> None:
             ("code", 14, 5),
         ]
         assert telegram.calls("sendChatAction")
+        await stage.until(lambda: stage.finished)
         telegram.say("and again")
-        await stage.until(lambda: len(telegram.texts()) == 2)
+        await stage.until(lambda: "second" in telegram.texts())
         await stage.until(lambda: telegram.pending() == 0)
         assert stage.health().last_heard_at is not None
     assert roles(tmp_path / "home") == ["user", "assistant"] * 2

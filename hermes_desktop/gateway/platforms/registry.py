@@ -1,6 +1,6 @@
 """Which platforms this program can serve, and how an adapter of each is made."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,6 +56,7 @@ class AdapterRegistry:
         self._factories = dict(factories or {})
         self._checks = dict(checks or {})
         self._lacks: dict[Platform, Callable[[], str]] = {}
+        self._loads: dict[Platform, Callable[[], object]] = {}
         self.timing = timing
 
     def register(
@@ -64,6 +65,7 @@ class AdapterRegistry:
         factory: AdapterFactory,
         check: PlatformCheck | None = None,
         lacks: Callable[[], str] = lambda: "",
+        load: Callable[[], object] = lambda: None,
     ) -> None:
         """Say how a platform is served; the last word counts.
 
@@ -72,12 +74,20 @@ class AdapterRegistry:
             factory: How its adapters are made.
             check: How its settings are tried.
             lacks: A sentence about what is not installed here; "" for nothing. Looks at files.
+            load: Loads its modules, which takes a while; any thread.
         """
         self._factories[platform] = factory
         self._lacks[platform] = lacks
+        self._loads[platform] = load
         self._checks.pop(platform, None)
         if check is not None:
             self._checks[platform] = check
+
+    def load(self, platforms: Iterable[Platform]) -> None:
+        """Load what is needed to make adapters of these platforms. Blocks; not for the loop."""
+        for platform in platforms:
+            if platform in self._loads and not self.why_not(platform):
+                self._loads[platform]()
 
     def why_not(self, platform: Platform) -> str:
         """Why a platform cannot be served here, as a sentence; "" if it can."""

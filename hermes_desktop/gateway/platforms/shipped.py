@@ -36,6 +36,9 @@ class _Late:
     def __init__(self, module: str) -> None:
         self._module = module
 
+    def load(self) -> None:
+        _ = self._serving
+
     def make(self, config: PlatformConfig, context: AdapterContext) -> PlatformAdapter:
         return self._serving.make(config, context)
 
@@ -53,5 +56,6 @@ def shipped_platforms(timing: LinkTiming | None = None) -> AdapterRegistry:
     registry = AdapterRegistry(timing=timing)
     for platform, module in _SERVED.items():
         late = _Late(module)
-        registry.register(platform, late.make, late.check, _LACKS.get(platform, lambda: ""))
+        lacks = _LACKS.get(platform, lambda: "")
+        registry.register(platform, late.make, late.check, lacks, late.load)
     return registry
