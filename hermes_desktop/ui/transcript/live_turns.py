@@ -121,8 +121,9 @@ class LiveTurns:
         turn = self.find(event.turn_id)
         if turn is None or turn.finished is not None:
             return
-        if event.lasting and turn.reply is not None:
-            turn.reply.add_note(event.text)
+        said = turn.reply or (turn.parts[-1].widget if turn.parts else None)
+        if event.lasting and said is not None:
+            said.add_note(event.text)
         else:
             turn.note = caption(one_line(event.text, 300), self.look) if event.text else None
         self.changed()

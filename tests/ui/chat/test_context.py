@@ -12,7 +12,7 @@ from hermes_desktop.ui.chat.context_gauge import ContextGauge
 from hermes_desktop.ui.chat.context_words import is_near, strip_words, tip_words, whole_words
 from hermes_desktop.ui.transcript.separators import SeparatorWidget
 from tests.fakes.chat_stage import ChatStage
-from tests.fakes.model_server import text
+from tests.fakes.model_server import error, text
 
 
 def keep_picture(stage: ChatStage, name: str) -> None:
@@ -181,3 +181,21 @@ async def test_shortening_is_told_and_leaves_a_divider_in_the_same_row(stage: Ch
         folds = [w for w in page.view.messages if w.entry is not None and w.entry.is_summary]
         assert len(folds) == 1
         assert folds[0].plain() == ""
+
+
+@pytest.mark.asyncio
+async def test_a_provider_that_asks_to_wait_is_told_until_it_answers(stage: ChatStage) -> None:
+    async with stage:
+        page = stage.page
+        page.new_chat()
+        stage.server.script(error(429, "Slow down.", headers={"Retry-After": "2"}), text("Fine."))
+        stage.say("Go")
+        await stage.until(lambda: any(turn.note for turn in page.view.live.turns))
+        note = page.view.live.turns[0].note
+        assert note is not None
+        assert "wait" in note.label.text()
+        keep_picture(stage, "note-waiting")
+        await stage.until(lambda: stage.finished)
+        await stage.until(lambda: not page.view.live.turns)
+        await stage.until(stage.settled)
+        assert stage.texts() == ["Go", "Fine."]
