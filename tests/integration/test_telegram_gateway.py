@@ -200,3 +200,16 @@ async def test_another_poller_is_named(tmp_path: Path, telegram: BotApi) -> None
         stop.set()
         other.cancel()
         await asyncio.wait({other})
+
+
+async def test_it_is_connected_anew_when_somebody_wants_it(
+    tmp_path: Path, telegram: BotApi
+) -> None:
+    async with telegram_stage(tmp_path, telegram.base_url) as stage:
+        for number in range(3):
+            telegram.say(f"number {number}")
+            await stage.services.gateway.reconnect("telegram")
+            await stage.until(
+                lambda number=number: f"You said: number {number}" in telegram.texts()
+            )
+        assert len(stage.model.requests) == 3

@@ -16,8 +16,8 @@ from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.telegram import attachments, results
 from hermes_desktop.gateway.platforms.telegram.formatted import MOST_UNITS, Formatted, units
 from hermes_desktop.gateway.platforms.telegram.inbound import (
-    albums,
     button_data,
+    groups_of,
     message_event,
 )
 from hermes_desktop.gateway.platforms.telegram.incoming import GENERAL_TOPIC
@@ -197,7 +197,7 @@ class TelegramPlatform(PlatformAdapter):
         """Take updates in their order; a future for each, done once it is kept."""
         self._conflicts.number = 0
         futures: list[Kept] = []
-        for group in albums(batch):
+        for group in groups_of(batch):
             kept: Kept = asyncio.get_running_loop().create_future()
             futures += [kept] * len(group)
             self._take(group, kept)

@@ -27,20 +27,25 @@ _TYPES = {
 _COMMAND = re.compile(r"/([A-Za-z0-9_]+)(?:@([A-Za-z0-9_]+))?")
 
 
-def albums(batch: Sequence[Incoming]) -> list[list[Incoming]]:
-    """Updates in order; the pictures of an album together."""
+def groups_of(batch: Sequence[Incoming]) -> list[list[Incoming]]:
+    """Updates in order; the pictures of an album, and the parts of a long text, together."""
     groups: list[list[Incoming]] = []
     for update in batch:
-        last = groups[-1][-1] if groups else None
-        if (
-            last is not None
-            and update.album_id
-            and (last.album_id, last.chat_id) == (update.album_id, update.chat_id)
-        ):
+        if groups and _belongs_to(update, groups[-1][-1]):
             groups[-1].append(update)
         else:
             groups.append([update])
     return groups
+
+
+def _belongs_to(update: Incoming, last: Incoming) -> bool:
+    place = (update.chat_id, update.user_id, update.thread_id, update.album_id)
+    if place != (last.chat_id, last.user_id, last.thread_id, last.album_id) or not last.goes_on:
+        return False
+    if update.album_id:
+        return True
+    texts = update.kind == last.kind == "message" and bool(update.text)
+    return texts and not update.attachments and not update.text.startswith("/")
 
 
 def message_event(
@@ -49,7 +54,7 @@ def message_event(
     """The message that updates make; None: it is nothing to us.
 
     Args:
-        group: One update, or those of an album.
+        group: One update, or several that :func:`groups_of` put together.
         bot: Who we are.
         options: When a group is answered.
     """
@@ -60,7 +65,7 @@ def message_event(
         return None
     if first.kind == "answer":
         return _answer(first)
-    words = next((each.text for each in group if each.text), "")
+    words = "\n".join(each.text for each in group if each.text)
     files = [found for each in group for found in each.attachments]
     if not words and not files and not first.extra_text:
         return None

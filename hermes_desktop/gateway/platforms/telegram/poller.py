@@ -167,7 +167,7 @@ class Poller:
 
     async def _take(self, batch: list[Incoming]) -> None:
         fresh = self._fresh(batch)
-        if fresh and fresh[-1].album_id:  # the rest of an album is on its way
+        if fresh and fresh[-1].goes_on:
             fresh = await self._with_rest(fresh)
         if fresh:
             for update, kept in zip(fresh, self._hand_over(fresh), strict=True):

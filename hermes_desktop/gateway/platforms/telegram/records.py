@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+_LONG = 4000
+"""Apps cut what is longer than 4,096 units, a little before that."""
+
 MediaKind = Literal["photo", "document", "voice", "audio", "video", "sticker", "animation"]
 
 
@@ -88,6 +91,11 @@ class Incoming:
     query_id: str = ""
     from_channel: bool = False
     moved_to: str = ""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more of it may be on its way: of an album, or of a text that was too long."""
+        return bool(self.album_id) or len(self.text) >= _LONG
 
 
 class RefusalError(Exception):

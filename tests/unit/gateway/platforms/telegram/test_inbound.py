@@ -10,9 +10,9 @@ from hermes_desktop.gateway.config_yaml import merge_yaml
 from hermes_desktop.gateway.platforms.messages import MessageEvent, MessageType
 from hermes_desktop.gateway.platforms.telegram.inbound import (
     ANSWERS,
-    albums,
     button_data,
     files_of,
+    groups_of,
     message_event,
 )
 from hermes_desktop.gateway.platforms.telegram.incoming import incoming
@@ -177,11 +177,11 @@ def test_an_album_is_one_message() -> None:
     for number in range(3):
         picture = [{"file_id": f"p{number}", "width": 1, "height": 1}]
         update = raw(
-            None, photo=picture, media_group_id="g", **({"caption": "c"} if number else {})
+            None, photo=picture, media_group_id="g", **({"caption": "c"} if number == 1 else {})
         )
         update["update_id"] = number
         updates.append(incoming(update))
-    groups = albums([*updates, incoming(raw("next") | {"update_id": 9})])
+    groups = groups_of([*updates, incoming(raw("next") | {"update_id": 9})])
     assert [len(group) for group in groups] == [3, 1]
     found = message_event(groups[0], BOT, read_options(PlatformConfig()))
     assert found is not None
@@ -228,3 +228,15 @@ def test_a_server_of_ones_own_keeps_its_files_beside_it() -> None:
     found = read_options(PlatformConfig(extra={"base_url": "http://box:8081/bot"}))
     assert found.file_url == "http://box:8081/file/bot"
     assert read_options(PlatformConfig()).file_url == "https://api.telegram.org/file/bot"
+
+
+def test_a_text_that_its_app_cut_is_one_message() -> None:
+    texts = ["a" * 4090, "b" * 4090, "the end", "another one"]
+    updates = [incoming(raw(text) | {"update_id": n}) for n, text in enumerate(texts)]
+    other = incoming(raw("not his", **{"from": PERSON | {"id": 43}}))
+    assert [len(group) for group in groups_of(updates)] == [3, 1]
+    assert [len(group) for group in groups_of([updates[0], other])] == [1, 1]
+    assert [len(g) for g in groups_of([updates[0], incoming(raw("/stop"))])] == [1, 1]
+    found = message_event(groups_of(updates)[0], BOT, read_options(PlatformConfig()))
+    assert found is not None
+    assert found.text == "\n".join(texts[:3])
