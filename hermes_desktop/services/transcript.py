@@ -17,6 +17,7 @@ NEXT_PAGE = 60
 AROUND = 30
 """Messages on either side of one that was searched for."""
 REFRESH_LIMIT = 400
+_REMEMBERED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class TranscriptReader:
         self._db = db
         self._readers = readers
         self._opened: frozenset[str] = frozenset()
+        self._stands_for: dict[int, int] = {}  # used on ``state-read`` alone
 
     @property
     def opened_ids(self) -> frozenset[str]:
@@ -175,8 +177,12 @@ class TranscriptReader:
     def _counted(self, message: Message) -> Message:
         if not message.active or not message.content.startswith(MARK):
             return message
-        count = self._db.count_not_told(message.session_id, message.id, MARK)
-        return replace(message, stands_for=count or None)
+        if message.id not in self._stands_for:  # it does not change while the summary counts
+            if len(self._stands_for) >= _REMEMBERED:
+                self._stands_for.clear()
+            count = self._db.count_not_told(message.session_id, message.id, MARK)
+            self._stands_for[message.id] = count
+        return replace(message, stands_for=self._stands_for[message.id] or None)
 
     def _rest(self, parts: list[str], part: str, after_id: int, limit: int) -> list[Message]:
         """Messages behind an id of one part, and on through the parts that follow."""
