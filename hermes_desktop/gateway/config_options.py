@@ -20,7 +20,7 @@ _PEOPLE = "Who may write"
 _PLATFORMS = "Platforms"
 _IGNORED = "`hermes` does not read it from config.yaml; in its gateway it has no effect."
 _POLICY, _RUNNING, _STREAMING = SessionResetPolicy(), RunningSettings(), StreamingConfig()
-_NOT_YET = "This version shows replies when they are complete; `hermes` uses the setting."
+_GROWING = "Only on platforms where a text that was sent can be changed."
 
 _MODES = {
     "none": "never by itself",
@@ -248,7 +248,7 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
         default=_STREAMING.enabled,
         effect=Effect.LIVE,
         places=_top_and_inner(("streaming", "enabled"), 1),
-        consequence=_NOT_YET,
+        consequence=_GROWING,
     ),
     Option(
         key="streaming.transport",
@@ -265,7 +265,20 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
         },
         effect=Effect.LIVE,
         places=_top_and_inner(("streaming", "transport"), 1),
-        consequence=_NOT_YET,
+        consequence=_GROWING,
+    ),
+    Option(
+        key="streaming.edit_interval",
+        label="Between two changes (seconds)",
+        help="How often a reply that grows is changed at most.",
+        section=_REPLYING,
+        kind="number",
+        default=_STREAMING.edit_interval,
+        low=0.1,
+        high=60,
+        effect=Effect.LIVE,
+        places=_top_and_inner(("streaming", "edit_interval"), 1),
+        consequence="Platforms slow down whoever changes texts too often.",
     ),
 )
 
