@@ -134,15 +134,23 @@ class Draft(QObject):
             typing: One letter of many: it is undone together with those before it.
             insist: It is to stand in the file even if it is what counts anyhow.
         """
+        edit = self._edit_for(key, given, insist=insist)
+        self._step({key: edit}, typing_in=key if typing else "")
+
+    def give_several(self, given: Mapping[str, Any]) -> None:
+        """Fill in several fields in one step."""
+        self._step({key: self._edit_for(key, each) for key, each in given.items()})
+
+    def _edit_for(self, key: str, given: Any, *, insist: bool = False) -> Edit | None:
+        """What a field's content asks for; None where that is so already."""
         view = self._views[key]
         wanted = _understood(view.option, given)
         old = self._edits.get(key)
         seen, before = (old.seen, old.before) if old is not None else (view.seen, view.value)
-        edit: Edit | None = replace(wanted, seen=seen, before=before)
         insist = insist or (old is not None and not view.is_set and self._owned(key))
         if not insist and not wanted.problem and seen == view.seen and _same_as(view, wanted):
-            edit = None
-        self._step({key: edit}, typing_in=key if typing else "")
+            return None
+        return replace(wanted, seen=seen, before=before)
 
     def reset(self, *keys: str) -> None:
         """Go back to the default; several settings are one step."""

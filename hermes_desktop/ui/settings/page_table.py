@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_desktop.ui.settings.forgetting_part import ForgettingPart
+from hermes_desktop.ui.settings.model_part import ModelPart
 from hermes_desktop.ui.settings.other_keys import OtherKeysPart
 from hermes_desktop.ui.settings.page_names import (
     ASSISTANT,
@@ -67,7 +68,7 @@ PAGES: tuple[PageEntry, ...] = (
         "Assistant",
         "mark",
         "Which model answers, and how far it may go.",
-        above=(),  # the model's endpoint is checked and chosen here
+        above=(ModelPart,),
     ),
     PageEntry(
         SESSIONS,
