@@ -170,6 +170,7 @@ class PlatformsStage:
         if len(self.part.cards) > 1:
             self.telegram.show_open(opened=True)
         assert self.telegram.is_open
+        await self.until(lambda: self.telegram.body.whole)
         return self.telegram
 
     # --------------------------------------------------------------------------------- doing

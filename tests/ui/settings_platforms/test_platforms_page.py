@@ -32,8 +32,8 @@ async def test_added_it_opens_with_the_focus_where_one_pastes(stage: PlatformsSt
         assert stage.telegram.is_open
         assert stage.view.window().focusWidget() is stage.field.line
         assert "BotFather" in stage.field.help.text()
-        assert not stage.telegram.check.button.isEnabled()
-        assert stage.telegram.check.hint.text() == "There is no token to test yet."
+        assert not stage.telegram.body.check.button.isEnabled()
+        assert stage.telegram.body.check.hint.text() == "There is no token to test yet."
 
 
 async def test_one_that_only_hermes_serves_is_listed_without_a_test(stage) -> None:
@@ -42,8 +42,8 @@ async def test_one_that_only_hermes_serves_is_listed_without_a_test(stage) -> No
         await stage.until(lambda: "discord" in stage.part.cards)
         card = stage.part.cards["discord"]
         card.show_open(opened=True)
-        assert not card.check.isVisibleTo(stage.view)
-        assert "cannot serve it" in card.why.text()
+        assert not card.body.check.isVisibleTo(stage.view)
+        assert "cannot serve it" in card.body.why.text()
         assert card.fields["DISCORD_BOT_TOKEN"].origin.text() == "Stored in .env."
 
 
@@ -51,24 +51,24 @@ async def test_the_connection_is_tested_for_real_and_nothing_is_stored(stage) ->
     stage.kept(**{TOKEN: GOOD})
     async with stage:
         card = await stage.card()
-        stage.press(card.check.button)
-        await stage.until(lambda: card.check.answer.text)
-        assert card.check.answer.text == (
+        stage.press(card.body.check.button)
+        await stage.until(lambda: card.body.check.answer.text)
+        assert card.body.check.answer.text == (
             f"Telegram accepts the token. It knows the bot as @bot-{GOOD[-4:]}."
         )
         stage.paste(BETTER)
-        assert card.check.answer.text == ""
-        assert card.check.hint.text() == "With what you pasted; nothing is stored."
+        assert card.body.check.answer.text == ""
+        assert card.body.check.hint.text() == "With what you pasted; nothing is stored."
         stage.chat.set(bad_token=BETTER)
-        stage.press(card.check.button)
-        await stage.until(lambda: card.check.answer.text)
-        assert card.check.answer.text.startswith("Telegram refused the token. It answered: ")
+        stage.press(card.body.check.button)
+        await stage.until(lambda: card.body.check.answer.text)
+        assert card.body.check.answer.text.startswith("Telegram refused the token. It answered: ")
         assert stage.chat.asked == [GOOD, BETTER]
         assert stage.store.demand(TOKEN) == GOOD
         await stage.chat.stop()
-        stage.press(card.check.button)
-        await stage.until(lambda: "could not be asked" in card.check.answer.text)
-        assert card.check.answer.level == "warning"
+        stage.press(card.body.check.button)
+        await stage.until(lambda: "could not be asked" in card.body.check.answer.text)
+        assert card.body.check.answer.level == "warning"
 
 
 async def test_a_test_shows_that_it_runs_and_can_be_stopped(stage: PlatformsStage) -> None:
@@ -76,16 +76,16 @@ async def test_a_test_shows_that_it_runs_and_can_be_stopped(stage: PlatformsStag
     async with stage:
         card = await stage.card()
         stage.chat.set(silent=True)
-        stage.press(card.check.button)
-        await stage.until(lambda: card.check.waiting.isVisibleTo(stage.view))
-        assert card.check.waiting.words.text().startswith("Asking Telegram")
-        assert not card.check.button.isEnabled()
-        stage.press(card.check.waiting.cancel)
-        assert card.check.answer.text == "The test was stopped; nothing is known from it."
-        assert card.check.button.isEnabled()
+        stage.press(card.body.check.button)
+        await stage.until(lambda: card.body.check.waiting.isVisibleTo(stage.view))
+        assert card.body.check.waiting.words.text().startswith("Asking Telegram")
+        assert not card.body.check.button.isEnabled()
+        stage.press(card.body.check.waiting.cancel)
+        assert card.body.check.answer.text == "The test was stopped; nothing is known from it."
+        assert card.body.check.button.isEnabled()
         stage.chat.set()
-        stage.press(card.check.button)
-        await stage.until(lambda: "accepts the token" in card.check.answer.text)
+        stage.press(card.body.check.button)
+        await stage.until(lambda: "accepts the token" in card.body.check.answer.text)
 
 
 async def test_a_refused_token_is_said_at_the_field_and_the_old_one_stays(stage) -> None:
@@ -161,7 +161,7 @@ async def test_health_is_told_in_the_words_of_the_gateway(stage: PlatformsStage)
         fatal = PlatformHealth("telegram", "fatal", None, "Telegram refused the token.")
         card.show_status(GatewayStatusChanged("degraded", platforms=(fatal,)), heard)
         assert (card.head.state.text(), card.head.shape.shape) == ("Needs you", "attention")
-        assert card.why.text() == "Telegram refused the token."
+        assert card.body.why.text() == "Telegram refused the token."
 
 
 async def test_people_are_listed_and_everybody_is_warned_of(stage: PlatformsStage) -> None:
@@ -209,7 +209,7 @@ async def test_the_home_channel_is_set_and_taken_back(stage: PlatformsStage) -> 
     stage.env_file(TELEGRAM_HOME_CHANNEL="5")
     async with stage:
         card = await stage.card()
-        home = card.home
+        home = card.body.home
         await stage.until(lambda: home.line.text() == "5")
         home.line.setFocus()
         home.line.selectAll()
@@ -232,7 +232,7 @@ async def test_in_a_managed_home_the_keyring_can_be_used_all_the_same(stage) -> 
         card = await stage.card()
         assert stage.offers() == {"end"}
         await stage.until(lambda: not card.head.switch.isEnabled())
-        assert not card.home.line.isEnabled()
+        assert not card.body.home.line.isEnabled()
         assert stage.field.line.isEnabled()
         stage.paste(BETTER)
         await stage.save()
@@ -265,7 +265,7 @@ async def test_tab_goes_through_a_card_as_it_is_read(stage: PlatformsStage) -> N
             field.offers["move_back"],
             field.offers["remove"],
             field.line,
-            card.check.button,
+            card.body.check.button,
             card.people.row("telegram.allow_from").editor.widget,
         ]
         stage.view.activateWindow()

@@ -19,14 +19,16 @@ async def test_telegram_says_in_its_own_words_what_it_makes_of_a_token(
         stage.more = f"      base_url: {server.base_url}\n"
         async with stage:
             card = await stage.card()
-            stage.press(card.check.button)
-            await stage.until(lambda: card.check.answer.text)
-            assert card.check.answer.text.startswith("Telegram accepts the token. It knows the")
-            assert "@" in card.check.answer.text
+            stage.press(card.body.check.button)
+            await stage.until(lambda: card.body.check.answer.text)
+            assert card.body.check.answer.text.startswith(
+                "Telegram accepts the token. It knows the"
+            )
+            assert "@" in card.body.check.answer.text
             stage.paste(BETTER)
-            stage.press(card.check.button)
-            await stage.until(lambda: card.check.answer.text)
-            assert card.check.answer.text == (
+            stage.press(card.body.check.button)
+            await stage.until(lambda: card.body.check.answer.text)
+            assert card.body.check.answer.text == (
                 "Telegram refused the token. It answered: Unauthorized. Copy the token from "
                 "@BotFather again."
             )

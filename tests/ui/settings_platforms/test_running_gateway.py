@@ -66,7 +66,7 @@ async def test_a_test_does_not_disturb_the_connection(running: PlatformsStage) -
         await stage.services.gateway.start()
         card = await stage.card()
         await connected(stage, GOOD)
-        stage.press(card.check.button)
-        await stage.until(lambda: "accepts the token" in card.check.answer.text)
+        stage.press(card.body.check.button)
+        await stage.until(lambda: "accepts the token" in card.body.check.answer.text)
         assert stage.chat.tokens == [GOOD]
         assert stage.chat.asked == [GOOD]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QWidget
 from typing_extensions import override
 
 from hermes_desktop.services.settings_book import Change
@@ -17,23 +17,21 @@ from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_lab
 from hermes_desktop.ui.gateway.state_shapes import StateShape
 from hermes_desktop.ui.resource_files import icon, pixmap
 from hermes_desktop.ui.sessions.source_names import source_icon
-from hermes_desktop.ui.settings.field_row import FieldRow
-from hermes_desktop.ui.settings.platforms.check_row import CheckRow
-from hermes_desktop.ui.settings.platforms.home_row import HomeRow
-from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock, padded
+from hermes_desktop.ui.settings.platforms.platform_body import PlatformBody
 from hermes_desktop.ui.settings.platforms.platform_state import health_line
-from hermes_desktop.ui.settings.secrets.lines import SaidLine
-from hermes_desktop.ui.settings.secrets.secret_field import SecretField
-from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_16
+from hermes_desktop.ui.theme import SPACE_8, SPACE_16
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hermes_desktop.core.errors import HermesError
     from hermes_desktop.core.events import GatewayStatusChanged
     from hermes_desktop.services.platform_facts import PlatformFacts
     from hermes_desktop.services.platform_settings import PlatformStanding
     from hermes_desktop.services.secrets_book import SecretView
     from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock
+    from hermes_desktop.ui.settings.secrets.secret_field import SecretField
 
 _ICON = 20
 
@@ -106,10 +104,12 @@ class PlatformCard(Block):
         context: The frame's.
 
     Signals:
+        grown: There is more of it, which has to be told what is known.
         pending_changed: Something is wanted, or no longer.
         secret_wanted: What is to be done to a secret, and its variable.
     """
 
+    grown = Signal()
     pending_changed = Signal()
     secret_wanted = Signal(str, str)
 
@@ -124,22 +124,13 @@ class PlatformCard(Block):
         self._opened = False
         self.served = context.services.settings.serves(facts.name)
         self.head = CardHead(facts, context)
-        self.body = QWidget()
-        self.why = QuietLabel(context.theme)
-        self.said = SaidLine(context.theme)
-        self.fields = {each.variable: SecretField(each, context.theme) for each in facts.secrets}
-        self.check = CheckRow(facts, context)
-        self.people = PeopleBlock(facts, context) if facts.people else None
-        self.home = HomeRow(facts, context) if facts.home else None
-        draft = context.draft
-        self.toolsets = (
-            FieldRow(draft.views[facts.toolsets_key], draft, context.theme, first=False)
-            if facts.toolsets_key in draft.views
-            else None
-        )
-        self._arrange()
-        self._connect()
-        self.body.hide()
+        self.body: PlatformBody | None = None
+        self._why = ""
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(0)
+        self.column.addWidget(self.head)
+        self.head.fold_wanted.connect(lambda: self.show_open(opened=not self._opened))
+        self.head.switch.clicked.connect(self._switch)
 
     # ------------------------------------------------------------------------------- pending
 
@@ -147,6 +138,16 @@ class PlatformCard(Block):
     def is_open(self) -> bool:
         """Whether what is folded under the line shows."""
         return self._opened
+
+    @property
+    def fields(self) -> Mapping[str, SecretField]:
+        """The fields of its secrets, by variable; none before it was opened."""
+        return self.body.fields if self.body is not None else {}
+
+    @property
+    def people(self) -> PeopleBlock | None:
+        """Who may write, once that is there."""
+        return self.body.people if self.body is not None else None
 
     @property
     def is_on(self) -> bool:
@@ -183,7 +184,8 @@ class PlatformCard(Block):
     def saved(self) -> None:
         """The switch stands as it was wanted."""
         self._switched = None
-        self.said.clear()
+        if self.body is not None:
+            self.body.said.clear()
         self._settle()
 
     # ------------------------------------------------------------------------------- showing
@@ -198,16 +200,14 @@ class PlatformCard(Block):
         instead = {each.instead_of for each in self.facts.secrets if each.variable in counts}
         wanted = {each.variable for each in needed}
         self._has_secrets = bool(needed) and wanted <= counts | instead
-        for name, field in self.fields.items():
-            field.show_view(views.get(name), managed=managed, known=known)
+        if self.body is not None:
+            self.body.show_secrets(views, managed, known=known)
         self._settle()
 
     def show_standing(self, standing: PlatformStanding) -> None:
         """Show what variables say."""
-        if self.people is not None:
-            self.people.show_standing(standing)
-        if self.home is not None:
-            self.home.show_home(standing.home)
+        if self.body is not None:
+            self.body.show_standing(standing)
 
     def show_status(self, status: GatewayStatusChanged, now: float) -> None:
         """Show how it is."""
@@ -218,8 +218,9 @@ class PlatformCard(Block):
         self.head.state.setText(words)
         if not self.served:
             why = UNAVAILABLE_WORDS
-        self.why.setText(why)
-        self.why.setVisible(bool(why))
+        self._why = why
+        if self.body is not None:
+            self.body.show_why(why)
         name = f"{self.facts.title}, {words}"
         if name != self.accessibleName():
             self.setAccessibleName(name)
@@ -227,38 +228,43 @@ class PlatformCard(Block):
     def show_open(self, *, opened: bool) -> None:
         """Show, or fold away, what can be set."""
         self._opened = opened
-        self.body.setVisible(opened)
+        if opened:
+            self._body()
+        if self.body is not None:
+            self.body.setVisible(opened)
         self.head.show_open(opened=opened)
 
     def set_locked(self, reason: str) -> None:
         """Let settings not be changed; secrets in the keyring can be."""
         self._locked = reason
-        for part in (self.people, self.home, self.toolsets):
-            if part is not None:
-                part.set_locked(reason)
+        if self.body is not None:
+            self.body.set_locked(reason)
         self._settle()
 
     def focus_key(self, key: str) -> bool:
         """Open and put the focus on a setting or variable."""
-        row = self.people.row(key) if self.people is not None else None
-        if self.toolsets is not None and self.toolsets.key == key:
-            row = self.toolsets
-        field = self.fields.get(key)
-        if row is None and field is None and key != self.facts.switch_key:
-            return False
         self.show_open(opened=True)
+        body = self._body()
+        row, field = body.row(key), body.fields.get(key)
         if row is not None:
             row.focus()
         elif field is not None:
             field.focus()
-        else:
+        elif key == self.facts.switch_key:
             self.head.switch.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            return False
         return True
+
+    def say(self, error: HermesError) -> None:
+        """Say what is wrong with the switch."""
+        self.show_open(opened=True)
+        self._body().said.say("error", plain(str(error)))
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        if self._opened:
+        if self._opened and self.body is not None:
             painter = QPainter(self)
             painter.setPen(QColor(self._theme.palette.separator))
             y = self.body.geometry().top()
@@ -266,36 +272,22 @@ class PlatformCard(Block):
 
     # --------------------------------------------------------------------------------- inside
 
-    def _arrange(self) -> None:
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(0)
-        self.column.addWidget(self.head)
-        self.column.addWidget(self.body)
-        body = QVBoxLayout(self.body)
-        body.setContentsMargins(0, SPACE_12, 0, SPACE_12)
-        body.setSpacing(SPACE_12)
-        body.addWidget(padded(self.why, self.said, *self.fields.values(), self.check))
-        if self.people is not None:
-            body.addWidget(self.people)
-        if self.toolsets is not None:
-            body.addWidget(self.toolsets)
-        if self.home is not None:
-            body.addWidget(padded(self.home))
-        self.check.setVisible(self.served)
-
-    def _connect(self) -> None:
-        self.head.fold_wanted.connect(lambda: self.show_open(opened=not self._opened))
-        self.head.switch.clicked.connect(self._switch)
-        self.check.wanted.connect(self._test)
-        self.check.refused_at.connect(self._refused_at)
-        for name, field in self.fields.items():
-            field.edited.connect(self._edited)
-            field.wanted.connect(lambda what, name=name: self.secret_wanted.emit(what, name))
-        if self.toolsets is not None:
-            row = self.toolsets
-            self._context.draft.key_changed.connect(
-                lambda key: row.refresh() if key == row.key else None
-            )
+    def _body(self) -> PlatformBody:
+        """What is folded under the line, made when it is first wanted."""
+        if self.body is None:
+            body = self.body = PlatformBody(self.facts, self._context)
+            self.column.addWidget(body)
+            body.set_locked(self._locked)
+            body.show_why(self._why)
+            body.check.wanted.connect(self._test)
+            body.check.refused_at.connect(self._refused_at)
+            for name, field in body.fields.items():
+                field.edited.connect(self._edited)
+                field.wanted.connect(lambda what, name=name: self.secret_wanted.emit(what, name))
+            body.grown.connect(self.grown)
+            self._settle()
+            self.grown.emit()
+        return self.body
 
     def _switch(self, on: bool) -> None:  # noqa: FBT001 - a slot of one meaning
         self._switched = None
@@ -304,7 +296,7 @@ class PlatformCard(Block):
         self.pending_changed.emit()
 
     def _edited(self) -> None:
-        self.check.forget()
+        self._body().check.forget()
         self._settle()
         self.pending_changed.emit()
 
@@ -318,10 +310,12 @@ class PlatformCard(Block):
         if self._switched is False:
             words = self.tr("Off, not saved yet")
         switch.setText(words)
-        unknown = not self._secrets_known
-        self.check.show_ready(
-            has_token=self._has_secrets, pasted=bool(self.pasted()), unknown=unknown
-        )
+        if self.body is not None:
+            self.body.check.show_ready(
+                has_token=self._has_secrets,
+                pasted=bool(self.pasted()),
+                unknown=not self._secrets_known,
+            )
 
     def _test(self) -> None:
         names = (f"platforms.{self.facts.name}.", f"{self.facts.name}.")
@@ -332,7 +326,7 @@ class PlatformCard(Block):
             if change.key.startswith(names) and change.key not in draft.faulty
         ]
         changes = [replace(change, seen=()) for change in (*drafted, *self.changes())]
-        self.check.run(self.pasted(), changes)
+        self._body().check.run(self.pasted(), changes)
 
     def _refused_at(self, key: str, error: object) -> None:
         field = self.fields.get(key)

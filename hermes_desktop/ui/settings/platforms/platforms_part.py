@@ -131,7 +131,7 @@ class PlatformsPart(SettingsPart):
         for card in self.cards.values():
             wrong = key == card.facts.switch_key and bool(card.changes())
             if wrong:
-                card.said.say("error", plain(str(error)))
+                card.say(error)
             if wrong or any(name in card.fields for name in names):
                 card.show_open(opened=True)
                 names = names or [key]
@@ -234,10 +234,8 @@ class PlatformsPart(SettingsPart):
                 card = self.cards.pop(name)
                 card.hide()
                 card.deleteLater()
-        for name, card in self.cards.items():
-            known = self.feed.known
-            card.show_secrets(self.feed.views, self._settings.managed, known=known)
-            card.show_standing(self._standings.get(name, PlatformStanding(name)))
+        for card in self.cards.values():
+            self._fill(card)
         if self.known and self._first_look:
             self._first_look = False
             if len(wanted) == 1:
@@ -245,6 +243,17 @@ class PlatformsPart(SettingsPart):
         self._show_status()
         self._show_people()
         self._offer(wanted)
+
+    def _fill(self, card: PlatformCard) -> None:
+        """Show in a card where secrets are, and what variables say."""
+        name = card.facts.name
+        card.show_secrets(self.feed.views, self._settings.managed, known=self.feed.known)
+        card.show_standing(self._standings.get(name, PlatformStanding(name)))
+
+    def _grown(self, card: PlatformCard) -> None:
+        self._fill(card)
+        self._show_people()
+        self._show_status()
 
     def _offer(self, wanted: Sequence[PlatformFacts]) -> None:
         """Say what else there is."""
@@ -277,6 +286,7 @@ class PlatformsPart(SettingsPart):
     def _make(self, facts: PlatformFacts) -> PlatformCard:
         card = PlatformCard(facts, self.context)
         card.set_locked(self._locked)
+        card.grown.connect(lambda: self._grown(card))
         card.pending_changed.connect(self.pending_changed)
         card.pending_changed.connect(self._show_status)
         card.secret_wanted.connect(self.desk.run)

@@ -1,0 +1,140 @@
+"""What can be set for one platform: its tokens at once, the rest piece by piece behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from hermes_desktop.ui.gateway.section_parts import QuietLabel
+from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.platforms.check_row import CheckRow
+from hermes_desktop.ui.settings.platforms.home_row import HomeRow
+from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock, padded
+from hermes_desktop.ui.settings.secrets.lines import SaidLine
+from hermes_desktop.ui.settings.secrets.secret_field import SecretField
+from hermes_desktop.ui.theme import SPACE_12
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hermes_desktop.services.platform_facts import PlatformFacts
+    from hermes_desktop.services.platform_settings import PlatformStanding
+    from hermes_desktop.services.secrets_book import SecretView
+    from hermes_desktop.ui.settings.parts import SettingsContext
+
+
+class PlatformBody(QWidget):
+    """Made when a card is first opened; what is not there yet gets what it missed.
+
+    Args:
+        facts: Which platform.
+        context: The frame's.
+
+    Signals:
+        grown: A piece more is there.
+    """
+
+    grown = Signal()
+
+    def __init__(self, facts: PlatformFacts, context: SettingsContext) -> None:
+        super().__init__()
+        self._facts = facts
+        self._context = context
+        self._locked = ""
+        self.people: PeopleBlock | None = None
+        self.toolsets: FieldRow | None = None
+        self.home: HomeRow | None = None
+        self.why = QuietLabel(context.theme)
+        self.said = SaidLine(context.theme)
+        self.fields = {each.variable: SecretField(each, context.theme) for each in facts.secrets}
+        self.check = CheckRow(facts, context)
+        self.check.setVisible(context.services.settings.serves(facts.name))
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, SPACE_12, 0, SPACE_12)
+        self._column.setSpacing(SPACE_12)
+        self._column.addWidget(padded(self.why, self.said, *self.fields.values(), self.check))
+        self._left: list[Callable[[], None]] = list(self._pieces())
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self._grow)
+        self._timer.start()
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of it is there."""
+        return not self._left
+
+    def complete(self) -> None:
+        """Make what is left now."""
+        while self._left:
+            self._grow()
+
+    def show_secrets(self, views: Mapping[str, SecretView], managed: str, *, known: bool) -> None:
+        """Show where the secrets are."""
+        for name, field in self.fields.items():
+            field.show_view(views.get(name), managed=managed, known=known)
+
+    def show_standing(self, standing: PlatformStanding) -> None:
+        """Show what variables say."""
+        if self.people is not None:
+            self.people.show_standing(standing)
+        if self.home is not None:
+            self.home.show_home(standing.home)
+
+    def show_why(self, words: str) -> None:
+        """Say why the platform is as it is; "" says nothing."""
+        self.why.setText(words)
+        self.why.setVisible(bool(words))
+
+    def set_locked(self, reason: str) -> None:
+        """Let what stands in files not be changed, or again with ""."""
+        self._locked = reason
+        for part in (self.people, self.toolsets, self.home):
+            if part is not None:
+                part.set_locked(reason)
+
+    def row(self, key: str) -> FieldRow | None:
+        """The field of a setting; all of the body is made for it."""
+        if key not in {
+            self._facts.people_key,
+            self._facts.strangers_key,
+            self._facts.toolsets_key,
+        }:
+            return None
+        self.complete()
+        if self.toolsets is not None and self.toolsets.key == key:
+            return self.toolsets
+        return self.people.row(key) if self.people is not None else None
+
+    def _pieces(self) -> Iterator[Callable[[], None]]:
+        if self._facts.people:
+            yield self._add_people
+        if self._facts.toolsets_key in self._context.draft.views:
+            yield self._add_toolsets
+        if self._facts.home:
+            yield self._add_home
+
+    def _grow(self) -> None:
+        if self._left:
+            self._left.pop(0)()
+            self.set_locked(self._locked)
+            self.grown.emit()
+        if self._left:
+            self._timer.start()
+
+    def _add_people(self) -> None:
+        self.people = PeopleBlock(self._facts, self._context)
+        self._column.addWidget(self.people)
+
+    def _add_toolsets(self) -> None:
+        draft, key = self._context.draft, self._facts.toolsets_key
+        row = self.toolsets = FieldRow(draft.views[key], draft, self._context.theme, first=False)
+        draft.key_changed.connect(lambda changed: row.refresh() if changed == key else None)
+        self._column.addWidget(row)
+
+    def _add_home(self) -> None:
+        self.home = HomeRow(self._facts, self._context)
+        self._column.addWidget(padded(self.home))
