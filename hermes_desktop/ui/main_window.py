@@ -97,17 +97,7 @@ class MainWindow(QMainWindow):
         self._rail = Rail(theme)
         self._notices = NoticeStrip(theme)
         self._status = StatusStrip(theme)
-        self._gateway = GatewayView(
-            control=services.gateway,
-            desk=services.pairing,
-            slots=slots,
-            bus=services.bus,
-            bridge=bridge,
-            theme=theme,
-            clock=clock,
-            strip=self._status,
-            window=self,
-        )
+        self._gateway = self._make_gateway(bridge, clock)
         self._pages = WindowPages(self._rail, self._sides, self._gateway.page)
         self._settings = self._make_settings(bridge, theme, clock)
         self._banner = DemoBanner(theme) if demo else None
@@ -252,6 +242,19 @@ class MainWindow(QMainWindow):
         super().changeEvent(event)
         if event.type() == QEvent.Type.WindowStateChange:
             self._tell_visibility()
+
+    def _make_gateway(self, bridge: EventBridge, clock: Clock) -> GatewayView:
+        return GatewayView(
+            control=self._services.gateway,
+            desk=self._services.pairing,
+            slots=self._slots,
+            bus=self._services.bus,
+            bridge=bridge,
+            theme=self._theme,
+            clock=clock,
+            strip=self._status,
+            window=self,
+        )
 
     def _make_settings(self, bridge: EventBridge, theme: Theme, clock: Clock) -> SettingsEntry:
         return SettingsEntry(
