@@ -3,6 +3,7 @@
 import time
 from typing import TYPE_CHECKING
 
+import shiboken6
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from hermes_desktop.ui.transcript.fitted import Fitted
@@ -45,7 +46,7 @@ class RunningLines(QObject):
             if state.running:
                 running.append(line)
         for line in self._lines:
-            if line not in running:
+            if line not in running and shiboken6.isValid(line):  # other colours make other lines
                 line.offer_stop(None)
         for number, line in enumerate(running):
             line.offer_stop(self.stop_wanted.emit if number == 0 else None)
@@ -78,6 +79,4 @@ class RunningLines(QObject):
         if not self._lines:
             self._timer.stop()
         elif self._area.isVisible():
-            now = time.time()
-            for line in self._lines:
-                line.show_state(line.state, now)
+            self.apply()

@@ -328,6 +328,23 @@ async def test_a_call_that_waits_for_a_word_says_so(stage: ChatStage) -> None:
         assert marks(stage) == ("terminal running",)
 
 
+async def test_other_colours_while_a_tool_runs(stage: ChatStage) -> None:
+    stage.make_session("s", "Hello", "Hi")
+    async with stage:
+        await stage.show("s")
+        publish = stage.bus.publish
+        publish(TurnStarted("t", "k", "s", "Go"))
+        publish(ToolStarted("t", "s", "a", "web_fetch", "example.org"))
+        before = lines(stage)[0]
+        stage.theme.set_scheme("dark" if stage.theme.scheme == "light" else "light")
+        await stage.until(lambda: lines(stage) and lines(stage)[0] is not before)
+        await stage.until(lambda: lines(stage)[0].button.words.end == "1 s")  # it goes on counting
+        assert lines(stage)[0].line.extra is not None
+        publish(ToolFinished("t", "s", "a", "web_fetch", "example.org", ok=True, seconds=2.0))
+        assert marks(stage) == ("web_fetch ok",)
+        assert lines(stage)[0].line.extra is None
+
+
 async def test_pictures_ten_times_a_second(stage: ChatStage, tmp_path: Path) -> None:
     """A real turn with two steps, for people to look at (HERMES_PICTURES names a folder)."""
     folder = os.environ.get("HERMES_PICTURES")
