@@ -37,6 +37,7 @@ _ORDER: tuple[Where, ...] = (
     "config.yaml",
     "gateway.json",
 )
+_MOVED = frozenset({".env", "config.yaml", "plain file"})
 _END = 4
 NOT_FOUND_BY_HERMES = (
     "`hermes gateway run` and the other commands of `hermes` no longer find it: they look in the "
@@ -252,7 +253,9 @@ class SecretsBook:
         return kept
 
     def move(self, name: str) -> tuple[str, ...]:
-        """Move a secret from ``.env`` and config.yaml into the keyring, verified before it goes.
+        """Move a secret from ``.env``, config.yaml and the plain file into the keyring.
+
+        It is verified there before it goes.
 
         Returns:
             The places it was taken out of.
@@ -263,9 +266,10 @@ class SecretsBook:
             SecretStoreError: The keyring cannot do it; the files are as they were.
             ConfigError: A file cannot be written; then the secret is in both.
         """
-        self._must_be_ours()
         view = self.find(name)
-        found = [place for place in view.places if place.where in {".env", "config.yaml"}]
+        found = [place for place in view.places if place.where in _MOVED]
+        if any(place.where != "plain file" for place in found):
+            self._must_be_ours()
         if not found:
             raise NotFoundError(
                 f"{view.name} stands neither in .env nor in config.yaml.",
@@ -283,11 +287,12 @@ class SecretsBook:
         for place in found:
             if place.where == ".env":
                 take_out_secret(self._paths.env_file, view.name)
-            else:
+            elif place.where == "config.yaml":  # what keeps it takes it out of the plain file
                 self._config.save([Edit(tuple(place.place.split(".")), remove=True)])
         self._config.forget_values({value})
         return tuple(
-            ".env" if place.where == ".env" else f"config.yaml ({place.place})" for place in found
+            f"config.yaml ({place.place})" if place.where == "config.yaml" else place.where
+            for place in found
         )
 
     def move_back(self, name: str) -> None:

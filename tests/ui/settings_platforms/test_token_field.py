@@ -4,6 +4,7 @@ import pytest
 from PySide6.QtWidgets import QLineEdit
 
 from hermes_desktop.settings.secrets import NoKeyring
+from tests.fakes.keyring import FakeKeyring
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
 
 pytestmark = pytest.mark.asyncio
@@ -176,6 +177,12 @@ async def test_without_a_keyring_a_plain_file_is_offered_and_never_taken_by_itse
         await stage.until(lambda: stage.field.line.text() == "")
         assert (stage.paths.desktop_dir / "plain-secrets.json").stat().st_mode & 0o777 == 0o600
         assert len(stage.part.pending()) == 0
+        stage.keyring, stage.open_keyring = FakeKeyring(), lambda: stage.keyring
+        stage.store._open = stage.open_keyring
+        await stage.offer("move")
+        assert "hermes gateway run" not in await stage.agree()
+        await stage.until(lambda: stage.field.origin.text() == "Stored in the keyring.")
+        assert not (stage.paths.desktop_dir / "plain-secrets.json").exists()
 
 
 async def test_a_locked_one_says_so_and_is_unlocked(stage: PlatformsStage) -> None:

@@ -14,6 +14,7 @@ from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
 from hermes_desktop.ui.gateway.gateway_words import plain
 from hermes_desktop.ui.settings.secrets.secret_words import (
     HERMES_LOSES_IT,
+    MOVED,
     PLAIN_WORDS,
     STATE_WORDS,
     label_words,
@@ -129,12 +130,11 @@ class SecretCommands(QObject):
             await self._undo(what.removeprefix("undo:"), view)
 
     async def _move(self, view: SecretView) -> None:
-        places = [place for place in view.places if place.where in {".env", "config.yaml"}]
+        places = [place for place in view.places if place.where in MOVED]
         name = label_words(view)
-        facts = [
-            self.tr("It is read back from the keyring before it is taken out there."),
-            HERMES_LOSES_IT,
-        ]
+        facts = [self.tr("It is read back from the keyring before it is taken out there.")]
+        if any(place.where != "plain file" for place in places):
+            facts.append(HERMES_LOSES_IT)
         if any(place.where == "config.yaml" for place in places):
             facts.insert(1, self.tr("It is taken out of the kept versions of config.yaml, too."))
         title = self.tr("Move the {name} to the keyring?").format(name=name)

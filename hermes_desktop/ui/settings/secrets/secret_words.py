@@ -41,6 +41,8 @@ STATE_WORDS: Mapping[ReadState, tuple[str, str]] = {
 }
 """Each state in a word, and what a person should know."""
 
+MOVED = frozenset({".env", "config.yaml", "plain file"})
+"""Places that a secret can be moved out of, into the keyring."""
 QUIET_STATES = frozenset({"Stored", "Not set"})
 """What :func:`spoken_state` says where there is nothing to worry about."""
 
@@ -136,7 +138,7 @@ def used_by(view: SecretView) -> str:
 
 def movable(view: SecretView | None) -> bool:
     """Whether there is something in a file that the keyring could have."""
-    return view is not None and any(each.where in {".env", "config.yaml"} for each in view.places)
+    return view is not None and any(each.where in MOVED for each in view.places)
 
 
 def can_move_back(view: SecretView | None) -> bool:
