@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QHBoxLayout,
@@ -72,6 +72,7 @@ class FieldRow(QWidget):
         self._theme = theme
         self._first = first
         self._locked = ""
+        self._differs = False
         parts = label_parts(self.option)
         self.label = LeadingLabel(parts.what)
         self.about = QuietLabel(theme, help_words(self.option, said))
@@ -136,12 +137,30 @@ class FieldRow(QWidget):
         self.reset.setToolTip(words)
         self.reset.setAccessibleName(f"{self.label.text()}: {words}")
         self.reset.setVisible(differs and not locked)
+        self._mark(view.value != option.default if edit is None else differs)
+
+    def _mark(self, differs: bool) -> None:  # noqa: FBT001 - a state of one meaning
+        """Settings that are not at their default stand out of the others."""
+        self._differs = differs
+        font = self.label.font()
+        weight = QFont.Weight.DemiBold if differs else QFont.Weight.Normal
+        if font.weight() != weight:
+            font.setWeight(weight)
+            self.label.setFont(font)
 
     def _tell(self, pending: bool) -> None:  # noqa: FBT001 - a state of one meaning
         """For who hears the page instead of seeing it."""
         state = self.tr("Not saved yet.") if pending else ""
         unit = "" if self.unit is None else self.unit.text()
-        words = (self.about.text(), unit, range_words(self.option), state)
+        default = value_words(self.option, self.option.default)
+        changed = self.tr("The default is {value}.").format(value=default)
+        words = (
+            self.about.text(),
+            unit,
+            range_words(self.option),
+            changed if self._differs else "",
+            state,
+        )
         self.editor.widget.setAccessibleDescription(
             " ".join(filter(None, (*words, self.notes.words)))
         )

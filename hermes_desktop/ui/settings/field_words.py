@@ -138,7 +138,7 @@ def pending_words(view: SettingView, edit: Edit) -> str:
     option = view.option
     now = value_words(option, view.value)
     effect = effect_words(option).replace("It counts", "counts", 1)
-    if edit.unset and edit.value == option.default and option.kind not in {"text", "address"}:
+    if edit.unset and edit.given == option.default:
         return f"Back to the default, not saved yet; {effect}"
     return f"Not saved yet, now {now}; {effect}"
 

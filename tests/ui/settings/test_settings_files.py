@@ -189,3 +189,20 @@ async def test_a_value_that_makes_no_sense_is_named_at_its_field(home, stage) ->
         await stage.until(lambda: not stage.view.draft.edits)
         raw = (home / "config.yaml").read_bytes()
         assert raw == b"\xef\xbb\xbfagent:\r\n  max_turns: 100000\r\n"
+
+
+@pytest.mark.asyncio
+async def test_what_differs_from_its_default_stands_out_and_goes_back(home, stage) -> None:
+    (home / "config.yaml").write_text(f"{DAYS}: 30\nsession_reset:\n  mode: none\n")
+    async with stage:
+        days, mode = field(stage, DAYS), field(stage, "session_reset.mode")
+        field(stage, DAYS)
+        assert (days.label.font().bold(), mode.label.font().bold()) == (True, False)
+        assert days.reset.toolTip() == "Back to the default: 90 days"
+        assert "The default is 90 days." in days.editor.widget.accessibleDescription()
+        assert mode.reset.isHidden()  # it stands in the file, and says the same
+        days.reset.click()
+        assert days.editor.line.text() == "90"
+        assert not days.label.font().bold()
+        assert "Back to the default" in days.notes.pending.text()
+        assert days.reset.isHidden()
