@@ -30,7 +30,7 @@ SEND_AGAIN = (
 )
 GIVEN_UP = (
     "I was cut off several times while I worked on your last message, so I do not try again. "
-    "Your next message begins a new conversation."
+    "Your next message begins a new session."
 )
 BACK = "The gateway runs again."
 

@@ -91,7 +91,7 @@ def _look_at_place(path: Path, *, read_only: bool) -> None:
         raise StateUnavailableError(
             "There is no conversation store yet.",
             f"{path} does not exist.",
-            "Start a conversation first, or choose another home.",
+            "Start a session first, or choose another home.",
         )
     make_file(path)
 
@@ -128,7 +128,7 @@ def _understand(
             raise StateUnavailableError(
                 "There is no conversation store yet.",
                 f"{path} is still empty.",
-                "Start a conversation first, or choose another home.",
+                "Start a session first, or choose another home.",
             )
         _need_full_text(conn)
         initialise(conn, patience)
