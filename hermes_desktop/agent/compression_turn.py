@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.compression_settings import MOST
 from hermes_desktop.agent.context_compression import ContextCare, Shortened, Wish
-from hermes_desktop.agent.context_length import estimate, estimate_text
+from hermes_desktop.agent.context_length import ENOUGH, estimate, estimate_text
 from hermes_desktop.agent.conversation_loop import Reply
 from hermes_desktop.agent.types import (
     CallNote,
@@ -28,6 +28,10 @@ log = logging.getLogger(__name__)
 SMALL = 3_000
 """Below so many tokens nobody is asked how much fits: every model takes them."""
 LEAST_MESSAGES = 4
+SMALL_WINDOW = (
+    "The server on this machine has loaded this model with room for {:,} tokens. With tools it "
+    "works well from {:,} on: have it loaded with more, or it will forget what was said."
+)
 SHORTENING = "Shortening the session, so that it fits what the model can be told…"
 """What is told while a summary is written."""
 
@@ -118,8 +122,13 @@ class TurnRoom:
     def tell_used(self, reply: Reply) -> None:
         """Tell how full the conversation is, as the model counted."""
         used = reply.finished
-        if used is not None and used.input_tokens:
-            self._tell_size(used.input_tokens + used.output_tokens)
+        if used is None or not used.input_tokens:
+            return
+        self.care.window()  # a server of this machine has just answered: it is asked once
+        self._tell_size(used.input_tokens + used.output_tokens)
+        small = self.care.found_small()
+        if small is not None:
+            self._tell(CallNote(SMALL_WINDOW.format(small, ENOUGH), lasting=True))
 
     def tidy(
         self, session_id: str, last_prompt_tokens: int, cancel: CancelSignal

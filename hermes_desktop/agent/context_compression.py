@@ -137,6 +137,10 @@ class ContextCare:
         """How much the model can be told."""
         return self._windows.window(self._provider.choice, ask=ask)
 
+    def found_small(self) -> int | None:
+        """How little the model can be told, where its server said so; once, else None."""
+        return self._windows.found_small(self._provider.choice)
+
     def threshold(self, *, ask: bool = True) -> int:
         """From how many tokens on a conversation is shortened."""
         max_tokens = self._provider.choice.max_tokens

@@ -17,6 +17,8 @@ from hermes_desktop.state.content_codec import plain_text
 GUESS = 128_000
 """For models that nobody knows."""
 LEAST = 1_024
+ENOUGH = 64_000
+"""With less the instructions, the tools and a few of their results fill a model's context."""
 _PER_MESSAGE = 4
 _PER_PICTURE = 1_000
 _BYTES_PER_TOKEN = 4
@@ -90,6 +92,7 @@ class WindowBook:
         self._lock = threading.Lock()
         self._learned: dict[tuple[str, str], int] = {}
         self._probed: dict[tuple[str, str], int | None] = {}
+        self._told: set[tuple[str, str]] = set()
 
     def window(self, choice: ModelChoice, *, ask: bool = True) -> Window:
         """The window of a model. Blocking where a server on this machine is asked, once.
@@ -104,6 +107,22 @@ class WindowBook:
         if length is None:
             length = self._asked(choice, ask=ask) or known_length(choice.model)
         return Window(length or GUESS, length is not None)
+
+    def found_small(self, choice: ModelChoice) -> int | None:
+        """What a server on this machine said of a model, if it is little; told once, else None.
+
+        Such servers often load a model with less than it could take, and some cut off what does not
+        fit without a word.
+        """
+        key = _key(choice)
+        with self._lock:
+            length = self._probed.get(key)
+            if choice.context_length is not None or key in self._told:
+                return None
+            if length is None or length >= ENOUGH:
+                return None
+            self._told.add(key)
+            return length
 
     def learn(self, choice: ModelChoice, words: str, sent_tokens: int) -> Window:
         """Take what a refusal teaches: the limit it names, else less than was sent."""

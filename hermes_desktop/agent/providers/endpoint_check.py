@@ -4,9 +4,10 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
+from hermes_desktop.agent.context_length import ENOUGH
 from hermes_desktop.agent.providers.base import Retries, TimeOuts
 from hermes_desktop.agent.providers.local_context import probe_context
-from hermes_desktop.agent.providers.local_servers import ENOUGH_CONTEXT, too_small
+from hermes_desktop.agent.providers.local_servers import too_small
 from hermes_desktop.agent.providers.model_list import ListedModel, nearest
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.providers.shared_tls import SharedTls
@@ -101,7 +102,7 @@ def _good(choice: ModelChoice, listed: tuple[ListedModel, ...], seconds: float) 
     if too_small(length):
         hint = (
             f"It can be told {length:,} tokens at once; the assistant works well from "
-            f"{ENOUGH_CONTEXT:,} on. Load the model with a larger context."
+            f"{ENOUGH:,} on. Load the model with a larger context."
         )
     words = f"“{choice.model}” answered in {seconds:.1f} s."
     return EndpointAnswer("ok", words, hint, _ids(listed), length, seconds)

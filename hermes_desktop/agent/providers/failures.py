@@ -37,6 +37,8 @@ _OTHER_REFUSAL = (
 )
 _PROXY_WANTS_A_NAME = 407
 _NAME_FOR_PROXY = "Put name and password into its address in HTTP_PROXY or HTTPS_PROXY."
+_UNREADABLE = re.compile(r"does not match the expected|failed to parse", re.IGNORECASE)
+_UNREADABLE_HINT = "Say it otherwise, or use a larger model: small ones write broken tool calls."
 _REFUSALS = {
     "auth": _BAD_KEY,
     "billing": (
@@ -194,10 +196,10 @@ class Failures:
         answer = "a web page" if refusal.is_web_page else self.clean(said)
         detail = _answered(self.host, status, answer)
         reason = reason_of(status, said, codes)
-        title, hint = self._words(reason, refusal)
+        title, hint = self._words(reason, said, refusal)
         return ModelRefusedError(title, detail, hint, status=status, reason=reason)
 
-    def _words(self, reason: str, refusal: Refusal) -> tuple[str, str]:
+    def _words(self, reason: str, said: str, refusal: Refusal) -> tuple[str, str]:
         name, status = self._choice.provider, refusal.status
         if reason == "address":
             return "The address of the model has moved.", self._moved(refusal.location)
@@ -208,6 +210,8 @@ class Failures:
         if reason == "auth" and self._choice.api_key is None:
             return f"{name} wants a key.", _NO_KEY
         if not reason and status is not None and status >= 500:  # noqa: PLR2004
+            if _UNREADABLE.search(said):
+                return f"{name} could not read what its model wrote.", _UNREADABLE_HINT
             return f"{name} has a problem of its own.", "Try again in a while."
         title, hint = _REFUSALS.get(reason, _OTHER_REFUSAL)
         return title.format(name=name, model=self._choice.model), hint

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hermes_desktop.agent.context_length import ENOUGH
 from hermes_desktop.agent.providers.local_context import set_context, started_context
 from hermes_desktop.agent.providers.server_facts import (
     context_in_entry,
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ENOUGH_CONTEXT = 64_000
-"""With less the instructions, the tools and a few of their results fill a model's context."""
 USUAL_PORTS: tuple[tuple[str, int], ...] = (
     ("ollama", 11434),
     ("lmstudio", 1234),
@@ -107,7 +106,7 @@ def find_servers(
 def too_small(context_length: int | None, could_be: int | None = None) -> bool:
     """Whether a context is known to be too small for the assistant."""
     known = context_length if context_length is not None else could_be
-    return known is not None and known < ENOUGH_CONTEXT
+    return known is not None and known < ENOUGH
 
 
 def _look(port: int, until: float) -> LocalServer | None:

@@ -254,3 +254,12 @@ def test_patience_as_the_settings_have_it() -> None:
             _run(provider)
         with pytest.raises(ProviderError, match="for a long time"):
             _run(provider)
+
+
+def test_a_tool_call_that_the_server_cannot_read() -> None:
+    said = "The model produced output that does not match the expected peg-native format."
+    with ModelServer() as server:
+        server.script(*[fake.error(500, said)] * 3)
+        with pytest.raises(ModelRefusedError) as caught:
+            _run(_provider(server))
+    assert "could not read what its model wrote" in caught.value.title
