@@ -38,7 +38,6 @@ _OTHER_REFUSAL = (
 _PROXY_WANTS_A_NAME = 407
 _NAME_FOR_PROXY = "Put name and password into its address in HTTP_PROXY or HTTPS_PROXY."
 _UNREADABLE = re.compile(r"does not match the expected|failed to parse", re.IGNORECASE)
-_UNREADABLE_HINT = "Say it otherwise, or use a larger model: small ones write broken tool calls."
 _REFUSALS = {
     "auth": _BAD_KEY,
     "billing": (
@@ -54,6 +53,11 @@ _REFUSALS = {
         "Its filter objects to something said here; say it otherwise, or ask another model.",
     ),
     "overload": ("{name} is overloaded.", "Try again in a while."),
+    "own_problem": ("{name} has a problem of its own.", "Try again in a while."),
+    "unreadable": (
+        "{name} could not read what its model wrote.",
+        "Say it otherwise, or use a larger model: small ones write broken tool calls.",
+    ),
 }
 
 
@@ -210,9 +214,7 @@ class Failures:
         if reason == "auth" and self._choice.api_key is None:
             return f"{name} wants a key.", _NO_KEY
         if not reason and status is not None and status >= 500:  # noqa: PLR2004
-            if _UNREADABLE.search(said):
-                return f"{name} could not read what its model wrote.", _UNREADABLE_HINT
-            return f"{name} has a problem of its own.", "Try again in a while."
+            reason = "unreadable" if _UNREADABLE.search(said) else "own_problem"
         title, hint = _REFUSALS.get(reason, _OTHER_REFUSAL)
         return title.format(name=name, model=self._choice.model), hint
 
