@@ -12,7 +12,7 @@ from hermes_desktop.ui.chat.context_gauge import ContextGauge
 from hermes_desktop.ui.chat.context_words import is_near, strip_words, tip_words, whole_words
 from hermes_desktop.ui.transcript.separators import SeparatorWidget
 from tests.fakes.chat_stage import ChatStage
-from tests.fakes.model_server import error, text
+from tests.fakes.model_server import error, hang, text
 
 
 def keep_picture(stage: ChatStage, name: str) -> None:
@@ -199,3 +199,21 @@ async def test_a_provider_that_asks_to_wait_is_told_until_it_answers(stage: Chat
         await stage.until(lambda: not page.view.live.turns)
         await stage.until(stage.settled)
         assert stage.texts() == ["Go", "Fine."]
+
+
+@pytest.mark.asyncio
+async def test_shortening_can_be_stopped_and_leaves_everything_as_it_was(stage: ChatStage) -> None:
+    with_window(stage, 8_000)
+    texts = [f"Number {number}. " + "word " * 240 for number in range(30)]
+    stage.make_session("long", *texts, source="desktop")
+    async with stage:
+        await stage.show("long")
+        page = stage.page
+        stage.server.script(hang())
+        stage.say("Go on")
+        await stage.until(lambda: any(turn.note for turn in page.view.live.turns))
+        page.composer.stop_button.click()
+        await stage.until(lambda: stage.finished)
+        assert stage.finished[-1].outcome == "stopped"
+        assert not any(turn.note for turn in page.view.live.turns)
+        assert not any(row.compacted for row in stage.services.db.read_messages("long", limit=60))
