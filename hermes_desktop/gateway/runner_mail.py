@@ -1,6 +1,7 @@
 """The ways of messages into the runner and of replies out of it, so that none gets lost."""
 
 import asyncio
+import contextlib
 import logging
 from functools import cached_property
 
@@ -106,6 +107,8 @@ class RunnerMail(RunnerRestoring):
 
     async def platform_connected(self, platform: Platform) -> None:
         """Do what waited for a platform: owed replies, chats that were cut off, old messages."""
+        with contextlib.suppress(HermesError, RuntimeError):  # we leave
+            await self._take_unfinished_away(platform)
         if self.mail is not None:  # may take long: nobody waits for it
             owed = self.mail.deliverer.redeliver(platform)
             self._notices.start(owed, name=f"owed replies of {platform.value}")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.growing_files import GrowingFiles
 from hermes_desktop.gateway.inbound_text import inbound_text
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.platforms.messages import Question, Shown
@@ -28,6 +29,11 @@ class RunnerShowing(RunnerClaims):
     Attributes:
         _streams: By turn id: the reply that grows in its chat.
     """
+
+    @cached_property
+    def _growing(self) -> GrowingFiles | None:
+        """Which messages grow; read from a file when it is asked for first."""
+        return GrowingFiles(self.home) if self.home is not None else None
 
     @cached_property
     def _streams(self) -> dict[str, ReplyStream]:
@@ -80,7 +86,15 @@ class RunnerShowing(RunnerClaims):
             source.thread_id,
             record.message_id if self._quotes(source.platform) else None,
         )
-        return ReplyStream(self.adapters.get, place, streaming, self._cleaned_of_secrets)
+
+        async def stands(message_id: str) -> None:
+            if self._growing is not None:
+                here = (place.platform.value, place.chat_id, message_id)
+                await self._aside(self._growing.add, here)
+
+        return ReplyStream(
+            self.adapters.get, place, streaming, self._cleaned_of_secrets, stands=stands
+        )
 
     def _quotes(self, platform: Platform) -> bool:
         """Whether replies are shown as answers to the message."""
@@ -93,10 +107,21 @@ class RunnerShowing(RunnerClaims):
         if stream is None:
             return ()
         await stream.settle()
+        if self._growing is not None:  # before the last change: what is whole is not taken away
+            await self._aside(self._growing.remove, *stream.places())
         standing = stream.standing(text) if text else ()
         if not standing:
             await stream.leave_unfinished()
         return standing
+
+    async def _take_unfinished_away(self, platform: Platform) -> None:
+        """Take away what an earlier run was killed over; its reply comes anew."""
+        adapter = self.adapters.get(platform)
+        if self.home is None or adapter is None or not adapter.edits_messages:
+            return
+        if self._growing is not None:
+            for _, chat_id, message_id in await self._aside(self._growing.take, platform.value):
+                await adapter.delete_message(chat_id, message_id)
 
     async def _ask_chat(
         self, adapter: PlatformAdapter, source: SessionSource, asked: Question

@@ -7,7 +7,7 @@ time instead of sending the same text again.
 import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +56,7 @@ class ReplyStream:
         place: Where the reply goes.
         settings: How often.
         clean: Takes secrets out.
+        stands: Told of each message that begins to show the reply, before it is changed.
         pause: Waits so many seconds.
 
     Attributes:
@@ -69,14 +70,17 @@ class ReplyStream:
         settings: StreamingConfig,
         clean: Callable[[str], str] = lambda text: text,
         *,
+        stands: Callable[[str], Awaitable[None]] | None = None,
         pause: Callable[[float], Any] = asyncio.sleep,
     ) -> None:
         self._adapter_of = adapter_of
         self._place = place
         self._settings = settings
         self._clean = clean
+        self._stands = stands
         self._pause = pause
         self._segments = [_Segment()]
+        self._ids: list[str] = []
         self._interval = max(0.0, settings.edit_interval)
         self._strikes = 0
         self._off = False
@@ -172,6 +176,9 @@ class ReplyStream:
                 result = await self._send(adapter, piece)
                 if result.success and result.message_id is not None:
                     segment.shown.append(Shown(result.message_id, piece))
+                    self._ids.append(result.message_id)
+                    if self._stands is not None:
+                        await self._stands(result.message_id)
                 elif result.success:
                     self._off = True
             if not result.success:
@@ -223,6 +230,11 @@ class ReplyStream:
             segment = self._segments.pop(0)
             if segment.shown:
                 await self._complete(segment)
+
+    def places(self) -> list[tuple[str, str, str]]:
+        """Platform, chat and message of all that shows a part of it now."""
+        chat = (self._place.platform.value, self._place.chat_id)
+        return [(*chat, message_id) for message_id in self._ids]
 
     def standing(self, reply: str) -> tuple[Shown, ...]:
         """The messages that show the beginning of this reply; none: it is another text."""

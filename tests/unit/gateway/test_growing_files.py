@@ -1,0 +1,45 @@
+"""The list of messages that show a reply which is still being written."""
+
+from pathlib import Path
+
+import pytest
+
+from hermes_desktop.gateway.growing_files import FILE, GrowingFiles
+
+ONE, TWO, THREE = ("telegram", "42", "1"), ("telegram", "42", "2"), ("discord", "9", "3")
+
+
+def test_the_next_run_hears_once_of_what_was_left(tmp_path: Path) -> None:
+    files = GrowingFiles(tmp_path)
+    for place in (ONE, TWO, THREE):
+        files.add(place)
+    files.remove(TWO)
+    assert files.take("telegram") == []  # they are this run's own
+
+    later = GrowingFiles(tmp_path)
+    later.add(TWO)
+    assert later.take("telegram") == [ONE]
+    assert later.take("telegram") == []
+    later.remove(TWO)
+    last = GrowingFiles(tmp_path)
+    assert last.take("discord") == [THREE]
+    assert GrowingFiles(tmp_path).take("discord") == []
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", "null", '[1, ["a"], ["a", 2, 3]]', "\x00"])
+def test_nonsense_in_the_file_is_nothing(tmp_path: Path, text: str) -> None:
+    path = tmp_path / FILE
+    path.parent.mkdir()
+    path.write_text(text)
+    files = GrowingFiles(tmp_path)
+    assert files.take("telegram") == []
+    files.add(ONE)
+    assert GrowingFiles(tmp_path).take("telegram") == [ONE]
+
+
+def test_a_folder_that_cannot_be_written_holds_up_nothing(tmp_path: Path) -> None:
+    (tmp_path / "desktop").write_text("no folder")
+    files = GrowingFiles(tmp_path)
+    files.add(ONE)
+    files.remove(ONE)
+    assert files.take("telegram") == []
