@@ -110,6 +110,7 @@ class LiveSettings:
         self._alone = asyncio.Lock()
         self._tasks = TaskSet()
         self._look_due = False
+        self._closed = False
         self._told: set[str] = set()
         self._ran = False
         if gateway is not None:
@@ -149,12 +150,13 @@ class LiveSettings:
 
     def noticed(self) -> None:
         """A file is another than before; look at once, or again after the present look."""
-        if not self._look_due:
+        if not self._look_due and not self._closed:
             self._look_due = True
             self._tasks.start(self._changed_elsewhere(), name="settings changed elsewhere")
 
     async def close(self) -> None:
-        """Follow no more."""
+        """Follow no more; who watches the files may still tell of one, for a moment."""
+        self._closed = True
         await self._tasks.cancel_all()
 
     def end(self) -> None:

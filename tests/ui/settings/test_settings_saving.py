@@ -299,3 +299,13 @@ async def test_no_other_change_is_asked_for_while_one_is_being_saved(home, stage
         assert set(stage.view.draft.edits) == {MINUTES}
         assert stage.view.bar.save.isEnabled()
         assert stage.config == f"{DAYS}: 45\n"
+
+
+@pytest.mark.asyncio
+async def test_a_change_outside_that_comes_with_the_end_is_left(home, stage, caplog) -> None:
+    (home / "config.yaml").write_text(FIRST)
+    async with stage:
+        await stage.until(lambda: stage.services.settings._live._known is not None)
+        await stage.services.settings.stop_following()
+        stage.services.settings.noticed()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
