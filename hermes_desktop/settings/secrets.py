@@ -10,7 +10,7 @@ import concurrent.futures
 import contextlib
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -366,8 +366,12 @@ def _reading(keyring: Keyring, service: str, name: str) -> Reading:
 
 
 def _reading_of(error: Exception) -> Reading:
-    """By the names of the classes: which of the libraries is there is not known."""
-    kinds = {each.__name__ for each in type(error).__mro__}
+    """By the names of the classes: which of the libraries is there is not known.
+
+    What a backend says about itself is often wrapped: a service that is gone is told as one that
+    could not be initialised.
+    """
+    kinds = {kind.__name__ for each in _causes(error) for kind in type(each).__mro__}
     detail = ""
     with contextlib.suppress(Exception):
         detail = " ".join(str(error).split())
@@ -375,6 +379,14 @@ def _reading_of(error: Exception) -> Reading:
         return Reading("locked", detail=detail)
     if kinds & {"NoKeyringError", "SecretServiceNotAvailableException"}:
         return Reading("no keyring", detail=detail)
-    if "InitError" in kinds:
-        return Reading("locked", detail=detail)
     return Reading("not answering", detail=detail or type(error).__name__)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, and those that led to it."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        yield found
+        found = found.__cause__ or found.__context__

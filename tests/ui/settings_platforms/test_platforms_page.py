@@ -34,6 +34,7 @@ async def test_added_it_opens_with_the_focus_where_one_pastes(stage: PlatformsSt
         assert "BotFather" in stage.field.help.text()
         assert not stage.telegram.body.check.button.isEnabled()
         assert stage.telegram.body.check.hint.text() == "There is no token to test yet."
+        assert stage.telegram.head.state.text() == "No token yet"
 
 
 async def test_one_that_only_hermes_serves_is_listed_without_a_test(stage) -> None:
@@ -162,6 +163,10 @@ async def test_health_is_told_in_the_words_of_the_gateway(stage: PlatformsStage)
         card.show_status(GatewayStatusChanged("degraded", platforms=(fatal,)), heard)
         assert (card.head.state.text(), card.head.shape.shape) == ("Needs you", "attention")
         assert card.body.why.text() == "Telegram refused the token."
+        silent = PlatformHealth("telegram", "disabled", None, "The keyring is not answering.")
+        card.show_status(GatewayStatusChanged("running", platforms=(silent,)), heard)
+        assert card.head.state.text() == "Not connected"
+        assert card.body.why.text() == "The keyring is not answering."
 
 
 async def test_people_are_listed_and_everybody_is_warned_of(stage: PlatformsStage) -> None:

@@ -159,6 +159,14 @@ class PlatformCard(Block):
             return self._has_secrets or not self._secrets_known
         return bool(view.value)
 
+    @property
+    def _is_switched_off(self) -> bool:
+        """Whether somebody said so."""
+        if self._switched is not None:
+            return not self._switched
+        view = self._context.draft.views.get(self.facts.switch_key)
+        return view is not None and not view.is_default and not view.value
+
     def changes(self) -> tuple[Change, ...]:
         """What is wanted of its settings, beside what stands in the draft."""
         view = self._context.draft.views.get(self.facts.switch_key)
@@ -212,7 +220,12 @@ class PlatformCard(Block):
     def show_status(self, status: GatewayStatusChanged, now: float) -> None:
         """Show how it is."""
         shape, words, why = health_line(
-            self.facts.name, status, now, on=self.is_on, served=self.served
+            self.facts.name,
+            status,
+            now,
+            on=self.is_on,
+            served=self.served,
+            missing=not self.is_on and not self._is_switched_off,
         )
         self.head.shape.show_shape(shape)
         self.head.state.setText(words)

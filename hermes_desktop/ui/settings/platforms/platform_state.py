@@ -27,7 +27,13 @@ def health_of(name: str, status: GatewayStatusChanged) -> PlatformHealth | None:
 
 
 def health_line(
-    name: str, status: GatewayStatusChanged, now: float, *, on: bool, served: bool
+    name: str,
+    status: GatewayStatusChanged,
+    now: float,
+    *,
+    on: bool,
+    served: bool,
+    missing: bool = False,
 ) -> tuple[str, str, str]:
     """Shape, a few words, and why it is so.
 
@@ -37,9 +43,15 @@ def health_line(
         now: Seconds since the epoch.
         on: Whether it is switched on and has what it needs.
         served: Whether this version can serve it.
+        missing: Whether it is off only because its token is nowhere.
     """
     health = health_of(name, status)
-    if health is not None and (status.state != "stopped"):
+    if health is not None and health.state == "disabled" and on:
+        # What would switch it on is there and could not be had: nobody switched it off.
+        return "attention", "Not connected", plain(health.detail)
+    if missing and (health is None or health.state == "disabled"):
+        return "stopped", "No token yet", ""
+    if health is not None and status.state != "stopped":
         heard = heard_words(health, now) if health.state in {"connected", "silent"} else ""
         tried = next_try_words(health, now)
         later = f"next try {tried}" if tried else ""
@@ -47,6 +59,11 @@ def health_line(
         return state_shape(health), words, plain(explained(health))
     if not on:
         return "stopped", "Switched off", ""
+    return _without_health(status, served=served)
+
+
+def _without_health(status: GatewayStatusChanged, *, served: bool) -> tuple[str, str, str]:
+    """What is said of a platform that is on, and that the gateway says nothing about."""
     if not served:
         return "stopped", "Not in this version", ""
     if status.state == "attached":
