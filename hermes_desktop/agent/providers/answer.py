@@ -20,6 +20,8 @@ TICK_S = 0.05
 
 _ERROR_BODY = 64 * 1024
 _WHOLE_BODY = 32 * 1024 * 1024
+_LONGEST_STREAM = 64 * 1024 * 1024
+"""A quarter of a million tokens, each with its wrapping: more than any model says."""
 
 
 class Answer:
@@ -73,17 +75,20 @@ class Answer:
 
     def _reply(self, deadline: float, content_type: str) -> Iterator[StreamEvent]:
         start = b""
-        while not start.lstrip():
+        while not start:
+            # Empty lines keep some connections alive; they are no answer, and are not kept.
+            if time.monotonic() > deadline:
+                raise self._too_slow()
             piece = self._next(deadline)
             if not isinstance(piece, bytes):
                 if not self._cancel.is_set():
                     raise self._failures.broken("the answer is empty")
                 return
-            start += piece
+            start = piece.lstrip()
         # By its first character, as servers name all kinds of content types.
-        if start.lstrip()[:1] in b"{[":
+        if start[:1] in b"{[":
             yield from self._whole(start, content_type)
-        elif start.lstrip()[:1] == b"<":
+        elif start[:1] == b"<":
             raise self._failures.nonsense("HTML", start, content_type)
         else:
             yield from self._streamed(start)
@@ -102,7 +107,11 @@ class Answer:
     def _streamed(self, start: bytes) -> Iterator[StreamEvent]:
         parser = SseParser()
         piece: bytes | None = start
+        came = 0
         while piece is not None:
+            came += len(piece)
+            if came > _LONGEST_STREAM:
+                raise self._failures.broken("the reply has no end", again=False)
             yield from self._decoded(parser, piece)
             piece = None if self._reader.done else self._following()
         if self._cancel.is_set() and not self._reader.complete:

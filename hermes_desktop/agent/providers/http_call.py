@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from hermes_desktop.agent.bounded_decoding import UndecodableError, decoded
 from hermes_desktop.agent.providers.certificates import issuer_of
 from hermes_desktop.agent.providers.failures import CallFailedError, Failures
 
@@ -181,7 +182,7 @@ class HttpCall:
             extensions=extensions,
         ) as response:
             self._put(Head(response.status_code, response.headers))
-            for piece in response.iter_bytes():
+            for piece in decoded(response):
                 self._put(piece)
         self._put(End())
 
@@ -213,7 +214,7 @@ def _told(error: Exception, failures: Failures) -> CallFailedError:
             return failures.unreachable("nothing accepts connections there (connection refused)")
     if isinstance(error, httpx.ReadError | httpx.WriteError | httpx.RemoteProtocolError):
         return failures.broken("the connection was closed before the reply was whole")
-    if isinstance(error, httpx.DecodingError):
+    if isinstance(error, UndecodableError):
         return failures.broken("the answer cannot be decompressed", again=False)
     return _told_of_connecting(error, failures)
 

@@ -5,6 +5,8 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from hermes_desktop.agent.bounded_decoding import decoded
+
 if TYPE_CHECKING:
     import httpx
 
@@ -30,7 +32,7 @@ def get_json(
     method = "GET" if post is None else "POST"
     body = bytearray()
     with client.stream(method, url, json=post) as answer:
-        for piece in answer.iter_bytes():
+        for piece in decoded(answer):
             body += piece
             if len(body) > _MOST_BYTES or (until is not None and time.monotonic() > until):
                 raise TimeoutError("The answer does not end")

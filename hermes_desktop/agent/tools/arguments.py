@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hermes_desktop.agent.tools.base import Arguments, Tool, ToolError
+from hermes_desktop.state.content_codec import clean_text
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -59,6 +60,8 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
         raise ToolError(f"{name} must be at most {high}.")
     if isinstance(value, str) and "\x00" in value:
         raise ToolError(f"{name} holds a NUL character.")
+    if isinstance(value, str) and clean_text(value) != value:
+        raise ToolError(f"{name} holds half a character (a lone surrogate).")
     if isinstance(value, list) and "items" in schema:
         return [_checked(f"{name}[{at}]", each, schema["items"]) for at, each in enumerate(value)]
     return value

@@ -46,8 +46,13 @@ def for_writing(text: str, context: ToolContext) -> Path:
     return path
 
 
-def read_text(path: Path, shown: str) -> str:
+def read_text(path: Path, shown: str, *, exactly: bool = False) -> str:
     """The text of a plain file.
+
+    Args:
+        path: Which.
+        shown: Its name in what the model is told.
+        exactly: It will be written back: bytes that are no UTF-8 would be lost.
 
     Raises:
         ToolError: There is none, it is no text, or it is too large.
@@ -62,10 +67,19 @@ def read_text(path: Path, shown: str) -> str:
         raise ToolError(f"{shown} is no plain file.")
     if status.st_size > MOST_BYTES:
         raise ToolError(f"{shown} is too large ({status.st_size} bytes).")
-    data = path.read_bytes()
+    with path.open("rb") as stream:
+        # Some files of the kernel are endless and say that they are empty.
+        data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ToolError(f"{shown} is too large.")
     if b"\x00" in data[:8192]:
         raise ToolError(f"{shown} is no text ({status.st_size} bytes).")
-    return data.decode("utf-8", "replace")
+    try:
+        return data.decode("utf-8", "strict" if exactly else "replace")
+    except UnicodeDecodeError:
+        raise ToolError(
+            f"{shown} is no text in UTF-8; writing it back would damage it. Use another program."
+        ) from None
 
 
 def refuse_marks(old: str, new: str) -> None:

@@ -54,7 +54,7 @@ def _patch(arguments: Arguments, context: ToolContext) -> Answer:
     path = for_writing(shown, context)
     # Whoever may write a file is not thereby allowed to be shown where secrets are kept; the
     # answer tells how often the text was found, and nothing else.
-    text = read_text(path, shown)
+    text = read_text(path, shown, exactly=True)
     count = text.count(old)
     if not count:
         raise ToolError(f"old_string does not occur in {shown}. Read it again.")

@@ -2,6 +2,7 @@
 
 import fnmatch
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from hermes_desktop.core.child_process import run_bounded
 MOST_LOOKED_AT = 200_000
 _SECONDS = 30.0
 _LONGEST = 300
+_FOUND = re.compile(r"(?P<path>[^\0]++)\0(?P<line>[^\n]*)\n?")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".mypy_cache"})
 
 
@@ -58,7 +60,14 @@ def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator
     program = shutil.which("grep", path=context.setup.environ.get("PATH"))
     if program is None:
         raise ToolError("Searching in files needs the program grep.")
-    command = [program, "-rnIE", "-m", "100", *(f"--exclude-dir={each}" for each in _SKIPPED)]
+    command = [
+        program,
+        "-rnIE",
+        "--null",
+        "-m",
+        "100",
+        *(f"--exclude-dir={each}" for each in _SKIPPED),
+    ]
     if arguments.get("file_glob"):
         command.append(f"--include={arguments['file_glob']}")
     ended = run_bounded(
@@ -72,10 +81,10 @@ def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator
     if ended.code not in (0, 1) and not ended.out:
         raise ToolError(ended.err.decode("utf-8", "replace").strip()[:300] or "The search failed.")
     places = _places(context)
-    for line in ended.out.decode("utf-8", "replace").splitlines():
-        path, _, rest = line.partition(":")
-        if rest and not holds_secrets(path, places):
-            yield line[: _LONGEST + len(path)]
+    # A NUL ends each path: it may hold colons and line ends, which must not hide what it is.
+    for found in _FOUND.finditer(ended.out.decode("utf-8", "replace")):
+        if not holds_secrets(found["path"], places):
+            yield f"{found['path']}:{found['line'][:_LONGEST]}"
 
 
 SEARCH_FILES = Tool(

@@ -1,15 +1,19 @@
 """``web_fetch``: the text of one public page. Nothing on this machine or its network is reached."""
 
+import codecs
+import contextlib
 import ipaddress
 import re
 import socket
-from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from typing_extensions import override
-
+from hermes_desktop.agent.bounded_decoding import ACCEPTED, UndecodableError, decoded
 from hermes_desktop.agent.tools.base import Answer, Arguments, Tool, ToolContext, ToolError
+from hermes_desktop.agent.tools.page_text import page_text
+from hermes_desktop.core.time_bound import call_within
 
 if TYPE_CHECKING:
     import httpx
@@ -18,7 +22,11 @@ MOST_BYTES = 3_000_000
 MOST_TEXT = 40_000
 _MOST_HOPS = 5
 _SECONDS = 20.0
+_ALL_SECONDS = 60.0
+"""How long one answer may take: a server that sends a byte now and then is not silent."""
 _READABLE = re.compile(r"^(text/|application/(json|xml|xhtml|javascript|rss|atom|\S+\+))")
+_NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
+"""Codecs of Python for text that no page is written in; some need hours for a large one."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _PORTS = frozenset({80, 443, 8080, 8443})
 
@@ -90,94 +98,88 @@ def is_public(text: str) -> bool:
 
 
 def _get(url: str, context: ToolContext) -> "tuple[httpx.Response, bytes]":
-    import httpx  # noqa: PLC0415 - only who fetches pays for it
+    request = _Request(url, context)
+    try:
+        return call_within(
+            _ALL_SECONDS, request.run, name="web-fetch", given_up=context.cancel.is_set
+        )
+    except TimeoutError:
+        raise ToolError(f"The answer did not end within {_ALL_SECONDS:g} s.") from None
+    finally:
+        request.leave()
 
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise ToolError("The address makes no sense.") from None
-    address = public_address(parts)
-    target = httpx.URL(url).copy_with(host=address, fragment=None)
-    headers = {"Host": parts.netloc, "User-Agent": "Mozilla/5.0 (compatible; hermes-desktop)"}
-    headers["Accept"] = "text/html, text/plain, application/json;q=0.9, */*;q=0.5"
-    body = bytearray()
-    try:
-        with (
-            httpx.Client(timeout=_SECONDS, follow_redirects=False, trust_env=False) as client,
-            client.stream(
-                "GET", target, headers=headers, extensions={"sni_hostname": parts.hostname}
-            ) as response,
-        ):
-            for piece in response.iter_bytes():
-                body += piece
-                if len(body) > MOST_BYTES or context.cancel.is_set():
-                    break
-            return response, bytes(body[:MOST_BYTES])
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise ToolError(f"It could not be fetched ({type(error).__name__}).") from error
+
+class _Request:
+    """One request on a thread of its own, which is woken and ends when it is left."""
+
+    def __init__(self, url: str, context: ToolContext) -> None:
+        self._url = url
+        self._context = context
+        self._socket: socket.socket | None = None
+        self._end = time.monotonic() + _ALL_SECONDS
+        self._left = False
+
+    def leave(self) -> None:
+        """Wake whoever still reads. Any thread; never blocks."""
+        self._left = True
+        if self._socket is not None:
+            # Not the method of SSLSocket: that one takes the TLS state away from the reader.
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+    def run(self) -> "tuple[httpx.Response, bytes]":
+        """Ask, and read what may be read.
+
+        Raises:
+            ToolError: It cannot be asked, or does not answer.
+        """
+        import httpx  # noqa: PLC0415 - only who fetches pays for it
+
+        try:
+            parts = urlsplit(self._url)
+        except ValueError:
+            raise ToolError("The address makes no sense.") from None
+        address = public_address(parts)
+        headers = {"Host": parts.netloc, "User-Agent": "Mozilla/5.0 (compatible; hermes-desktop)"}
+        headers["Accept"] = "text/html, text/plain, application/json;q=0.9, */*;q=0.5"
+        headers["Accept-Encoding"] = ACCEPTED
+        extensions = {"sni_hostname": parts.hostname, "trace": self._noticed}
+        try:
+            target = httpx.URL(self._url).copy_with(host=address, fragment=None)
+            with (
+                httpx.Client(timeout=_SECONDS, follow_redirects=False, trust_env=False) as client,
+                client.stream("GET", target, headers=headers, extensions=extensions) as response,
+            ):
+                return response, self._body(response)
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, UndecodableError) as error:
+            raise ToolError(f"It could not be fetched ({type(error).__name__}).") from error
+
+    def _body(self, response: "httpx.Response") -> bytes:
+        body = bytearray()
+        for piece in decoded(response):
+            body += piece
+            late = self._left or time.monotonic() > self._end
+            if late or len(body) > MOST_BYTES or self._context.cancel.is_set():
+                break
+        return bytes(body[:MOST_BYTES])
+
+    def _noticed(self, event: str, info: Mapping[str, Any]) -> None:
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            found = info["return_value"].get_extra_info("socket")
+            self._socket = found if isinstance(found, socket.socket) else None
+            if self._left:
+                self.leave()
 
 
 def _text(body: bytes, kind: str, charset: str) -> str:
     if kind and not _READABLE.match(kind):
         raise ToolError(f"It is no text but {kind[:60]}.")
     try:
-        text = body.decode(charset, "replace")
-    except LookupError:
+        name = codecs.lookup(charset).name
+        text = body.decode("utf-8" if name in _NO_CHARSETS else name, "replace")
+    except (LookupError, ValueError):  # no such one, or one that is not for text
         text = body.decode("utf-8", "replace")
     return page_text(text) if "html" in kind or text.lstrip()[:1] == "<" else text
-
-
-class _PageReader(HTMLParser):
-    """Gathers what a person would read."""
-
-    _HIDDEN = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe"})
-    _BREAKS = frozenset(
-        {"p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article",
-         "pre", "blockquote", "table", "ul", "ol", "header", "footer", "main"}
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.pieces: list[str] = []
-        self.title = ""
-        self._hidden: list[str] = []
-        self._in_title = False
-
-    @override
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._in_title = tag == "title"
-        if tag in self._HIDDEN:
-            self._hidden.append(tag)
-        elif tag == "body":
-            self._hidden.clear()
-        elif tag in self._BREAKS:
-            self.pieces.append("\n- " if tag == "li" else "\n")
-
-    @override
-    def handle_endtag(self, tag: str) -> None:
-        self._in_title = False
-        if tag in self._hidden:
-            del self._hidden[self._hidden.index(tag) :]
-        elif tag in self._BREAKS:
-            self.pieces.append("\n")
-
-    @override
-    def handle_data(self, data: str) -> None:
-        if self._in_title:
-            self.title += data
-        elif not self._hidden:
-            self.pieces.append(data)
-
-
-def page_text(html: str) -> str:
-    """The words of a page, title first."""
-    reader = _PageReader()
-    reader.feed(html)
-    reader.close()
-    lines = (" ".join(line.split()) for line in "".join(reader.pieces).split("\n"))
-    body = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-    title = " ".join(reader.title.split())
-    return f"# {title}\n\n{body}" if title else body
 
 
 WEB_FETCH = Tool(

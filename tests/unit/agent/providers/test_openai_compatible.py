@@ -1,5 +1,6 @@
 """The provider against our own server on loopback: nothing between them is replaced."""
 
+import gzip
 import itertools
 import json
 import logging
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.agent.conversation_loop import ask
+from hermes_desktop.agent.providers import answer
 from hermes_desktop.agent.providers.base import Retries, TimeOuts
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import (
@@ -538,3 +540,22 @@ def test_no_secret_in_the_log(server: ModelServer, caplog: pytest.LogCaptureFixt
     assert ours
     assert KEY not in json.dumps(ours)
     assert KEY not in repr(ModelChoice("m", server.base_url, KEY, "custom", "test"))
+
+
+def test_a_reply_without_an_end(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would fill memory and disk; comments, which nobody hears, as well as words."""
+    monkeypatch.setattr(answer, "_LONGEST_STREAM", 100_000)
+    for piece in (fake.event(fake.chunk("and on ")), b": still here\n\n"):
+        begun = fake.event(fake.chunk("It goes on "))
+        server.script(fake.raw([begun, *([piece * 100] * 1000)]))
+        assert "no end" in failure(server.base_url, BrokenStreamError).detail
+
+
+def test_an_answer_that_unpacks_to_very_much(server: ModelServer) -> None:
+    packed = gzip.compress(b"\n" * 200_000_000)
+    double = fake.Reply([gzip.compress(packed)], headers={"Content-Encoding": "gzip, gzip"})
+    server.script(double)
+    assert "decompressed" in failure(server.base_url, BrokenStreamError).detail
+    server.script(fake.Reply([packed], headers={"Content-Encoding": "gzip"}))
+    patience = TimeOuts(first_byte=0.5)
+    failure(server.base_url, ProviderError, timeouts=patience, retries=Retries(count=0))

@@ -13,7 +13,8 @@ import pytest
 
 from hermes_desktop.agent.tools.base import ToolError
 from hermes_desktop.agent.tools.memory import memory_prompt
-from hermes_desktop.agent.tools.web_fetch import is_public, page_text, public_address
+from hermes_desktop.agent.tools.page_text import page_text
+from hermes_desktop.agent.tools.web_fetch import is_public, public_address
 from tests.fakes.tool_stage import SID, ToolStage, call
 
 
@@ -44,6 +45,46 @@ def test_what_is_no_text(stage: ToolStage) -> None:
     assert "no text" in one(stage, "read_file", path="a.bin")["error"]
     os.mkfifo(stage.cwd / "pipe")
     assert "no plain file" in one(stage, "read_file", path="pipe")["error"]
+
+
+def test_a_file_that_is_no_utf_8_is_not_written_back(stage: ToolStage) -> None:
+    """Each of its other characters would be gone."""
+    path = stage.cwd / "old.txt"
+    path.write_bytes("Grüße an alle".encode("latin-1"))
+    refused = one(stage, "patch", path="old.txt", old_string="alle", new_string="dich")
+    assert "UTF-8" in refused["error"]
+    assert path.read_bytes() == "Grüße an alle".encode("latin-1")
+    assert "alle" in one(stage, "read_file", path="old.txt")["content"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/pagemap").exists(), reason="only Linux has such files")
+def test_an_endless_file_that_says_it_is_empty(stage: ToolStage) -> None:
+    stage.config["approvals"] = {"mode": "off"}
+    assert "too large" in one(stage, "read_file", path="/proc/self/pagemap")["error"]
+
+
+def test_half_a_character(stage: ToolStage) -> None:
+    """JSON can hold what no program, file or terminal can be told."""
+    for name, arguments in (
+        ("terminal", {"command": "echo \ud83d"}),
+        ("write_file", {"path": "a.txt", "content": "\ud83d"}),
+        ("read_file", {"path": "\ud83d"}),
+        ("search_files", {"pattern": "\ud83d"}),
+        ("clarify", {"question": "Which?", "choices": ["\ud83d"]}),
+    ):
+        assert "half a character" in one(stage, name, **arguments)["error"]
+
+
+def test_names_of_folders_hide_no_secrets_from_the_search(stage: ToolStage) -> None:
+    for name in ("a:b", "a\nb", "a\rb"):
+        folder = stage.cwd / name
+        folder.mkdir()
+        (folder / ".env").write_text("PASSWORD=hidden\n")
+        (folder / "notes").write_text("PASSWORD is asked for\n")
+    found = one(stage, "search_files", pattern="PASSWORD")["matches"]
+    assert sorted(each[len(str(stage.cwd)) :] for each in found) == [
+        f"/{name}/notes:1:PASSWORD is asked for" for name in ("a\nb", "a\rb", "a:b")
+    ]
 
 
 def test_writing_and_patching(stage: ToolStage) -> None:
