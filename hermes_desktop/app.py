@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, cast
 
 from hermes_desktop import __version__
 from hermes_desktop.core.errors import UsageError
+from hermes_desktop.core.lean_loading import load_lean
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
 
 if TYPE_CHECKING:
     from hermes_desktop.ui.theme import ColorScheme
+
+_WITHOUT_QT = ("hermes_desktop.services.desktop_services", "markdown_it")
+_WITH_QT = ("hermes_desktop.ui.chat.chat_page", "hermes_desktop.ui.desktop_program")
+"""What the window is made of, in two portions that need about as much memory to load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ def _run_demo(options: DesktopOptions) -> int:
 
 def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) -> int:
     set_up_logging(redactor, log_file=paths.log_file)
+    load_lean(*_WITH_QT)
     from hermes_desktop.services.desktop_config import read_desktop_config
     from hermes_desktop.ui.desktop_program import ProgramSetup, run_program
 
@@ -111,6 +117,7 @@ def _check_qt() -> None:
     from hermes_desktop.ui.display_check import check_display, missing_library
 
     check_display(os.environ)
+    load_lean(*_WITHOUT_QT)
     try:
         from PySide6 import QtWidgets  # noqa: F401
     except ImportError as error:
