@@ -12,7 +12,6 @@ from typing_extensions import override
 
 from hermes_desktop.ui.closing_question import ClosingRules
 from hermes_desktop.ui.gateway.gateway_view import GatewayView
-from hermes_desktop.ui.keys_dialog import KeysDialog
 from hermes_desktop.ui.notice_presenter import NoticeStrip
 from hermes_desktop.ui.rail import Rail
 from hermes_desktop.ui.session_routes import SessionRoutes
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.events import TurnFinished
     from hermes_desktop.services.desktop_services import DesktopServices
-    from hermes_desktop.state.records import SessionSummary
     from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.chat.chat_page import ChatPage
     from hermes_desktop.ui.event_bridge import EventBridge
@@ -280,6 +278,7 @@ class MainWindow(QMainWindow):
             gateway=self._gateway,
             settings=self._settings,
             notices=self._notices,
+            theme=self._theme,
         )
 
     def _make_actions(self) -> dict[str, QAction]:
@@ -300,7 +299,7 @@ class MainWindow(QMainWindow):
             "escape": way.escape,
             "hide_window": self.close,
             "quit": self.want_to_quit,
-            "show_keys": self._show_keys,
+            "show_keys": way.show_keys,
         }
         return make_actions(self, slots, lambda: self._pages.on_sessions)
 
@@ -345,11 +344,11 @@ class MainWindow(QMainWindow):
         self._gateway.window_wanted.connect(self.come_forward)
         self._pages.currentChanged.connect(self._gateway.refresh)
         self.closing.quit_wanted.connect(self.want_to_quit)
-        self._rail.help_wanted.connect(self._show_keys)
+        self._rail.help_wanted.connect(way.show_keys)
         self._notices.closed.connect(self.notice_closed)
         self._notices.acted.connect(self._commands.act_on)
         self._notices.acted.connect(self._gateway.act_on)
-        self._routes.usage_wanted.connect(self._show_usage)
+        self._routes.usage_wanted.connect(way.show_usage)
         bridge.notice.connect(self._notices.show_notice)
         bridge.notice_cleared.connect(self._notices.clear)
         bridge.turn_finished.connect(self._turn_finished)
@@ -374,12 +373,6 @@ class MainWindow(QMainWindow):
         self._status.show_readiness(readiness)
         return readiness.ready
 
-    def _show_usage(self, session: SessionSummary) -> None:
-        from hermes_desktop.ui.chat.usage_dialog import show_usage  # noqa: PLC0415 - seldom
-
-        showing = show_usage(self._services.figures, session, self._theme, self)
-        self._slots.start(showing, doing=self.tr("Reading what the session used"))
-
     def _turn_finished(self, _: TurnFinished) -> None:
         self._services.watch.look_now()
 
@@ -388,11 +381,6 @@ class MainWindow(QMainWindow):
         self._gateway.page_shown()
         self._pane.reload()
         self._slots.start(self._tell_model(), doing=self.tr("Reading the settings"))
-
-    def _show_keys(self) -> None:
-        dialog = KeysDialog(self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
 
     def _tell_visibility(self) -> None:
         visible = self.isVisible() and not self.isMinimized()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
 
 from hermes_desktop.core.events import OFFERED_SESSION
+from hermes_desktop.ui.keys_dialog import KeysDialog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.notice_presenter import NoticeStrip
     from hermes_desktop.ui.sessions.session_pane import SessionPane
     from hermes_desktop.ui.settings.settings_entry import SettingsEntry
+    from hermes_desktop.ui.theme import Theme
     from hermes_desktop.ui.two_sides import TwoSides
     from hermes_desktop.ui.window_pages import WindowPages
 
@@ -41,6 +43,7 @@ class WindowNavigation(QObject):
         gateway: Fills the page of platforms.
         settings: Makes the page of settings when it is first wanted.
         notices: What Esc closes last.
+        theme: Colours of dialogs.
     """
 
     def __init__(  # noqa: PLR0913 - the places it leads to
@@ -56,6 +59,7 @@ class WindowNavigation(QObject):
         gateway: GatewayView,
         settings: SettingsEntry,
         notices: NoticeStrip,
+        theme: Theme,
     ) -> None:
         super().__init__(window)
         self._window = window
@@ -68,6 +72,7 @@ class WindowNavigation(QObject):
         self._gateway = gateway
         self._settings = settings
         self._notices = notices
+        self._theme = theme
         notices.acted.connect(self.open_offered)
 
     # ----------------------------------------------------------------------------- sessions
@@ -167,6 +172,20 @@ class WindowNavigation(QObject):
         reading = self._page.current_session_id is not None
         if self._sides.fit(self._window.width(), right_on_top=reading):
             self._page.show_back_button(shown=self._sides.narrow)
+
+    # ------------------------------------------------------------------------------ dialogs
+    def show_usage(self, session: SessionSummary) -> None:
+        """Show what a session used."""
+        from hermes_desktop.ui.chat.usage_dialog import show_usage  # noqa: PLC0415 - seldom
+
+        showing = show_usage(self._services.figures, session, self._theme, self._window)
+        self._slots.start(showing, doing=self.tr("Reading what the session used"))
+
+    def show_keys(self) -> None:
+        """Show the keys and the version."""
+        dialog = KeysDialog(self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
 
     # --------------------------------------------------------------------------------- back
     def escape(self) -> None:
