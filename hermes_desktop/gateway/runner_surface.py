@@ -9,8 +9,8 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.agent_cache import PENDING
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.refusals import closing
-from hermes_desktop.gateway.runner_thinking import RunnerThinking
 from hermes_desktop.gateway.runner_state import Phase
+from hermes_desktop.gateway.runner_thinking import RunnerThinking
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
 

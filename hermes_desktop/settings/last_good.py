@@ -3,7 +3,6 @@
 import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,15 +31,15 @@ class LastGoodConfig:
     Args:
         path: The file.
         clock: Says how long ago it was written.
-        wait: Lets the calling thread wait that many seconds.
+        wait: Lets the calling thread wait that many seconds; None: by an event nobody sets.
     """
 
     def __init__(
-        self, path: Path, clock: Clock, wait: Callable[[float], None] = time.sleep
+        self, path: Path, clock: Clock, wait: Callable[[float], object] | None = None
     ) -> None:
         self._path = path
         self._clock = clock
-        self._wait = wait
+        self._wait = wait or threading.Event().wait
         self._lock = threading.Lock()
         self._stamp: _Stamp = None
         self._good: Mapping[str, Any] | None = None
