@@ -43,12 +43,24 @@ class Ended:
 @dataclass(slots=True)
 class _Kept:
     most: int
-    data: bytearray = field(default_factory=bytearray)
+    end: int
+    first: bytearray = field(default_factory=bytearray)
+    last: bytearray = field(default_factory=bytearray)
     came: int = 0
 
     def take(self, chunk: bytes) -> None:
         self.came += len(chunk)
-        self.data += chunk[: self.most - len(self.data)]
+        room = max(0, self.most - self.end - len(self.first))
+        self.first += chunk[:room]
+        if self.end:
+            self.last += chunk[room:]
+            del self.last[: max(0, len(self.last) - self.end)]
+
+    @property
+    def data(self) -> bytes:
+        left_out = self.came - len(self.first) - len(self.last)
+        mark = f"\n… {left_out} bytes are left out …\n" if left_out and self.end else ""
+        return bytes(self.first) + mark.encode() + bytes(self.last)
 
 
 def run_bounded(  # noqa: PLR0913 - the bounds
@@ -58,6 +70,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
     cwd: Path,
     timeout_s: float,
     most_bytes: int,
+    end_bytes: int = 0,
     given: bytes = b"",
     given_up: Callable[[], bool] = lambda: False,
 ) -> Ended:
@@ -72,6 +85,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
         cwd: Where it runs.
         timeout_s: How long it may take.
         most_bytes: How much of its output, and of its errors, is kept.
+        end_bytes: How much of that is the end, with a mark where something is left out before it.
         given: What it can read.
         given_up: Asked now and then; True ends it.
 
@@ -93,7 +107,7 @@ def run_bounded(  # noqa: PLR0913 - the bounds
     try:
         if sys.platform == "win32":
             return _communicate(process, given, timeout_s, most_bytes)
-        return _Watch(process, most_bytes).until(timeout_s, given, given_up)
+        return _Watch(process, most_bytes, end_bytes).until(timeout_s, given, given_up)
     finally:
         _end(process, mark, since)
         for stream in (process.stdin, process.stdout, process.stderr):
@@ -127,9 +141,9 @@ def _communicate(
 class _Watch:
     """The pipes of a running program, watched on the caller's thread."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", most: int) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", most: int, end: int) -> None:
         self._process = process
-        self._kept = {"out": _Kept(most), "err": _Kept(most)}
+        self._kept = {"out": _Kept(most, end), "err": _Kept(most, end)}
         self._flood = most * _MOST_FLOOD
         self._selector = selectors.DefaultSelector()
 
@@ -153,8 +167,8 @@ class _Watch:
         code = self._process.poll()
         return Ended(
             -signal.SIGKILL if code is None else code,
-            bytes(self._kept["out"].data),
-            bytes(self._kept["err"].data),
+            self._kept["out"].data,
+            self._kept["err"].data,
             timed_out=timed_out and not self._floods(),
             cut=any(kept.came > kept.most for kept in self._kept.values()),
         )

@@ -1,12 +1,14 @@
 """Reads the arguments of a call: JSON that a model wrote, held against the tool's schema."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from hermes_desktop.agent.tools.base import Arguments, Tool, ToolError
 from hermes_desktop.state.content_codec import clean_text
 
+_WHOLE = re.compile(r"\s*-?\d{1,18}\s*")
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -69,7 +71,7 @@ def _checked(name: str, value: Any, schema: Mapping[str, Any]) -> Any:
 
 def _meant(value: Any, kind: str) -> Any:
     """Numbers and truth values that a model wrote as text, where there is no doubt."""
-    if kind == "integer" and isinstance(value, str) and value.strip().lstrip("-").isdecimal():
+    if kind == "integer" and isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value)
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)

@@ -127,6 +127,9 @@ class ToolBox:
             begun.arguments = read_arguments(tool, begun.call.arguments)
         except ToolError as error:
             return str(error)
+        except Exception:  # a bug of ours; the call gets its answer all the same
+            log.exception("The arguments of %s could not be read", tool.name)
+            return "The arguments could not be read."
         subject = str(begun.arguments.get(tool.subject, ""))
         begun.subject = self._setup.clean(" ".join(subject.split()))[:_SUBJECT]
         return ""

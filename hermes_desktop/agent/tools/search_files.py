@@ -23,6 +23,8 @@ def _search(arguments: Arguments, context: ToolContext) -> Answer:
     folder = for_reading(arguments.get("path", "."), context)
     if not folder.exists():
         raise ToolError("There is no such folder.")
+    if not folder.is_dir() and not folder.is_file():
+        raise ToolError("It is neither a folder nor a plain file.")
     limit = arguments.get("limit", 50)
     by_name = arguments.get("target", "content") == "files"
     found = (
@@ -78,6 +80,8 @@ def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator
         most_bytes=2_000_000,
         given_up=context.cancel.is_set,
     )
+    if ended.timed_out and not ended.out:
+        raise ToolError(f"Nothing was found within {_SECONDS:g} s. Search in a smaller folder.")
     if ended.code not in (0, 1) and not ended.out:
         raise ToolError(ended.err.decode("utf-8", "replace").strip()[:300] or "The search failed.")
     places = _places(context)

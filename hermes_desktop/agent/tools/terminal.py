@@ -1,6 +1,7 @@
 """``terminal``: one command in a shell, watched until it ends, or left to the background."""
 
 import shutil
+import signal
 from pathlib import Path
 
 from hermes_desktop.agent.tools.base import (
@@ -37,6 +38,7 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
         cwd=folder,
         timeout_s=timeout,
         most_bytes=4 * MOST_OUTPUT,
+        end_bytes=2 * MOST_OUTPUT,
         given_up=context.cancel.is_set,
     )
     output = (ended.out + ended.err).decode("utf-8", "replace")
@@ -45,6 +47,8 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
         answer["error"] = STOPPED
     elif ended.timed_out:
         answer["error"] = f"It was ended after {timeout:g} s, with all that it had started."
+    elif ended.cut and ended.code == -signal.SIGKILL:
+        answer["error"] = "It was ended, because it put out far too much. Send that to a file."
     return answer
 
 

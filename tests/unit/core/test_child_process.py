@@ -48,6 +48,21 @@ def test_more_than_is_kept_is_cut_and_a_flood_is_ended() -> None:
     assert (ended.cut, ended.timed_out, ended.code) == (True, False, -9)
 
 
+def test_the_end_of_much_is_kept_where_that_is_wanted() -> None:
+    ended = run_bounded(
+        "seq 1 5000",
+        environ=ENVIRON,
+        cwd=Path("/"),
+        timeout_s=20,
+        most_bytes=1000,
+        end_bytes=400,
+    )
+    first, mark, last = ended.out.decode().partition("\n… 22893 bytes are left out …\n")
+    assert (len(first), bool(mark), len(last), ended.cut) == (600, True, 400, True)
+    assert first.startswith("1\n2\n")
+    assert last.endswith("4999\n5000\n")
+
+
 def test_one_that_closes_its_output_and_goes_on_is_ended_in_time() -> None:
     code = "import os, time\nos.close(1); os.close(2)\ntime.sleep(300)"
     ended = run(code, timeout_s=0.5)

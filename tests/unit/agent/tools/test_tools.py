@@ -63,6 +63,19 @@ def test_an_endless_file_that_says_it_is_empty(stage: ToolStage) -> None:
     assert "too large" in one(stage, "read_file", path="/proc/self/pagemap")["error"]
 
 
+def test_numbers_that_are_none(stage: ToolStage) -> None:
+    """Every call gets an answer; one that cannot be read must not end the turn."""
+    (stage.cwd / "a.txt").write_text("a")
+    for odd in ("--5", "9" * 5000, "-", "5 5", 1e300, "٣x"):
+        assert "limit must be" in one(stage, "read_file", path="a.txt", limit=odd)["error"]
+    assert one(stage, "read_file", path="a.txt", limit=" 5 ")["content"] == "1|a"
+
+
+def test_searching_in_what_is_no_file(stage: ToolStage) -> None:
+    os.mkfifo(stage.cwd / "pipe")
+    assert "neither" in one(stage, "search_files", pattern="x", path="pipe")["error"]
+
+
 def test_half_a_character(stage: ToolStage) -> None:
     """JSON can hold what no program, file or terminal can be told."""
     for name, arguments in (
@@ -164,6 +177,11 @@ def test_a_command_and_its_ends(stage: ToolStage) -> None:
     long = one(stage, "terminal", command="yes | head -c 200000")
     assert "left out" in long["output"]
     assert len(long["output"]) < 51_000
+    failed = one(stage, "terminal", command="seq 1 1000000; echo it failed")
+    assert failed["output"].endswith("\n1000000\nit failed\n")
+    assert failed["output"].startswith("1\n2\n")
+    flood = one(stage, "terminal", command="yes")
+    assert "too much" in flood["error"]
     (stage.cwd / "sub").mkdir()
     assert one(stage, "terminal", command="pwd", workdir="sub")["output"] == f"{stage.cwd}/sub\n"
 
