@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.dialog_buttons import without_icons
 from hermes_desktop.ui.gateway.gateway_words import running_text, serves
 
 Answer = Literal["keep", "quit", "neither"]
@@ -47,6 +48,7 @@ class ClosingQuestion(QMessageBox):
         self._keep = self.addButton(self.tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
         self._quit = self.addButton(self.tr("Quit Hermes"), QMessageBox.ButtonRole.DestructiveRole)
         self.setEscapeButton(self.addButton(QMessageBox.StandardButton.Cancel))
+        without_icons(self)
         self.setDefaultButton(self._keep)
 
     @property

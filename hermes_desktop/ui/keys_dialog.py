@@ -5,6 +5,7 @@ from PySide6.QtGui import QFont, QKeySequence, QPalette
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from hermes_desktop import __version__
+from hermes_desktop.ui.dialog_buttons import without_icons
 from hermes_desktop.ui.key_map import KEYS
 from hermes_desktop.ui.theme import SPACE_8, SPACE_16, SPACE_24
 
@@ -27,6 +28,7 @@ class KeysDialog(QDialog):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignRight)
             grid.addWidget(QLabel(key.words), row, 1)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        without_icons(buttons)
         buttons.rejected.connect(self.reject)
         version = QLabel(f"Hermes Desktop {__version__}")
         quiet = version.palette()

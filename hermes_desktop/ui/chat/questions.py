@@ -8,6 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from hermes_desktop.ui.dialog_buttons import without_icons
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,6 +35,7 @@ class LinkQuestion(QMessageBox):
             self.tr("Copy the address"), QMessageBox.ButtonRole.ActionRole
         )
         cancel = self.addButton(QMessageBox.StandardButton.Cancel)
+        without_icons(self)
         self.setDefaultButton(cancel)
         self.setEscapeButton(cancel)
 
@@ -48,6 +51,7 @@ class ResumeQuestion(QMessageBox):
         self.setInformativeText(detail)
         self.go_on = self.addButton(self.tr("Continue here"), QMessageBox.ButtonRole.AcceptRole)
         cancel = self.addButton(QMessageBox.StandardButton.Cancel)
+        without_icons(self)
         self.setDefaultButton(cancel)
         self.setEscapeButton(cancel)
 

@@ -20,6 +20,7 @@ from typing_extensions import override
 
 from hermes_desktop.ui.chat.context_words import short_tokens
 from hermes_desktop.ui.chat.usage_words import share_words, total_words
+from hermes_desktop.ui.dialog_buttons import without_icons
 from hermes_desktop.ui.gateway.section_parts import QuietLabel
 from hermes_desktop.ui.scroll_bars import make_slim
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24, Theme
@@ -112,6 +113,7 @@ class UsageDialog(QDialog):
             ModelLine(theme, each, each.tokens / most if most else 0.0) for each in usage.models
         ]
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        without_icons(buttons)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(QMargins(SPACE_24, SPACE_16, SPACE_24, SPACE_16))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from hermes_desktop.core.events import HostingRefusal, OtherGateway
+from hermes_desktop.ui.dialog_buttons import without_icons
 from hermes_desktop.ui.gateway.ages import span_words
 from hermes_desktop.ui.gateway.gateway_words import plain, running_text
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel, words_label
@@ -68,6 +69,7 @@ class GatewayQuestion(QDialog):
         self.agree.setAutoDefault(False)
         cancel = buttons.button(QDialogButtonBox.StandardButton.Cancel)
         cancel.setDefault(True)
+        without_icons(buttons)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         column.addWidget(buttons)

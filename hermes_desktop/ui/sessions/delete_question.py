@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 
 from hermes_desktop.services.live_actions import DeletePreview
 from hermes_desktop.services.session_actions import PlannedConversation
+from hermes_desktop.ui.dialog_buttons import without_icons
 from hermes_desktop.ui.resource_files import pixmap
 from hermes_desktop.ui.sessions.delete_words import (
     KEPT_WORDS,
@@ -68,6 +69,7 @@ class DeleteQuestion(QDialog):
             QDialogButtonBox.ButtonRole.AcceptRole,
         )
         self.delete_button.setDefault(True)
+        without_icons(self.buttons)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         column.addWidget(self.buttons)

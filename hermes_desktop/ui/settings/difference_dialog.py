@@ -8,6 +8,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
 
+from hermes_desktop.ui.dialog_buttons import without_icons
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel, words_label
 from hermes_desktop.ui.scroll_bars import make_slim
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_16, SPACE_24, fixed_font
@@ -62,6 +63,7 @@ class DifferenceDialog(QDialog):
         self.agree = None
         if action:
             self.agree = buttons.addButton(action, QDialogButtonBox.ButtonRole.AcceptRole)
+        without_icons(buttons)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         column.addWidget(buttons)

@@ -6,6 +6,8 @@ from typing import Literal
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from hermes_desktop.ui.dialog_buttons import without_icons
+
 Answer = Literal["save", "leave", "neither"]
 
 
@@ -30,6 +32,7 @@ class LeavingQuestion(QMessageBox):
             self.tr("Quit without saving"), QMessageBox.ButtonRole.DestructiveRole
         )
         self.setEscapeButton(self.addButton(QMessageBox.StandardButton.Cancel))
+        without_icons(self)
         self.setDefaultButton(self.save)
 
     @property
