@@ -125,11 +125,14 @@ class OtherKeysPart(SettingsPart):
 def _words(count: int) -> str:
     if not count:
         return "Every key of config.yaml has a field on one of these pages."
-    keys = "One key" if count == 1 else f"{count} keys"
-    verb = "has" if count == 1 else "have"
+    if count == 1:
+        return (
+            "One key of config.yaml has no field here: it belongs to “hermes” or to a part that is"
+            " set up by hand. It is kept as it is."
+        )
     return (
-        f"{keys} of config.yaml {verb} no field here: they belong to “hermes” or to parts that are"
-        " set up by hand. They are kept as they are."
+        f"{count} keys of config.yaml have no field here: they belong to “hermes” or to parts that"
+        " are set up by hand. They are kept as they are."
     )
 
 

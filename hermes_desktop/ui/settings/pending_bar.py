@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 from typing_extensions import override
 
+from hermes_desktop.ui.settings.tab_order import focus_in
 from hermes_desktop.ui.theme import SPACE_8, SPACE_16
 
 if TYPE_CHECKING:
@@ -24,8 +25,10 @@ class PendingBar(QWidget):
         difference_wanted: To see what would be written.
         discard_wanted: To drop everything.
         save_wanted: To save everything.
+        focus_given_up: One of the buttons has the focus and is about to go.
     """
 
+    focus_given_up = Signal()
     difference_wanted = Signal()
     discard_wanted = Signal()
     save_wanted = Signal()
@@ -76,12 +79,22 @@ class PendingBar(QWidget):
             words += self.tr(" · {n} to look at first").format(n=faulty)
         self.words.setText(words)
         self.words.setToolTip(words)
+        if not count:
+            self._give_focus_up()
         self.setVisible(count > 0)
 
     def set_busy(self, busy: bool) -> None:  # noqa: FBT001 - a state of one meaning
         """While it is being saved nothing else can be asked."""
+        if busy:
+            self._give_focus_up()
         for button in (self.difference, self.discard, self.save):
             button.setEnabled(not busy)
+
+    def _give_focus_up(self) -> None:
+        """Left to itself the focus would go to whatever comes next in the window: the rail."""
+        focused = focus_in(self.window())
+        if focused is not None and self.isAncestorOf(focused):
+            self.focus_given_up.emit()
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:

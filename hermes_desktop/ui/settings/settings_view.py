@@ -258,6 +258,13 @@ class SettingsView(QWidget):
         if key:
             self.show_setting(key)
 
+    def _focus_page(self) -> None:
+        """The bar goes: the focus returns to what was being changed, or to the list of pages."""
+        last = focus_in(self.stack)
+        if last is None or not last.isEnabled() or not last.isVisibleTo(self):
+            last = self.list
+        last.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def _focused_row(self) -> FieldRow | None:
         widget = focus_in(self)
         while widget is not None and widget is not self:
@@ -275,6 +282,7 @@ class SettingsView(QWidget):
         self.results.chosen.connect(self._open_hit)
         self.broken.retry_wanted.connect(self.keeper.load)
         self.broken.versions_wanted.connect(lambda: self.show_page(OTHER))
+        self.bar.focus_given_up.connect(self._focus_page)
         self.draft.edits_changed.connect(self._tell_pending)
         self.draft.loaded.connect(self._tell_pending)
         self.stack.pending_changed.connect(self._tell_pending)

@@ -3,6 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged
@@ -309,3 +310,28 @@ async def test_a_change_outside_that_comes_with_the_end_is_left(home, stage, cap
         await stage.services.settings.stop_following()
         stage.services.settings.noticed()
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("button", ["save", "discard"])
+async def test_the_focus_returns_to_the_field_when_the_bar_goes(home, stage, button: str) -> None:
+    (home / "config.yaml").write_text(FIRST)
+    async with stage:
+        field = fill_in(stage, DAYS, "45")
+        pressed = getattr(stage.view.bar, button)
+        pressed.setFocus()
+        QTest.keyClick(pressed, Qt.Key.Key_Space)
+        await stage.until(lambda: not stage.view.bar.isVisible() and not stage.view.keeper.busy)
+        assert stage.view.window().focusWidget() is field.editor.line
+
+
+@pytest.mark.asyncio
+async def test_no_button_of_the_difference_has_an_icon(home, stage) -> None:
+    (home / "config.yaml").write_text(FIRST)
+    async with stage:
+        fill_in(stage, DAYS, "45")
+        stage.view.bar.difference.click()
+        dialog = await stage.dialog(DifferenceDialog)
+        assert all(each.icon().isNull() for each in dialog.findChildren(QAbstractButton))
+        dialog.reject()
+        await stage.until(lambda: not stage.view.findChildren(DifferenceDialog))
