@@ -34,7 +34,6 @@ from hermes_desktop.ui.application import (
 )
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
-from hermes_desktop.ui.demo_picture import take_demo_picture
 from hermes_desktop.ui.desktop_news import DesktopNews
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.main_window import MainWindow
@@ -283,6 +282,10 @@ class DesktopProgram:
         tray.show_status(services.gateway.status)
         _tell_condition(services)
         if self._setup.screenshot is not None:
+            from hermes_desktop.ui.demo_picture import (  # noqa: PLC0415 - nobody else needs it
+                take_demo_picture,
+            )
+
             await take_demo_picture(services, window, self._setup.screenshot)
             return
         self._watchdog.resume()
