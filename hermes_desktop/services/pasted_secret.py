@@ -52,7 +52,7 @@ def look_at_pasted(text: str, facts: SecretFacts) -> PastedSecret:
             words = f"This looks like {other.what}; {_wanted(facts)} goes here."
             return PastedSecret(problem=words, belongs_to=other.variable)
         if facts.has_shape:
-            notes.append(f"It does not look as these usually do: {facts.looks}.")
+            notes.append(f"This looks unusual. It usually looks like {facts.looks}.")
     return PastedSecret(value, note=" ".join(notes))
 
 

@@ -101,8 +101,8 @@ def _good(choice: ModelChoice, listed: tuple[ListedModel, ...], seconds: float) 
     hint = ""
     if too_small(length):
         hint = (
-            f"It can be told {length:,} tokens at once; the assistant works well from "
-            f"{ENOUGH:,} on. Load the model with a larger context."
+            f"The assistant works well from {ENOUGH:,} tokens on: load the model with a larger"
+            " context."
         )
     words = f"“{choice.model}” answered in {seconds:.1f} s."
     return EndpointAnswer("ok", words, hint, _ids(listed), length, seconds)

@@ -69,7 +69,7 @@ def test_what_cannot_be_one_is_refused_and_never_repeated(text: str, problem: st
 def test_an_unusual_one_is_taken_with_a_remark() -> None:
     found = look_at_pasted("123:abc", TELEGRAM)
     assert found.value == "123:abc"
-    assert found.note.startswith("It does not look as these usually do: 123456789:AAE…")
+    assert found.note.startswith("This looks unusual. It usually looks like 123456789:AAE…")
 
 
 def test_it_is_said_where_another_ones_token_belongs() -> None:

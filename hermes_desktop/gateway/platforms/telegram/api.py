@@ -5,6 +5,7 @@ Whatever goes wrong comes out as :class:`RefusalError`, :class:`NotSentError` or
 """
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Sequence
 
 import httpx
@@ -35,6 +36,8 @@ from hermes_desktop.gateway.platforms.telegram.wire import (
     quiet,
 )
 
+_INSIDES = re.compile(r"^(?:httpx\.\w+: )?(?:\[Errno -?\d+\] )?")
+"""What the library writes before what happened; nobody outside can use it."""
 BAD_ADDRESS = (httpx.InvalidURL, ValueError, RuntimeError)
 """What the library raises for an address that it cannot read."""
 WANTED = ("message", "callback_query")
@@ -198,7 +201,8 @@ class TelegramApi:
         except RefusedCallError as error:
             raise self._refused(error.refusal) from None
         except (TimedOut, NetworkError) as error:
-            words = self._clean(str(error) or type(error).__name__)
+            said = _INSIDES.sub("", str(error))
+            words = self._clean(said or "the connection did not come about")
             if isinstance(error.__cause__, _NOT_SENT):
                 raise NotSentError(words) from None
             raise UncertainError(words) from None

@@ -49,7 +49,7 @@ async def check(config: PlatformConfig, make_api: ApiMaker = load_api) -> CheckA
         hint = "Copy the token from @BotFather again."
         return CheckAnswer("refused", words=error.words, hint=hint)
     except OSError as error:
-        return CheckAnswer("unreachable", words=f"Telegram does not answer: {error}")
+        return CheckAnswer("unreachable", words=str(error))
     finally:
         await api.close()
     return CheckAnswer("ok", name=bot.shown)
