@@ -158,8 +158,9 @@ class _Request:
         body = bytearray()
         for piece in decoded(response):
             body += piece
-            late = self._left or time.monotonic() > self._end
-            if late or len(body) > MOST_BYTES or self._context.cancel.is_set():
+            if time.monotonic() > self._end:
+                raise TimeoutError  # half a page would pass for the whole one
+            if self._left or len(body) > MOST_BYTES or self._context.cancel.is_set():
                 break
         return bytes(body[:MOST_BYTES])
 
