@@ -342,7 +342,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        length = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(length)
+        if len(body) < length:  # who asked left before the question was whole: it was never asked
+            self.close_connection = True
+            return
         request = Recorded(self.path, dict(self.headers.items()), body)
         self._say(request, self.server.owner.answer(request))
 

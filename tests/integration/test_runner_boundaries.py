@@ -174,7 +174,7 @@ async def test_a_chat_that_begins_anew_by_itself_says_so_once(tmp_path: Path) ->
         assert gateway.runner._session_model_overrides == {}
         # The model is told; what is stored as typed is what was typed.
         (asked,) = gateway.model.texts()
-        assert asked.startswith("user: [Note: This is a new conversation")
+        assert asked.startswith("user: [Note: This is a new session")
         assert asked.endswith("\n\ntwo")
         assert gateway.rows(fresh) == [("user", "two"), ("assistant", "reply 2")]
         gateway.telegram.sent.clear()

@@ -75,7 +75,9 @@ def is_answered(telegram: BotApi, number: int) -> bool:
 def test_nothing_is_lost_when_it_is_killed_in_the_middle(
     tmp_path: Path, telegram: BotApi, model: ModelServer
 ) -> None:
-    program = prepared(tmp_path, telegram, model, streaming=STREAMING)
+    # Else the second message breaks the first off if it comes while that is taken up again.
+    queue = {"busy_input_mode": "queue"}
+    program = prepared(tmp_path, telegram, model, streaming=STREAMING, display=queue)
     model.script(hang("A reply that never "))
     with gateway(program) as process:
         telegram.say("first")
