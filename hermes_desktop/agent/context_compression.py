@@ -6,8 +6,8 @@ one transaction. Whoever finds that somebody else was faster follows him.
 
 import contextlib
 import logging
+import math
 import os
-import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,8 +29,10 @@ from hermes_desktop.core.errors import (
     RefusedError,
 )
 from hermes_desktop.core.ids import new_session_id
+from hermes_desktop.core.lock_holder import new_holder, pid_of
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.compaction import Compaction
+from hermes_desktop.state.compression_locks import Held
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +47,7 @@ _HELPFUL = 0.9
 _FAR_LESS = 0.6
 _MOST_SUMMARY = 8_000
 _CHAT_ID_DIGITS = 8
+_SOON = "Try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +183,9 @@ class ContextCare:
             wish: How.
             cancel: Ends it; nothing is changed then.
         """
-        holder = _holder()
+        holder = new_holder()
         if not self._store.try_acquire_compression_lock(session_id, holder):
-            return Shortened("busy", session_id, error=_busy())
+            return Shortened("busy", session_id, error=self._why_busy(session_id))
         try:
             with self._kept(session_id, holder):
                 done = self._locked(session_id, wish, holder, cancel)
@@ -197,6 +200,13 @@ class ContextCare:
             self._store.release_compression_lock(session_id, holder)
         self._note_guards(session_id, wish, done)
         return done
+
+    def _why_busy(self, session_id: str) -> HermesError:
+        try:
+            held = self._store.compression_lock(session_id)
+        except HermesError as error:
+            return error
+        return _busy(held, self._clock.time())
 
     @contextlib.contextmanager
     def _kept(self, session_id: str, holder: str) -> Iterator[None]:
@@ -337,16 +347,19 @@ class ContextCare:
             store.clear_compression_failure_cooldown(done.session_id)
 
 
-def _holder() -> str:
-    thread = threading.get_ident()
-    return (
-        f"pid={os.getpid()}:tid={thread}:agent={secrets.token_hex(4)}:nonce={secrets.token_hex(4)}"
-    )
-
-
-def _busy() -> BusyError:
+def _busy(held: Held | None, now: float) -> BusyError:
+    """Why it has to wait, and for how long at most if whoever does it does not live any more."""
+    title = "The session is being shortened already."
+    if held is None:
+        return BusyError(title, "Another program, or another window, does it.", _SOON)
+    pid = pid_of(held.holder)
+    who = "This program" if pid == os.getpid() else "Another program"
+    number = f" (process {pid})" if pid is not None else ""
+    since = max(0, round(now - held.acquired_at))
+    minutes = max(1, math.ceil((held.expires_at - now) / 60))
+    left = f"{minutes} minutes" if minutes > 1 else "a minute"
     return BusyError(
-        "The session is being shortened already.",
-        "Another program, or another window, does it.",
-        "Try again in a moment.",
+        title,
+        f"{who}{number} has been at it for {since} s.",
+        f"{_SOON} If it was killed meanwhile, this waits {left} at most.",
     )

@@ -1,26 +1,37 @@
 """Who is compressing a session now, and when the next attempt may be made.
 
-Two programs that compress one conversation would fork it: no lock, no compression.
+Two programs that compress one conversation would fork it: no lock, no compression. A lock falls
+when nobody has refreshed it in time, or when it is known for certain that its holder is gone.
 """
 
 import sqlite3
+from dataclasses import dataclass
 from typing import Any
 
+from hermes_desktop.core.lock_holder import is_gone
 from hermes_desktop.state.content_codec import bindable, clean_text
 
 LIFETIME_S = 300.0
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lock that somebody has. Times in epoch seconds."""
+
+    holder: str
+    acquired_at: float
+    expires_at: float
+
+
 def acquire(
     conn: sqlite3.Connection, session_id: str, holder: str, now: float, lifetime_s: float
 ) -> bool:
-    """Take the lock, or take it again; an expired one of somebody else falls first."""
+    """Take the lock, or take it again; one that expired, or whose holder is gone, falls first."""
     session_id, holder = clean_text(session_id), clean_text(holder)
     if not session_id or not holder:
         return False
-    conn.execute(
-        "DELETE FROM compression_locks WHERE session_id = ? AND expires_at < ?", (session_id, now)
-    )
+    if held(conn, session_id, now) is None:
+        conn.execute("DELETE FROM compression_locks WHERE session_id = ?", (session_id,))
     conn.execute(
         "INSERT INTO compression_locks (session_id, holder, acquired_at, expires_at) "
         "VALUES (?, ?, ?, ?) ON CONFLICT (session_id) DO NOTHING",
@@ -52,13 +63,20 @@ def release(conn: sqlite3.Connection, session_id: str, holder: str) -> None:
     )
 
 
-def holder_of(conn: sqlite3.Connection, session_id: str, now: float) -> str | None:
-    """Who holds the lock, None if nobody does (any more)."""
+def held(conn: sqlite3.Connection, session_id: str, now: float) -> Held | None:
+    """The lock of a session, None if nobody has it (any more)."""
     row = conn.execute(
-        "SELECT holder FROM compression_locks WHERE session_id = ? AND expires_at >= ?",
+        "SELECT holder, acquired_at, expires_at FROM compression_locks "
+        "WHERE session_id = ? AND expires_at >= ?",
         (clean_text(session_id), now),
     ).fetchone()
-    return None if row is None else row[0]
+    return None if row is None or is_gone(str(row[0])) else Held(*row)
+
+
+def holder_of(conn: sqlite3.Connection, session_id: str, now: float) -> str | None:
+    """Who holds the lock, None if nobody does (any more)."""
+    found = held(conn, session_id, now)
+    return None if found is None else found.holder
 
 
 def set_cooldown(

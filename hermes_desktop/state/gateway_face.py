@@ -16,7 +16,7 @@ from hermes_desktop.state import (
     routing_table,
     sessions_table,
 )
-from hermes_desktop.state.compression_locks import LIFETIME_S
+from hermes_desktop.state.compression_locks import LIFETIME_S, Held
 from hermes_desktop.state.records import SessionRow
 from hermes_desktop.state.routing_table import Entry
 from hermes_desktop.state.store_face import StoreFace, WritingFace
@@ -75,6 +75,11 @@ class GatewayReads(StoreFace):
         """Who compresses a session now, None if nobody does."""
         now = self._clock.time()
         return self.read(lambda conn: compression_locks.holder_of(conn, session_id, now))
+
+    def compression_lock(self, session_id: str) -> Held | None:
+        """The lock of whoever compresses a session now, None if nobody does."""
+        now = self._clock.time()
+        return self.read(lambda conn: compression_locks.held(conn, session_id, now))
 
     def get_compression_failure_cooldown(self, session_id: str) -> dict[str, Any] | None:
         """``cooldown_until``, ``remaining_seconds`` and ``error``; None when nothing is set."""

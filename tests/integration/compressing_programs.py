@@ -30,7 +30,7 @@ def main() -> None:
     print("ready", flush=True)
     sys.stdin.readline()
     done = care.shorten("20260304_120000_abcdef", Wish("threshold"), threading.Event())
-    print(json.dumps([done.kind, done.session_id]), flush=True)
+    print(json.dumps([done.kind, done.session_id, str(done.error or "")]), flush=True)
     care.close()
     db.close()
 

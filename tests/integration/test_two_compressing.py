@@ -43,10 +43,11 @@ def start(path: Path, base_url: str, mode: str) -> "subprocess.Popen[str]":
     return program
 
 
-def go(program: "subprocess.Popen[str]") -> None:
+def go(program: "subprocess.Popen[str]") -> "subprocess.Popen[str]":
     assert program.stdin is not None
     program.stdin.write("go\n")
     program.stdin.flush()
+    return program
 
 
 def result_of(program: "subprocess.Popen[str]") -> Any:
@@ -65,14 +66,14 @@ def test_one_wins_and_none_forks(tmp_path: Path, mode: str) -> None:
         for program in programs:
             go(program)
         results = [result_of(program) for program in programs]
-    kinds = [kind for kind, _ in results]
+    kinds = [kind for kind, *_ in results]
     assert kinds.count("done") >= 1
     assert set(kinds) <= {"done", "busy", "followed", "nothing"}
     lineage = db.get_compression_lineage(SID)
     if mode == "rotate":
         assert len(lineage) == 2
         assert kinds.count("done") == 1
-        assert {sid for kind, sid in results if kind != "busy"} == {lineage[1]}
+        assert {sid for kind, sid, _ in results if kind != "busy"} == {lineage[1]}
     else:
         assert lineage == [SID]
     children = db.read(
@@ -90,7 +91,9 @@ def test_one_wins_and_none_forks(tmp_path: Path, mode: str) -> None:
 @pytest.mark.slow
 @pytest.mark.two_processes
 @pytest.mark.parametrize("mode", ["rotate", "in_place"])
-def test_killed_while_the_summary_is_written_nothing_is_lost(tmp_path: Path, mode: str) -> None:
+def test_killed_while_the_summary_is_written_nothing_is_lost_and_it_can_be_done_at_once(
+    tmp_path: Path, mode: str
+) -> None:
     db = filled(tmp_path / "state.db")
     asked = threading.Event()
 
@@ -103,13 +106,22 @@ def test_killed_while_the_summary_is_written_nothing_is_lost(tmp_path: Path, mod
         go(program)
         assert asked.wait(30)
         assert db.get_compression_lock_holder(SID) is not None
+        other = result_of(go(start(db.db_path, server.base_url, mode)))
+        assert other[0] == "busy"
+        assert f"Another program (process {program.pid}) has been at it for" in other[2]
+        assert "If it was killed meanwhile, this waits 5 minutes at most." in other[2]
         program.send_signal(signal.SIGKILL)
         program.communicate(timeout=20)
+    assert db.get_compression_lock_holder(SID) is None
     assert db.resolve_resume_session_id(SID) == SID
     assert len(db.get_messages(SID)) == 120
     row = db.get_session(SID)
     assert row is not None
     assert row["end_reason"] is None
     db.append_message(SID, "user", "and on")
+    with NarrowModel().serve() as server:
+        done = result_of(go(start(db.db_path, server.base_url, mode)))
+    assert done[0] == "done"
+    assert db.get_messages(done[1])[-1]["content"] == "and on"
     db.close()
     assert health_report(tmp_path / "state.db").is_healthy
