@@ -22,6 +22,7 @@ _OPENING = (
     "was asked has been dealt with unless the messages after it show otherwise."
 )
 _CLOSING = "[End of the summary. Go on from the messages that follow it.]"
+_FRAME = (_OPENING, _CLOSING, _CLOSING[1:-1], MARK, MARK[1:-1])
 
 STEPS = "todo"
 """The tool whose last list outlives a summary word for word."""
@@ -71,7 +72,7 @@ class Plan:
     def messages(self, summary: str) -> list[Message]:
         """The conversation with a summary in place of its middle."""
         stands_for = self.middle[-1].get("timestamp")
-        parts = (_OPENING, summary.strip(), self._steps(summary), _CLOSING)
+        parts = (_OPENING, unframed(summary).strip(), self._steps(summary), _CLOSING)
         told: dict[str, Any] = {
             "role": self._role(),
             "content": "\n\n".join(part for part in parts if part),
@@ -109,6 +110,13 @@ def summary_text(message: Message) -> str:
     text = str(message.get("content") or "")
     _, _, rest = text.partition("\n\n")
     return rest.removesuffix(_CLOSING).strip() or text
+
+
+def unframed(summary: str) -> str:
+    """A summary that cannot end its own frame, or begin another: who wrote it read strangers."""
+    for part in _FRAME:
+        summary = summary.replace(part, "[…]")
+    return summary
 
 
 def make_plan(rows: Sequence[Message], limits: Limits) -> Plan | None:

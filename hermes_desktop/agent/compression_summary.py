@@ -5,6 +5,7 @@ for one request is read piece by piece, each with the summary so far.
 """
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,7 @@ _LINE = 6_000
 _TRIES = 3
 _FALLBACK_CHARS = 6_000
 _FALLBACK_LINE = 200
+_END = re.compile(r"<\s*/\s*record", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def _request(summary: str, piece: str, focus: str, most_tokens: int) -> str:
 def _line(row: Message) -> str:
     row = pruned(row)
     who = {"user": "Person", "assistant": "Assistant", "tool": "Tool"}.get(row["role"], "Note")
-    text = plain_text(row.get("content")).replace("</record>", "</ record>")
+    text = _END.sub("</ record", plain_text(row.get("content")))
     calls = row.get("tool_calls")
     if calls:
         text = f"{text}\n[calls {_calls(calls)}]".strip()

@@ -31,6 +31,9 @@ SYSTEM = (
 )
 _LANGUAGE = "in the language of the person"
 _LABEL = re.compile(r"^\s*(?:title|name)\s*[:：]\s*", re.IGNORECASE)
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_WRAPPED = re.compile(r"<([a-z][a-z0-9]*)(?:\s[^<>]*)?>(.*)</\1>", re.IGNORECASE)
+_MOST_SAID = 20_000
 _QUOTES = "\"'`*#“”„‘’«»「」"
 
 
@@ -57,8 +60,10 @@ class TitleSettings:
 
 def clean_title(said: str) -> str:
     """What a model said, as a name; "" if nothing is left of it."""
-    text = re.sub(r"<think>.*?</think>", "", said, flags=re.DOTALL)
-    line = next((each.strip() for each in text.splitlines() if each.strip()), "")
+    text = _THOUGHTS.sub("", said[:_MOST_SAID])
+    line = next((each.strip() for each in text.splitlines() if each.strip(_QUOTES + " ")), "")
+    while (wrapped := _WRAPPED.fullmatch(line.strip(_QUOTES))) is not None:
+        line = wrapped[2].strip()
     name = _LABEL.sub("", line.strip(_QUOTES)).strip(_QUOTES + " ")
     try:
         name = SessionDB.sanitize_title(name[:400]) or ""
@@ -118,8 +123,13 @@ class TitleWriter:
             if self.store.get_session_title(session_id) is not None:
                 return
             name = self._ask(session_id, question, answer)
-            if name and not self._closed.is_set():
-                self._keep(session_id, name)
+            if self._closed.is_set():
+                return
+            if name:
+                # A first reply that took much work may have been the end of its first part.
+                self._keep(self.store.get_compression_tip(session_id), name)
+            else:
+                self._named.discard(session_id)
         except HermesError as error:
             self._named.discard(session_id)  # the next answer is another chance
             log.info("%s stays without a name: %s", session_id, error.title)

@@ -159,11 +159,46 @@ def test_scripted_answers_are_not_named(db: SessionDB) -> None:
         ("<think>hm\nhm</think>\nRome", "Rome"),
         ("标题很短", "标题很短"),
         ("\n\n", ""),
+        ("```\nRome\n```", "Rome"),
+        ("<think>the person wants", ""),
+        ("<Thinking>hm</Thinking>Rome", "Rome"),
+        ("<h1 class='x'><b>Rome</b></h1>", "Rome"),
+        ("<title>Name: Rome</title>\n<p>why</p>", "Rome"),
+        ("Centre a <div> in a page", "Centre a <div> in a page"),
+        ("<script>alert(1)</script>", "alert(1)"),
+        ("Ro\u202eme\x00\x1b[31m", "Rome[31m"),
         ('"\'"', ""),
     ],
 )
 def test_names_are_cleaned(answer: str, wanted: str) -> None:
     assert clean_title(answer) == wanted
+
+
+@pytest.mark.parametrize("answer", ["x" * 10_000, "word " * 2_000, "é" * 10_000, "<b>" * 5_000])
+def test_ten_thousand_characters_are_a_short_name(answer: str) -> None:
+    assert 0 < len(clean_title(answer)) <= MOST_CHARS
+
+
+def test_an_empty_answer_is_asked_for_once_more(db: SessionDB, server: ModelServer) -> None:
+    db.create_session(SID, "desktop")
+    writer = writer_for(db, server)
+    server.name = "<think>hm"
+    assert name(writer, said("a", "b"))
+    assert db.get_session_title(SID) is None
+    server.name = "Rome"
+    assert name(writer, said("a", "b", "c", "d"))
+    assert db.get_session_title(SID) == "Rome"
+
+
+def test_the_name_goes_where_the_session_goes_on(db: SessionDB, server: ModelServer) -> None:
+    db.create_session(SID, "desktop")
+    db.end_session(SID, "compression")
+    db.create_session("next", "desktop", parent_session_id=SID)
+    db.append_message("next", "user", "a")
+    server.name = "Rome"
+    assert name(writer_for(db, server), said("a", "b"))
+    assert db.get_session_title("next") == "Rome"
+    assert [each["title"] for each in db.list_sessions_rich()] == ["Rome"]
 
 
 def test_long_names_are_cut_at_a_word() -> None:
