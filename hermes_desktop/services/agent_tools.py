@@ -79,6 +79,8 @@ class AgentTools:
         learn_named(plain, redactor)
         self._config = LastGoodConfig(paths.config_yaml, clock)
         home = environ.get("HOME") or ""
+        memory = ApprovalMemory(paths.desktop_dir / "approvals")
+        queue.on_move(memory.move)
         self._parts = ToolParts(
             home=paths.home,
             user_home=Path(home) if Path(home).is_absolute() else Path.home(),
@@ -87,7 +89,7 @@ class AgentTools:
             environ=environ,
             clean=redactor.clean,
             queue=queue,
-            memory=ApprovalMemory(paths.desktop_dir / "approvals"),
+            memory=memory,
             questions=questions,
             processes=self.processes,
         )

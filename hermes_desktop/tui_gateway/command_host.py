@@ -155,6 +155,7 @@ class SessionHost:
             server.boundary("on_session_finalize", old, source_of(session))
             drop_agent(session)
             session["session_key"] = session_id
+            session.pop("former_keys", None)
             session["pending_title"] = None
             session["model_override"] = {}
             session.pop("parent_session_id", None)
@@ -172,7 +173,7 @@ class SessionHost:
             return
         agent = session.get("agent")
         if agent is None:
-            session["session_key"] = new_id
+            ending.follow_to(self._server, session, new_id)
             return
         agent.session_id = new_id
         ending.follow_agent(

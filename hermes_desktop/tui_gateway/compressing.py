@@ -5,7 +5,7 @@ from typing import Any
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway import guard
+from hermes_desktop.tui_gateway import ending, guard
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.session_record import (
@@ -94,11 +94,11 @@ def _shorten(server: Server, db: SessionDB, session: Session, focus: str) -> Any
 
 def _follow(server: Server, sid: str, session: Session, new_id: str) -> None:
     agent = session.get("agent")
-    if agent is None:
-        session["session_key"] = new_id
-        return
-    agent.session_id = new_id
-    server.sync_key(sid, session)
+    if agent is not None:
+        agent.session_id = new_id
+        server.sync_key(sid, session)
+    elif new_id != session["session_key"]:
+        ending.follow_to(server, session, new_id)
 
 
 def _summary(done: Any) -> dict[str, Any]:

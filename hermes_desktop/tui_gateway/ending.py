@@ -88,25 +88,30 @@ def follow_agent(
     new_id = getattr(session.get("agent"), "session_id", None) or ""
     if not new_id or new_id == session["session_key"]:
         return
-    lease = session.get("active_session_lease")
-    if lease and server.state.program is not None:
-        server.program.places.move(lease, new_id)
-    _keep_free(server, session["session_key"], new_id)
-    session["session_key"] = new_id
-    session["bind_needed"] = True
+    follow_to(server, session, new_id)
     if clear_pending_title:
         session["pending_title"] = None
     if restart_slash_worker:
         session["slash_worker"] = None
 
 
-def _keep_free(server: Server, old_id: str, new_id: str) -> None:
-    """Who asks nobody (``/yolo``) goes on so under the new id."""
-    program = server.state.program
-    queue = program.approvals if program is not None else None
-    if queue is not None and queue.is_free(old_id):
-        queue.set_free(old_id, free=False)
-        queue.set_free(new_id, free=True)
+def follow_to(server: Server, session: Session, new_id: str) -> None:
+    """Go on in another session, with all that goes by the key of the old one.
+
+    That is its place among all, who asks nobody, what was allowed in it, and what runs beside it.
+    """
+    old_id, program = session["session_key"], server.state.program
+    lease = session.get("active_session_lease")
+    session["session_key"] = new_id
+    session["former_keys"] = [*session.get("former_keys", ()), old_id]
+    session["bind_needed"] = True
+    if program is None:
+        return
+    if lease:
+        program.places.move(lease, new_id)
+    for each in (program.approvals, program.questions, program.facts.processes):
+        if each is not None:
+            each.move(old_id, new_id)
 
 
 def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:

@@ -51,12 +51,13 @@ def join(server: Server, session: Session, peer: Transport | None) -> None:
 
 
 def with_key(state: ServerState, session_key: str) -> tuple[str, Session] | None:
-    """The live session of a stored one, with its live id."""
+    """The live session of a stored one, with its live id; also of one that it was before."""
     with state.lock:
-        for sid, session in state.sessions.items():
-            if session["session_key"] == session_key and not session.get("_closing"):
-                return sid, session
-    return None
+        live = [each for each in state.sessions.items() if not each[1].get("_closing")]
+    for sid, session in live:
+        if session["session_key"] == session_key:
+            return sid, session
+    return next((e for e in live if session_key in e[1].get("former_keys", ())), None)
 
 
 def left_by(server: Server, peer: Transport, now: float) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.agent.tools.approval_queue import Choice
+from hermes_desktop.agent.tools.moved_keys import MovedKeys
 from hermes_desktop.core.atomic_files import write_text_atomic
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ class ApprovalMemory:
         self._folder = folder
         self._lock = threading.Lock()
         self._session: set[tuple[str, str]] = set()
+        self._moved = MovedKeys()
 
     @property
     def keeps(self) -> bool:
@@ -41,16 +43,16 @@ class ApprovalMemory:
         """Whether a matter needs no word any more. Blocking: reads a file."""
         digest = _digest(matter)
         with self._lock:
-            return (session_key, digest) in self._session or digest in self._always()
+            key = self._moved.now(session_key)
+            return (key, digest) in self._session or digest in self._always()
 
     def allow(self, session_key: str, matter: str, choice: Choice, *, shown: str) -> None:
         """Remember an answer; one that cannot be kept in a file counts for the chat."""
         digest = _digest(matter)
         with self._lock:
-            if choice == "session":
-                self._session.add((session_key, digest))
-            elif choice == "always":
-                self._session.add((session_key, digest))
+            if choice in {"session", "always"}:
+                self._session.add((self._moved.now(session_key), digest))
+            if choice == "always":
                 try:
                     self._keep(digest, shown)
                 except OSError as error:
@@ -59,7 +61,14 @@ class ApprovalMemory:
     def forget(self, session_key: str) -> None:
         """Forget what was allowed in a chat."""
         with self._lock:
-            self._session = {each for each in self._session if each[0] != session_key}
+            key = self._moved.now(session_key)
+            self._session = {each for each in self._session if each[0] != key}
+
+    def move(self, old_key: str, new_key: str) -> None:
+        """A chat goes on under another key: what was allowed in it counts there."""
+        with self._lock:
+            self._moved.move(old_key, new_key)
+            self._session = {(self._moved.now(key), what) for key, what in self._session}
 
     def note(self, decision: Mapping[str, Any]) -> None:
         """Write a decision down; a log that cannot be written stops nothing."""

@@ -4,6 +4,7 @@ An agent's thread asks and waits; whoever can show the question attends. What no
 denied at once, and what nobody answers in time is denied, too. Any thread may call anything here.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -85,6 +86,7 @@ class ApprovalQueue(WaitingRoom[ApprovalRequest, Answered]):
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock, _denied)
         self._free: set[str] = set()
+        self._followers: list[Callable[[str, str], object]] = []
 
     def answer(self, request_id: str, choice: Choice, by: str = "") -> bool:
         """Answer one; False when it does not wait any more, or may not be answered so.
@@ -105,15 +107,32 @@ class ApprovalQueue(WaitingRoom[ApprovalRequest, Answered]):
     def is_free(self, session_key: str) -> bool:
         """Whether a chat asks nobody (``/yolo``)."""
         with self._lock:
-            return session_key in self._free
+            return self._moved.now(session_key) in self._free
 
     def set_free(self, session_key: str, *, free: bool) -> None:
         """Let a chat ask nobody, or ask again."""
+        key = self._moved.now(session_key)
         with self._lock:
             if free:
-                self._free.add(session_key)
+                self._free.add(key)
             else:
-                self._free.discard(session_key)
+                self._free.discard(key)
+
+    def on_move(self, follower: Callable[[str, str], object]) -> None:
+        """Have somebody told of chats that go on under another key: the old one, the new one."""
+        with self._lock:
+            self._followers.append(follower)
+
+    def move(self, old_key: str, new_key: str) -> None:
+        """As everywhere; so does who asks nobody."""
+        super().move(old_key, new_key)
+        with self._lock:
+            if old_key in self._free:
+                self._free.discard(old_key)
+                self._free.add(new_key)
+            followers = tuple(self._followers)
+        for follower in followers:
+            follower(old_key, new_key)
 
 
 def _denied(reason: Reason) -> Answered:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from hermes_desktop.agent.tools.background_process import POLITE_S, BackgroundProcess
+from hermes_desktop.agent.tools.moved_keys import MovedKeys
 from hermes_desktop.agent.tools.process_output import Excerpt
 from hermes_desktop.agent.tools.process_records import LostProcess, ProcessRecords
 from hermes_desktop.core.clock import Clock
@@ -97,6 +98,7 @@ class ProcessTable:
         self._writing = threading.Lock()
         self._kept: dict[str, _Kept] = {}
         self._lost: tuple[ProcessInfo, ...] = ()
+        self._moved = MovedKeys()
         self._closed = False
         self._listeners: list[Callable[[ProcessInfo], object]] = []
 
@@ -124,7 +126,7 @@ class ProcessTable:
         """
         with self._lock:
             running = [each for each in self._kept.values() if not each.process.is_over]
-            ours = [e for e in running if e.wanted.session_key == wanted.session_key]
+            ours = [e for e in running if self._is_of(e, wanted.session_key)]
             if self._closed or len(ours) >= MOST_PER_CHAT or len(running) >= MOST_TOGETHER:
                 raise _too_many(closed=self._closed)
             process = BackgroundProcess(
@@ -142,7 +144,8 @@ class ProcessTable:
         with self._lock:
             kept, lost = list(self._kept.values()), self._lost
         known = [*lost, *(self._info(each) for each in kept)]
-        return tuple(each for each in known if session_key in (None, each.session_key))
+        key = session_key if session_key is None else self._moved.now(session_key)
+        return tuple(each for each in known if key in (None, self._moved.now(each.session_key)))
 
     def find(self, process_id: str) -> ProcessInfo | None:
         """One of them."""
@@ -152,7 +155,7 @@ class ProcessTable:
         """Whether something runs for a chat."""
         with self._lock:
             return any(
-                each.wanted.session_key == session_key and not each.process.is_over
+                self._is_of(each, session_key) and not each.process.is_over
                 for each in self._kept.values()
             )
 
@@ -199,7 +202,7 @@ class ProcessTable:
             running = [
                 each.process
                 for each in self._kept.values()
-                if not each.process.is_over and session_key in (None, each.wanted.session_key)
+                if not each.process.is_over and self._is_of(each, session_key)
             ]
         for each in running:
             each.ask_to_leave()
@@ -223,7 +226,18 @@ class ProcessTable:
         self._write_down(names, over=True)
         return running
 
+    def move(self, old_key: str, new_key: str) -> None:
+        """A chat goes on under another key: what runs for it, and what ended, belongs to that."""
+        self._moved.move(old_key, new_key)
+        if not self._closed:
+            self._write_down()
+
     # ---------------------------------------------------------------------------- inside
+
+    def _is_of(self, kept: _Kept, session_key: str | None) -> bool:
+        """Whether it belongs to a chat; None stands for all."""
+        now = self._moved.now
+        return session_key is None or now(kept.wanted.session_key) == now(session_key)
 
     def _info(self, kept: _Kept) -> ProcessInfo:
         process, wanted = kept.process, kept.wanted
@@ -232,7 +246,7 @@ class ProcessTable:
             state = "killed" if process.killed else "ended"
         return ProcessInfo(
             id=kept.id,
-            session_key=wanted.session_key,
+            session_key=self._moved.now(wanted.session_key),
             session_id=wanted.session_id,
             command=wanted.command[:_MOST_COMMAND],
             cwd=str(wanted.cwd),
@@ -280,7 +294,7 @@ class ProcessTable:
                     "mark": process.mark,
                     "command": wanted.command[:_MOST_COMMAND],
                     "cwd": str(wanted.cwd),
-                    "session_key": wanted.session_key,
+                    "session_key": self._moved.now(wanted.session_key),
                     "session_id": wanted.session_id,
                     "started_at": started_at,
                     "notify": wanted.notify,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
+from hermes_desktop.agent.tools.moved_keys import MovedKeys
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.core.clock import Clock
 
@@ -84,6 +85,7 @@ class WaitingRoom(Generic[Q, A]):
         self._waiting: dict[str, _Waiting[Q, A]] = {}
         self._attendants: list[Attendant[Q, A]] = []
         self._observers: list[Callable[[Q, bool], object]] = []
+        self._moved = MovedKeys()
         self._closed = False
 
     # Who shows what waits
@@ -204,7 +206,14 @@ class WaitingRoom(Generic[Q, A]):
         """What waits, the oldest first."""
         with self._lock:
             found = [each.request for each in self._waiting.values() if each.answer is None]
-        return tuple(each for each in found if session_key in (None, each.session_key))
+        if session_key is None:
+            return tuple(found)
+        now = self._moved.now
+        return tuple(each for each in found if now(each.session_key) == now(session_key))
+
+    def move(self, old_key: str, new_key: str) -> None:
+        """A chat goes on under another key, and so does what waits in it, also what comes late."""
+        self._moved.move(old_key, new_key)
 
     def settle(self, request_id: str, answer: Callable[[Q], A | None]) -> bool:
         """Answer one; False when it does not wait any more, or may not be answered so.

@@ -168,7 +168,9 @@ def test_who_asks_nobody_goes_on_so_after_a_compression(waiting: Waiting) -> Non
     session["agent"] = SimpleNamespace(session_id="the next one", close=lambda: None)
     follow_agent(server.SERVER, session, clear_pending_title=True, restart_slash_worker=True)
     assert stage.call("config.get", key="yolo", session_id=sid)["value"] == "1"
-    assert not waiting.approvals.is_free(old)
+    assert waiting.approvals.is_free("the next one")
+    # What began before, and asks under the old key, is of the same session.
+    assert waiting.approvals.is_free(old)
     session["agent"] = None
 
 
