@@ -4,6 +4,18 @@ from typing import Any
 
 from hermes_desktop.agent.types import Finished, ModelChoice
 
+_TASKS = {
+    "": "",
+    "compression": "for summaries",
+    "title_generation": "for names of sessions",
+    "vision": "for pictures",
+}
+
+
+def task_words(task: str) -> str:
+    """What beside answering a model was asked for, in words; "" for answering."""
+    return _TASKS.get(task, f"for {task.replace('_', ' ')}")
+
 
 def amounts_of(finished: Finished, choice: ModelChoice) -> dict[str, Any]:
     """The figures of one answered call, as ``update_token_counts`` takes them.

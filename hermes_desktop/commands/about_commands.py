@@ -3,7 +3,12 @@
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands import registry
 from hermes_desktop.commands.context import CommandContext, CommandReply
-from hermes_desktop.commands.present_session import context_line, number, session_row
+from hermes_desktop.commands.present_session import (
+    chain_rows,
+    context_line,
+    number,
+    session_row,
+)
 from hermes_desktop.commands.words import ago, count, items, lines
 from hermes_desktop.core.errors import HermesError, UsageError
 
@@ -97,12 +102,13 @@ async def status(context: CommandContext) -> CommandReply:
         return CommandReply(items("Nothing has been said here yet.", doing, *_platforms(context)))
     row_id = str(row["id"])
     summary = await context.run(lambda: context.store.summary(row_id))
+    parts = await context.run(lambda: chain_rows(context.store, row_id)) or [row]
     active = summary.last_active if summary is not None else float(row["started_at"])
-    tokens = number(row, "input_tokens") + number(row, "output_tokens")
+    tokens = sum(number(part, "input_tokens") + number(part, "output_tokens") for part in parts)
     return CommandReply(
         items(
             f"Session {row_id}" + (f", “{row['title']}”" if row["title"] else ", no name"),
-            f"Begun {ago(float(row['started_at']), context.clock)},"
+            f"Begun {ago(float(parts[0]['started_at']), context.clock)},"
             f" last active {ago(active, context.clock)},"
             f" {count(number(row, 'message_count'), 'message')}",
             await _model_line(context, row["model"]),

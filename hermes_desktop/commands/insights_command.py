@@ -87,9 +87,15 @@ def _use_rows(
     rows: list[tuple[str, ...]] = [("", *columns, *(["costs"] if costs else []))]
     for each in used:
         figures = [f"{getattr(each, column):,}" for column in columns]
-        price = f"{each.cost_usd:.2f} $" if each.cost_usd else "?" if each.unpriced else "0.00 $"
-        rows.append((each.name, *figures, *([price] if costs else [])))
+        rows.append((each.name, *figures, *([_price(each)] if costs else [])))
     return rows
+
+
+def _price(used: Used) -> str:
+    """What is known, ``+ ?`` where somebody named no price."""
+    if used.unpriced and not used.cost_usd:
+        return "?"
+    return f"{used.cost_usd:.2f} $" + (" + ?" if used.unpriced else "")
 
 
 def _table(title: str, rows: Sequence[tuple[str, ...]]) -> str:

@@ -1,14 +1,25 @@
 """Commands about the model that answers, and what it has used."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from hermes_desktop.agent.usage import task_words
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.parsing import take_flags, take_option
-from hermes_desktop.commands.present_session import context_line, number, session_row
-from hermes_desktop.commands.words import count, first_words, lines
+from hermes_desktop.commands.present_session import (
+    chain_rows,
+    context_line,
+    number,
+    session_row,
+)
+from hermes_desktop.commands.words import cost_words, count, first_words, lines
 from hermes_desktop.core.errors import UsageError
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records import SessionRow
+from hermes_desktop.state.session_usage import ModelUsage, cost_of
 
 MOST_NAME_CHARS = 200
+_MOST_MODELS = 12
 _NOT_YET = ("--global", "--once", "--refresh")
 _DEFAULT = frozenset({"default", "reset"})
 
@@ -75,55 +86,79 @@ def _unclear(context: CommandContext, detail: str) -> UsageError:
 
 
 async def usage(context: CommandContext) -> CommandReply:
-    """``/usage``: totals as stored, whoever counted them and however often we were restarted."""
+    """``/usage``: as stored and by model, whoever counted and however often we were restarted."""
     row = await session_row(context)
     if row is None:
         return CommandReply("Nothing has been said here yet, so nothing was used.")
     row_id = str(row["id"])
-
-    def read() -> list[dict[str, Any]]:
-        lineage = context.store.get_compression_lineage(row_id) or [row_id]
-        return [found for each in lineage if (found := context.store.get_session(each))]
-
-    rows = await context.run(read)
-    parts = [_totals("This session", rows)]
-    if len(rows) > 1:
-        parts.append(_totals("Since it was last shortened", rows[-1:]))
+    whole, last = await context.run(lambda: _read(context.store, row_id))
+    parts = [_totals("This session", whole)]
+    if len(whole.rows) > 1:
+        parts.append(_totals("Since it was last shortened", last))
+    if len(whole.shares) > 1:
+        parts.append(_by_model(whole.shares))
     parts.append(await context_line(context, row_id))
     return CommandReply("\n\n".join(part for part in parts if part))
 
 
-def _totals(name: str, rows: list[dict[str, Any]]) -> str:
-    def total(column: str) -> int:
-        return sum(number(row, column) for row in rows)
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """What some parts of a session used: their rows, and by model."""
 
-    cached = total("cache_read_tokens")
+    rows: list[SessionRow]
+    shares: tuple[ModelUsage, ...]
+
+
+def _read(store: SessionDB, row_id: str) -> tuple[_Used, _Used]:
+    """All parts of a session, and its last one."""
+    rows = chain_rows(store, row_id)
+    ids = [str(row["id"]) for row in rows]
+    whole = _Used(rows, store.usage_of(ids))
+    return whole, _Used(rows[-1:], store.usage_of(ids[-1:])) if len(rows) > 1 else whole
+
+
+def _totals(name: str, used: _Used) -> str:
+    def total(column: str) -> int:
+        return sum(number(row, column) for row in used.rows)
+
     reasoning = total("reasoning_tokens")
-    costs = [_cost(row) for row in rows if number(row, "api_call_count")]
     return lines(
         f"{name}: {count(total('api_call_count'), 'call')} of the model",
         f"{total('input_tokens'):,} tokens in"
-        + (f" ({cached:,} of them from a cache)" if cached else "")
+        + _cached(total("cache_read_tokens"))
         + f", {total('output_tokens'):,} out"
         + (f" ({reasoning:,} of them thinking)" if reasoning else ""),
-        _cost_words(costs),
+        f"Costs: {cost_words(cost_of(used.shares))}",
     )
 
 
-def _cost_words(costs: list[float | None]) -> str:
-    """What it all cost. What nobody knows is never told as nothing."""
-    known = [each for each in costs if each is not None]
-    if not known:
-        return "Costs: not known"
-    least = "at least " if len(known) < len(costs) else ""
-    return f"Costs: {least}{sum(known):.4f} US dollars"
+def _by_model(shares: Sequence[ModelUsage]) -> str:
+    """One line for each model, and for what beside answering it was asked for."""
+    shown = shares[:_MOST_MODELS]
+    more = len(shares) - len(shown)
+    return lines(
+        "**By model**",
+        *(f"- {_share(each)}" for each in shown),
+        f"and {more} more" if more else "",
+    )
 
 
-def _cost(row: dict[str, Any]) -> float | None:
-    """What is known of a session's costs; None for nothing."""
-    for column in ("actual_cost_usd", "estimated_cost_usd"):
-        value = row.get(column)
-        if isinstance(value, int | float) and value > 0:
-            return float(value)
-    free = row.get("cost_status") in {"actual", "included"}
-    return 0.0 if free else None
+def _share(used: ModelUsage) -> str:
+    names = (used.model or "unknown", f"at {used.provider}" if used.provider else "")
+    who = first_words(" ".join((*filter(None, names), task_words(used.task))).strip())
+    figures = (
+        count(used.calls, "call"),
+        f"{used.input_tokens:,} tokens in" + _cached(used.cache_read_tokens),
+        f"{used.output_tokens:,} out",
+        _cost(used),
+    )
+    return f"{who.replace('`', chr(39))}: {', '.join(figures)}"
+
+
+def _cost(used: ModelUsage) -> str:
+    cost = cost_of([used])
+    return cost_words(cost) if cost.usd is not None else "costs not known"
+
+
+def _cached(tokens: int) -> str:
+    return f" and {tokens:,} from a cache" if tokens else ""

@@ -5,6 +5,7 @@ from typing import Any
 from hermes_desktop.agent.context_length import estimate
 from hermes_desktop.commands.context import CommandContext
 from hermes_desktop.core.errors import HermesError, NotFoundError
+from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import SessionRow
 
 
@@ -40,6 +41,16 @@ async def session_row(context: CommandContext) -> SessionRow | None:
         return context.store.get_session(context.store.get_compression_tip(wanted))
 
     return await context.run(read)
+
+
+def chain_rows(store: SessionDB, row_id: str) -> list[SessionRow]:
+    """All parts of a session that was shortened into new ones, the oldest first. Blocking.
+
+    Raises:
+        StateError: state.db cannot be asked.
+    """
+    parts = store.get_compression_lineage(row_id) or [row_id]
+    return [row for each in parts if (row := store.get_session(each)) is not None]
 
 
 def number(row: dict[str, Any], column: str) -> int:

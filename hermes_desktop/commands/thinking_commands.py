@@ -80,19 +80,26 @@ async def fast(context: CommandContext) -> CommandReply:
     chosen = await context.host.chosen()
     override = {**context.host.model_override(), **chosen}
     choice = await context.run(lambda: context.facts.choose_model(override))
-    is_fast = chosen.get(TIER) == "fast"
+    can_be_fast = choice is not None and knows_tiers(choice)
     if word == "status":
-        return CommandReply(f"Speed: {'fast' if is_fast else 'normal'}.")
-    if word == "fast" and (choice is None or not knows_tiers(choice)):
+        return CommandReply(_speed(chosen.get(TIER) == "fast", can_be_fast=can_be_fast))
+    if word == "fast" and not can_be_fast:
         raise RefusedError(
-            "This model has no fast mode.",
-            "Only OpenAI's own models can be asked to answer faster, for more money.",
-            f"Choose another with {context.name('model')}.",
+            "This model cannot be asked to answer faster here.",
+            "Hermes Desktop knows how to ask for that, for more money, at OpenAI's own address "
+            "(the provider openai), and nowhere else.",
+            f"Choose one of its models with {context.name('model')} <name> --provider openai.",
         )
     _not_while_busy(context, "fast")
     await context.host.choose(TIER, "fast" if word == "fast" else "")
     told = "fast, which costs more" if word == "fast" else "normal"
     return CommandReply(f"Speed: {told}, from your next message on, in this session.")
+
+
+def _speed(fast: bool, *, can_be_fast: bool) -> str:  # noqa: FBT001 - a state of one meaning
+    if fast and not can_be_fast:
+        return "Speed: normal. Fast was chosen, but this model cannot be asked for it."
+    return f"Speed: {'fast' if fast else 'normal'}."
 
 
 def _not_while_busy(context: CommandContext, name: str) -> None:

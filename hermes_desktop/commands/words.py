@@ -1,6 +1,7 @@
 """Small pieces of answers: times, counts, first words."""
 
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.state.session_usage import Cost
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
@@ -36,3 +37,12 @@ def lines(*parts: str) -> str:
 def items(*parts: str) -> str:
     """The parts that are not empty as a Markdown list."""
     return "\n".join(f"- {part}" for part in parts if part)
+
+
+def cost_words(cost: Cost) -> str:
+    """``0.2500 US dollars``, ``at least about …``; ``not known``, never a guess at nothing."""
+    if cost.usd is None:
+        return "not known"
+    least = "at least " if cost.partial else ""
+    about = "about " if cost.estimated else ""
+    return f"{least}{about}{cost.usd:.4f} US dollars"

@@ -37,7 +37,7 @@ class Used:
 
     Attributes:
         cost_usd: As far as it is known.
-        unpriced: How many sessions asked a model at a price that nobody told.
+        unpriced: How many sessions asked a model at a price that nobody told, or told in part.
     """
 
     name: str
@@ -145,10 +145,9 @@ def _groups(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> list[_
     sums = ", ".join(f"coalesce(sum({name}), 0)" for name in _COUNTED)
     actual, guessed = "coalesce(actual_cost_usd, 0)", "coalesce(estimated_cost_usd, 0)"
     known = f"CASE WHEN {actual} > 0 THEN {actual} ELSE {guessed} END"
-    unpriced = (
-        f"coalesce(api_call_count, 0) > 0 AND {actual} <= 0 AND {guessed} <= 0 "
-        "AND coalesce(cost_status, '') NOT IN ('actual', 'included')"
-    )
+    # An endpoint that names no figures at all leaves a reply without a counted call.
+    asked = "(coalesce(api_call_count, 0) > 0 OR coalesce(message_count, 0) > 1)"
+    unpriced = f"{asked} AND {_unpriced(known, 'cost_status')}"
     rows = conn.execute(
         f"SELECT source, date(started_at, 'unixepoch', 'localtime'), count(*), {sums}, "
         f"sum({known}), sum({unpriced}) FROM sessions WHERE {where} GROUP BY 1, 2",
@@ -160,18 +159,23 @@ def _groups(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> list[_
     ]
 
 
+def _unpriced(known: str, status: str) -> str:
+    """A condition: nobody named a price, or not for all of it, as the latest call shows."""
+    named = f"coalesce({status}, '') IN ('actual', 'included')"
+    return f"CASE WHEN {known} > 0 THEN coalesce({status}, '') = 'unknown' ELSE NOT {named} END"
+
+
 def _models(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> tuple[Used, ...]:
     """What each model used: its shares, or, in a file without them, whole sessions."""
-    has_shares = conn.execute(
-        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'session_model_usage'"
-    ).fetchone()
+    has_shares = conn.execute("PRAGMA table_info(session_model_usage)").fetchall()
     sums = ", ".join(f"coalesce(sum(u.{each}), 0)" for each in (*_TOKENS, "reasoning_tokens"))
     table, key = ("session_model_usage", "session_id") if has_shares else ("sessions", "id")
     actual, guessed = "coalesce(u.actual_cost_usd, 0)", "coalesce(u.estimated_cost_usd, 0)"
     known = f"CASE WHEN {actual} > 0 THEN {actual} ELSE {guessed} END"
     rows = conn.execute(
         f"SELECT coalesce(u.model, ''), count(DISTINCT u.{key}), "
-        f"coalesce(sum(u.api_call_count), 0), {sums}, sum({known}), sum({known} <= 0) "
+        f"coalesce(sum(u.api_call_count), 0), {sums}, sum({known}), "
+        f"sum({_unpriced(known, 'u.cost_status')}) "
         f"FROM {table} u WHERE u.{key} IN (SELECT id FROM sessions WHERE {where}) "
         "GROUP BY 1",
         args,

@@ -33,8 +33,9 @@ class ModelUsage:
         task: What beside answering it was asked for, "" for answering.
         calls: How often it was asked.
         input_tokens: What it read anew; what it had read before stands in ``cache_read_tokens``.
-        cost_usd: None when nobody named a price.
+        cost_usd: As far as it is known; None when nobody named a price.
         cost_estimated: The price was worked out, not named by whoever is paid.
+        cost_partial: Only a part of the calls has a price that somebody named.
     """
 
     model: str
@@ -48,6 +49,7 @@ class ModelUsage:
     reasoning_tokens: int = 0
     cost_usd: float | None = None
     cost_estimated: bool = False
+    cost_partial: bool = False
 
     @property
     def tokens(self) -> int:
@@ -98,8 +100,9 @@ def _read(row: tuple[object, ...]) -> ModelUsage:
         int(each) if isinstance(each, int | float) else 0 for each in counts
     )
     cost, guessed = _cost(status, actual, estimated)
-    names = (str(model), str(provider), str(task))
-    return ModelUsage(*names, calls, fresh, written, from_cache, to_cache, thought, cost, guessed)
+    counted = (calls, fresh, written, from_cache, to_cache, thought)
+    partial = cost is not None and status == "unknown"  # so ended its latest call
+    return ModelUsage(str(model), str(provider), str(task), *counted, cost, guessed, partial)
 
 
 def _cost(status: object, actual: object, estimated: object) -> tuple[float | None, bool]:
@@ -107,7 +110,7 @@ def _cost(status: object, actual: object, estimated: object) -> tuple[float | No
         return float(actual), False
     if isinstance(estimated, int | float) and (estimated > 0 or status == "estimated"):
         return float(estimated), True
-    return None, False
+    return (0.0 if status == "included" else None), False
 
 
 def _together(one: ModelUsage, other: ModelUsage) -> ModelUsage:
@@ -124,4 +127,30 @@ def _together(one: ModelUsage, other: ModelUsage) -> ModelUsage:
         one.reasoning_tokens + other.reasoning_tokens,
         sum(costs) if costs else None,
         one.cost_estimated or other.cost_estimated,
+        len(costs) == 1 or one.cost_partial or other.cost_partial,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What several shares cost together.
+
+    Attributes:
+        usd: As far as it is known; None: nothing is.
+        estimated: A part was worked out, not named by whoever is paid.
+        partial: Something beside cost nobody knows how much.
+    """
+
+    usd: float | None
+    estimated: bool = False
+    partial: bool = False
+
+
+def cost_of(shares: Sequence[ModelUsage]) -> Cost:
+    """What shares cost together. What nobody knows is never taken for nothing."""
+    known = [each for each in shares if each.cost_usd is not None]
+    if not known:
+        return Cost(None)
+    partial = len(known) < len(shares) or any(each.cost_partial for each in known)
+    guessed = any(each.cost_estimated for each in known)
+    return Cost(sum(each.cost_usd or 0.0 for each in known), guessed, partial)

@@ -70,6 +70,7 @@ def figures(call: Call) -> dict[str, Any]:
         "output_tokens": total.output_tokens,
         "total_tokens": total.tokens,
         "cost_usd": _cost(total),
+        "unpriced_sessions": total.unpriced,
         "models": [_used(each) for each in found.models],
         "platforms": [_used(each) for each in found.platforms],
         "tools": [{"name": name, "calls": calls} for name, calls in found.tools],
@@ -114,6 +115,7 @@ def _used(used: Used) -> dict[str, Any]:
         "messages": used.messages,
         "tokens": used.tokens,
         "cost_usd": _cost(used),
+        "unpriced_sessions": used.unpriced,
     }
 
 

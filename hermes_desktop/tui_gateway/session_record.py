@@ -11,7 +11,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hermes_desktop.commands.present_session import chain_rows
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.session_usage import cost_of
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.transport.base import Audience
 
@@ -104,9 +106,13 @@ def title_of(db: SessionDB | None, session: Session) -> str:
 
 
 def usage_of(db: SessionDB | None, session: Session) -> dict[str, Any]:
-    """What the conversation has used, as stored, whoever counted it."""
-    row = db.get_session(session["session_key"]) if db is not None else None
-    counts = {name: _count(row, column) for name, column in _USAGE.items()}
+    """What the conversation has used in all its parts, as stored, whoever counted it.
+
+    ``cost_usd`` is None where nobody named a price, and a part of it with ``cost_partial``.
+    """
+    rows = chain_rows(db, session["session_key"]) if db is not None else []
+    cost = cost_of(db.usage_of([str(row["id"]) for row in rows]) if db is not None else ())
+    counts = {name: sum(_count(row, column) for row in rows) for name, column in _USAGE.items()}
     told = counts["input"] + counts["cache_read"]
     return {
         "model": model_of(session),
@@ -114,6 +120,9 @@ def usage_of(db: SessionDB | None, session: Session) -> dict[str, Any]:
         "prompt": told,
         "completion": counts["output"],
         "total": told + counts["output"],
+        "cost_usd": cost.usd,
+        "cost_estimated": cost.estimated,
+        "cost_partial": cost.partial,
     }
 
 
@@ -126,8 +135,8 @@ _USAGE = {
 }
 
 
-def _count(row: Mapping[str, Any] | None, column: str) -> int:
-    value = row.get(column) if isinstance(row, dict) else None
+def _count(row: Mapping[str, Any], column: str) -> int:
+    value = row.get(column)
     return int(value) if isinstance(value, int | float) else 0
 
 

@@ -499,8 +499,8 @@ async def test_usage_reads_what_is_stored(tmp_path: Path) -> None:
         chat.gateway.runner.evict_agent(KEY)
         assert await chat.tell("/usage") == (
             "This session: 2 calls of the model\n"
-            "1,200 tokens in (5 of them from a cache), 34 out\n"
-            "Costs: 0.2500 US dollars"
+            "1,200 tokens in and 5 from a cache, 34 out\n"
+            "Costs: about 0.2500 US dollars"
         )
         db.end_session(first, "compression")
         db.create_session("tip", "telegram", parent_session_id=first)
@@ -509,6 +509,34 @@ async def test_usage_reads_what_is_stored(tmp_path: Path) -> None:
         both = await chat.tell("/usage")
         assert "This session: 3 calls of the model\n1,210 tokens in" in both
         assert "Since it was last shortened: 1 call of the model\n10 tokens in, 1 out" in both
+
+
+@pytest.mark.asyncio
+async def test_usage_by_model_and_a_chain_is_one_session(tmp_path: Path) -> None:
+    clock = MovableClock()
+    async with command_gateway(tmp_path, clock=clock) as chat:
+        await talk(chat, "one")
+        db, first = chat.gateway.db, chat.session_id()
+        dear = {"model": "dear", "billing_provider": "openrouter", "api_call_count": 1}
+        db.update_token_counts(first, 1_000, 20, actual_cost_usd=0.5, cost_status="actual", **dear)
+        clock.advance(7200)
+        db.end_session(first, "compression")
+        db.create_session("tip", "telegram", parent_session_id=first)
+        db.append_message("tip", "user", "summary")
+        db.update_token_counts("tip", 10, 1, cost_status="unknown", **dear)
+        db.record_auxiliary_usage("tip", "compression", model="small`s", input_tokens=90)
+        told = await chat.tell("/usage")
+        assert "This session: 2 calls of the model\n1,010 tokens in, 21 out" in told
+        assert "Costs: at least 0.5000 US dollars" in told
+        assert "Costs: not known" in told.partition("Since it was last shortened")[2]
+        assert (
+            "**By model**\n"
+            "- dear at openrouter: 2 calls, 1,010 tokens in, 21 out, at least 0.5000 US dollars\n"
+            "- small's for summaries: 1 call, 90 tokens in, 0 out, costs not known"
+        ) in told
+        told = await chat.tell("/status")
+        assert "- Begun 2 h ago, last active just now" in told
+        assert "- 1,031 tokens used" in told
 
 
 @pytest.mark.asyncio

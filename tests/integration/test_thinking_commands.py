@@ -101,11 +101,16 @@ async def test_a_chat_sees_what_is_thought_if_it_wants(tmp_path: Path) -> None:
 async def test_only_openai_answers_faster(tmp_path: Path) -> None:
     async with command_gateway(tmp_path, hosted=True) as chat:
         assert await chat.tell("/fast") == "Speed: normal."
-        assert "no fast mode" in await chat.tell("/fast fast")
+        refused = await chat.tell("/fast fast")
+        assert "cannot be asked to answer faster here" in refused
+        assert "--provider openai" in refused
         await chat.tell("/model m --provider openai")
         assert "Speed: fast" in await chat.tell("/fast fast")
         assert await chat.tell("/fast status") == "Speed: fast."
         assert chat.gateway.runner.chosen_thinking(KEY) == {"service_tier": "fast"}
+        await chat.tell("/model default")
+        assert "Speed: normal. Fast was chosen, but" in await chat.tell("/fast status")
+        await chat.tell("/model m --provider openai")
         assert "Speed: normal" in await chat.tell("/fast normal")
         assert "That is no speed" in await chat.tell("/fast furious")
 

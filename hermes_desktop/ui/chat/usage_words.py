@@ -2,21 +2,11 @@
 
 from collections.abc import Sequence
 
-from hermes_desktop.state.session_usage import ModelUsage
+from hermes_desktop.agent.usage import task_words
+from hermes_desktop.state.session_usage import Cost, ModelUsage, cost_of
 from hermes_desktop.ui.chat.context_words import short_tokens
 
-_TASKS = {
-    "": "",
-    "compression": "for summaries",
-    "title_generation": "for names of sessions",
-    "vision": "for pictures",
-}
 _SMALL_USD = 0.01
-
-
-def task_words(task: str) -> str:
-    """What beside answering a model was asked for."""
-    return _TASKS.get(task, f"for {task.replace('_', ' ')}")
 
 
 def calls_text(count: int) -> str:
@@ -24,12 +14,13 @@ def calls_text(count: int) -> str:
     return "1 call" if count == 1 else f"{count:,} calls"
 
 
-def cost_text(cost: float | None, *, estimated: bool = False) -> str:
-    """``$0.25``, ``about $0.25``, ``cost unknown``."""
-    if cost is None:
+def cost_text(cost: Cost) -> str:
+    """``about $0.25``, ``$0.25 for a part of it, the rest unknown``, ``cost unknown``."""
+    if cost.usd is None:
         return "cost unknown"
-    amount = f"${cost:.2f}" if cost >= _SMALL_USD or cost == 0 else f"${cost:.4f}"
-    return f"about {amount}" if estimated else amount
+    amount = f"${cost.usd:.2f}" if cost.usd >= _SMALL_USD or cost.usd == 0 else f"${cost.usd:.4f}"
+    amount = f"about {amount}" if cost.estimated else amount
+    return f"{amount} for a part of it, the rest unknown" if cost.partial else amount
 
 
 def share_words(usage: ModelUsage) -> str:
@@ -44,7 +35,7 @@ def share_words(usage: ModelUsage) -> str:
         task_words(usage.task),
         calls_text(usage.calls) if usage.calls else "",
         ", ".join(counts),
-        cost_text(usage.cost_usd, estimated=usage.cost_estimated),
+        cost_text(cost_of([usage])),
     ]
     return " · ".join(part for part in parts if part)
 
@@ -54,11 +45,8 @@ def total_words(models: Sequence[ModelUsage], parts: int) -> str:
     if not models:
         return "Nothing was counted in this session."
     tokens = sum(each.tokens for each in models)
-    known = [each.cost_usd for each in models if each.cost_usd is not None]
-    cost = cost_text(sum(known) if known else None, estimated=any(m.cost_estimated for m in models))
-    if known and len(known) < len(models):
-        cost += " for a part of it, the rest unknown"
     calls = sum(each.calls for each in models)
+    cost = cost_text(cost_of(models))
     words = [f"{short_tokens(tokens)} tokens", calls_text(calls) if calls else "", cost]
     if parts > 1:
         words.append(f"all {parts} parts together")

@@ -1,12 +1,13 @@
 """What a session used: by model, as bars, unknown where nobody knows."""
 
 import os
+from dataclasses import replace
 
 import pytest
 from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.services.session_figures import SessionUsage
-from hermes_desktop.state.session_usage import ModelUsage
+from hermes_desktop.state.session_usage import Cost, ModelUsage
 from hermes_desktop.ui.chat.usage_dialog import UsageDialog, show_usage
 from hermes_desktop.ui.chat.usage_words import cost_text, share_words, total_words
 from tests.fakes.chat_stage import ChatStage
@@ -27,8 +28,10 @@ def test_words() -> None:
         "13.3 k tokens · 13 calls · $0.25 for a part of it, the rest unknown · all 2 parts together"
     )
     assert total_words((), 1) == "Nothing was counted in this session."
-    assert cost_text(0.0034, estimated=True) == "about $0.0034"
-    assert cost_text(0.0) == "$0.00"
+    assert cost_text(Cost(0.0034, estimated=True)) == "about $0.0034"
+    assert cost_text(Cost(0.0)) == "$0.00"
+    half = replace(LARGE, cost_partial=True)
+    assert share_words(half).endswith("$0.25 for a part of it, the rest unknown")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

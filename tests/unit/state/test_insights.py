@@ -85,6 +85,34 @@ def test_what_nobody_priced_is_not_known(db: SessionDB) -> None:
     assert "Costs: 0.50 US dollars" in words(insights(db, 7, now=NOW))
 
 
+def test_what_is_priced_in_part_is_told_so(db: SessionDB) -> None:
+    begun(db, "a", "cli", 1)
+    call = {"input_tokens": 9, "model": "dear", "api_call_count": 1}
+    db.update_token_counts("a", actual_cost_usd=0.5, cost_status="actual", **call)
+    assert "0.50 $\n" in words(insights(db, 7, now=NOW))
+    db.update_token_counts("a", cost_status="unknown", **call)
+    found = insights(db, 7, now=NOW)
+    assert (found.total.unpriced, found.models[0].unpriced) == (1, 1)
+    assert "Costs: at least 0.50 US dollars" in words(found)
+    assert "0.50 $ + ?" in words(found)
+
+
+def test_replies_that_nobody_counted_have_an_unknown_price(db: SessionDB) -> None:
+    begun(db, "a", "cli", 1)
+    db.append_message("a", "user", "Hello")
+    assert "Costs: 0.00" in words(insights(db, 7, now=NOW))
+    db.append_message("a", "assistant", "Hi")
+    assert "Costs: not known" in words(insights(db, 7, now=NOW))
+
+
+def test_what_costs_nothing_by_a_contract_is_not_unknown(db: SessionDB) -> None:
+    begun(db, "a", "cli", 1)
+    db.update_token_counts("a", 9, model="m", api_call_count=1, cost_status="included")
+    found = insights(db, 7, now=NOW)
+    assert (found.total.unpriced, found.models[0].unpriced) == (0, 0)
+    assert "0.00 $" in words(found)
+
+
 def test_calls_that_make_no_sense_are_left_out(db: SessionDB) -> None:
     begun(db, "a", "cli", 1)
     row = db.append_message("a", "assistant", "x", tool_calls=CALLS)

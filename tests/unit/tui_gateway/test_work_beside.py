@@ -11,10 +11,11 @@ import pytest
 
 from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.thinking import chosen_of
+from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.process_table import ProcessTable, Wanted
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import NotConfiguredError
-from hermes_desktop.tui_gateway import server
+from hermes_desktop.tui_gateway import ending, live_sessions, server
 from hermes_desktop.tui_gateway.background_methods import END_REASON, MOST_TASKS
 from tests.fakes.rpc_server import PATIENCE_S, ServerStage
 from tests.fakes.tool_stage import ToolStage, call
@@ -126,11 +127,73 @@ def test_a_session_hears_of_the_end_of_what_it_left_running(
     stage.peer.wait_for("message.complete", 4)
 
 
+@pytest.mark.parametrize("has_agent", [True, False], ids=["with an agent", "only opened"])
+def test_what_runs_beside_goes_where_its_session_goes_on(
+    stage: ServerStage, table: ProcessTable, *, has_agent: bool
+) -> None:
+    queue = ApprovalQueue(SystemClock())
+    server.configure(replace(server.SERVER.program, approvals=queue))
+    sid, session = stage.begin()
+    stage.say(sid, "Hello")
+    old, environ = session["session_key"], {"PATH": "/usr/bin:/bin"}
+    queue.set_free(old, free=True)
+    stage.places.taken["ours"] = session["active_session_lease"] = "ours"
+    argv = ("bash", "-c", "read line; echo built")
+    started = table.start(Wanted(old, old, argv, "make", environ, stage.home, notify=True))
+
+    stage.db.end_session(old, "compression")
+    stage.db.create_session("next", "tui", parent_session_id=old)
+    if has_agent:
+        session["agent"].session_id = "next"
+        server._sync_session_key_after_compress(sid, session)
+    else:
+        session["agent"] = None
+        ending.follow_to(server.SERVER, session, "next")
+
+    assert session["session_key"] == "next"
+    assert stage.places.taken["ours"] == "next"
+    assert queue.is_free("next")
+    listed = stage.call("process.list", session_id=sid)["processes"]
+    assert [each["session_id"] for each in listed] == [started.id]
+    assert len(stage.call("agents.list", session_id=sid)["processes"]) == 1
+    assert "make" in stage.call("slash.exec", session_id=sid, command="/agents")["output"]
+    # What still has the old key, such as a task beside it, is no stranger.
+    late = table.start(Wanted(old, old, ("sleep", "60"), "late", environ, stage.home))
+    assert late.session_key == "next"
+    assert live_sessions.with_key(server.SERVER.state, old) == (sid, session)
+    assert table.kill(late.id)
+    assert table.write(started.id, "go\n", close=True)
+    stage.peer.wait_for("message.complete", 2)
+    assert session["_turn_over"].wait(PATIENCE_S)
+    assert "built" in str(stage.db.get_messages("next")[0]["content"])
+
+
+def test_a_session_that_was_shortened_has_used_what_all_its_parts_have(stage: ServerStage) -> None:
+    sid, session = stage.begin()
+    stage.say(sid, "Hello")
+    first = session["session_key"]
+    before = stage.call("session.usage", session_id=sid)
+    assert before["cost_usd"] is None
+    stage.db.update_token_counts(
+        first, 10, 1, model="dear", api_call_count=1, actual_cost_usd=0.5, cost_status="actual"
+    )
+    stage.db.end_session(first, "compression")
+    stage.db.create_session("next", "tui", parent_session_id=first)
+    stage.db.update_token_counts("next", 5, 1, model="free", api_call_count=1)
+    session["agent"].session_id = "next"
+    server._sync_session_key_after_compress(sid, session)
+    told = stage.call("session.usage", session_id=sid)
+    assert told["input"] == before["input"] + 15
+    assert told["calls"] == before["calls"] + 2
+    assert (told["cost_usd"], told["cost_partial"], told["cost_estimated"]) == (0.5, True, False)
+
+
 def test_figures_of_the_last_days(stage: ServerStage) -> None:
     sid, _ = stage.begin()
     stage.say(sid, "Hello")
     told = stage.call("insights.get", days=7)
     assert (told["days"], told["sessions"], told["messages"]) == (7, 1, 2)
+    assert (told["cost_usd"], told["unpriced_sessions"]) == (None, 1)
     assert stage.code("insights.get", days=0) == 4004
     assert stage.code("insights.get", days=99_999) == 4004
     assert "1 session" in stage.call("slash.exec", session_id=sid, command="/insights")["output"]
