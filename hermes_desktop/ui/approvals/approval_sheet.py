@@ -57,7 +57,7 @@ class ApprovalSheet(QWidget):
         self._theme = theme
         self._now = now
         self._spans: dict[str, float] = {}
-        self.request: ApprovalRequested | None = None
+        self.asked: ApprovalRequested | None = None
         self.armed = False
         self._before: QWidget | None = None
         self.title = LeadingLabel()
@@ -80,29 +80,29 @@ class ApprovalSheet(QWidget):
         self.hide()
 
     # -------------------------------------------------------------------------------- showing
-    def show_request(
-        self, request: ApprovalRequested, *, elsewhere: bool, place: tuple[int, int] = (1, 1)
+    def show_asked(
+        self, asked: ApprovalRequested, *, elsewhere: bool, place: tuple[int, int] = (1, 1)
     ) -> None:
         """Ask this.
 
         Args:
-            request: The question.
+            asked: The question.
             elsewhere: It belongs to another session than the one on the page.
             place: Which of how many questions it is, from 1.
         """
-        is_new = self.request is None or self.request.request_id != request.request_id
-        self.request = request
+        is_new = self.asked is None or self.asked.request_id != asked.request_id
+        self.asked = asked
         title = self.tr("May the assistant do this?")
         if elsewhere:
             title = self.tr("May the assistant do this in another session?")
-        self._fill(request, title)
+        self._fill(asked, title)
         self._count(place)
         self.go.setVisible(elsewhere)
         self.close_button.hide()
         for choice, button in self.buttons.items():
-            button.setVisible(choice in request.choices)
-        span = self._spans.setdefault(request.request_id, request.expires_at - self._now())
-        self.bar.run_to(request.expires_at, span=span)
+            button.setVisible(choice in asked.choices)
+        span = self._spans.setdefault(asked.request_id, asked.expires_at - self._now())
+        self.bar.run_to(asked.expires_at, span=span)
         self.show()
         if is_new:
             self.armed = False
@@ -110,10 +110,10 @@ class ApprovalSheet(QWidget):
             if not is_typing():
                 self._take_focus()
 
-    def show_over(self, request: ApprovalRequested, words: str) -> None:
+    def show_over(self, asked: ApprovalRequested, words: str) -> None:
         """Say how a question ended that nobody answered; it stays until it is closed."""
         self.clear()
-        self._fill(request, words)
+        self._fill(asked, words)
         self._count((1, 1))
         self.go.hide()
         for button in self.buttons.values():
@@ -123,9 +123,9 @@ class ApprovalSheet(QWidget):
 
     def clear(self) -> None:
         """Nothing is asked any more."""
-        if self.request is not None:
-            self._spans.pop(self.request.request_id, None)
-        self.request = None
+        if self.asked is not None:
+            self._spans.pop(self.asked.request_id, None)
+        self.asked = None
         self._arming.stop()
         self.armed = False
         self.bar.stop()
@@ -147,25 +147,25 @@ class ApprovalSheet(QWidget):
         if shiboken6.isValid(before):
             before.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def deny(self) -> None:
+    def escape(self) -> None:
         """What Escape means, and closing the window that asks; over, it is closed."""
-        if self.request is not None:
+        if self.asked is not None:
             self._answer("deny")
         else:
             self.closed.emit()
 
     def _answer(self, choice: ApprovalChoice) -> None:
-        if self.request is not None and self.armed:
-            self.answered.emit(self.request.request_id, choice)
+        if self.asked is not None and self.armed:
+            self.answered.emit(self.asked.request_id, choice)
 
     def _arm(self) -> None:
         self.armed = True
 
-    def _fill(self, request: ApprovalRequested, title: str) -> None:
+    def _fill(self, asked: ApprovalRequested, title: str) -> None:
         self.title.setText(title)
-        self.what.show_text(request.what)
-        self.why.setText(" ".join(visible(each) for each in request.why))
-        self.where.setText(self.tr("{}, in {}").format(request.tool, visible(request.where)))
+        self.what.show_text(asked.what)
+        self.why.setText(" ".join(visible(each) for each in asked.why))
+        self.where.setText(self.tr("{}, in {}").format(asked.tool, visible(asked.where)))
         text = self.what.toPlainText()
         self.setAccessibleName(title)
         self.setAccessibleDescription(f"{text}\n{self.why.text()}\n{self.where.text()}")
@@ -232,8 +232,8 @@ class ApprovalSheet(QWidget):
         self._theme.changed.connect(self._colour)
 
     def _go(self) -> None:
-        if self.request is not None:
-            self.session_wanted.emit(self.request.session_id)
+        if self.asked is not None:
+            self.session_wanted.emit(self.asked.session_id)
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

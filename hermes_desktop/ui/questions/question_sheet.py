@@ -73,7 +73,7 @@ class QuestionSheet(QWidget):
         self.hide()
 
     # -------------------------------------------------------------------------------- showing
-    def show_question(
+    def show_asked(
         self, asked: QuestionAsked, *, elsewhere: bool, place: tuple[int, int] = (1, 1)
     ) -> None:
         """Ask this.

@@ -109,7 +109,7 @@ async def test_escape_denies(stage: ChatStage, tmp_path: Path) -> None:
         await ask(stage, desk)
         assert desk.sheet.buttons["deny"].hasFocus()
         QTest.keyClick(desk.sheet.buttons["deny"], Qt.Key.Key_Escape)
-        await stage.until(lambda: desk.sheet.request is None)
+        await stage.until(lambda: desk.sheet.asked is None)
         assert stage.page.composer.field.hasFocus()  # not on whatever comes next
         await done(stage)
         assert (tmp_path / "work" / "build").exists()
@@ -128,7 +128,7 @@ async def test_who_types_goes_on_typing(stage: ChatStage) -> None:
         stage.page.composer.field.setFocus()
         await stage.until(lambda: desk.sheet.armed)
         assert stage.page.composer.field.hasFocus()
-        desk.sheet.deny()
+        desk.sheet.escape()
         await done(stage)
         assert stage.page.composer.text == "And then"
         desk.close()
@@ -146,7 +146,7 @@ async def test_a_hidden_window_asks_in_a_dialog(stage: ChatStage, tmp_path: Path
         assert desk.sheet.isVisible()
         stage.page.hide()
         await stage.until(desk.dialog.isVisible)
-        await stage.until(lambda: desk.dialog.sheet.armed)
+        await stage.until(lambda: desk.dialog_sheet.armed)
         desk.dialog.reject()
         await stage.until(lambda: stage.finished)
         assert not desk.dialog.isVisible()
@@ -160,7 +160,7 @@ async def test_stopping_the_reply_takes_the_question_away(stage: ChatStage) -> N
         await ask(stage, desk)
         session_id = stage.services.approvals.pending()[0].session_id
         await stage.services.chat.stop(session_id)
-        await stage.until(lambda: desk.sheet.request is None)
+        await stage.until(lambda: desk.sheet.asked is None)
         await stage.until(lambda: stage.finished)
         assert stage.finished[-1].outcome == "stopped"
         desk.close()
@@ -240,7 +240,7 @@ async def test_the_transcript_gives_way_to_a_long_command(stage: ChatStage) -> N
             bottom = sheet.buttons["deny"].mapTo(page, sheet.buttons["deny"].rect().bottomLeft())
             assert bottom.y() < page.composer.y()
             keep_picture(stage, "sheet-small")
-        await stage.until(lambda: desk.sheet.request is None)
+        await stage.until(lambda: desk.sheet.asked is None)
         assert not page.sheets.isVisible()
         desk.close()
 
@@ -257,7 +257,7 @@ async def test_the_sheet_stands_on_the_column_of_the_messages(stage: ChatStage) 
             left = [w.mapTo(stage.page, w.rect().topLeft()).x() for w in (frame, desk.sheet.what)]
             assert left[0] == left[1]
             assert desk.sheet.what.width() == frame.width() == 760
-        await stage.until(lambda: desk.sheet.request is None)
+        await stage.until(lambda: desk.sheet.asked is None)
         desk.close()
 
 
@@ -279,7 +279,7 @@ async def test_several_questions_are_counted_and_can_be_looked_at(stage: ChatSta
             desk.sheet.buttons["once"].click()
             await stage.until(lambda: desk.sheet.place.text() == "1 of 2")
             assert desk.sheet.what.toPlainText() == first
-        await stage.until(lambda: desk.sheet.request is None)
+        await stage.until(lambda: desk.sheet.asked is None)
         desk.close()
 
 
@@ -288,14 +288,14 @@ async def test_enter_that_was_meant_for_something_else_answers_nothing(stage: Ch
         desk = desk_of(stage)
         stage.page.new_chat()
         with asking(stage, request(1)):
-            await stage.until(lambda: desk.sheet.request is not None)
+            await stage.until(lambda: desk.sheet.asked is not None)
             for key in (Qt.Key.Key_Return, Qt.Key.Key_Space, Qt.Key.Key_Escape):
                 QTest.keyClick(desk.sheet.buttons["deny"], key)
             assert len(stage.services.approvals.pending()) == 1
             await stage.until(lambda: desk.sheet.armed)
             QTest.keyClick(desk.sheet.buttons["deny"], Qt.Key.Key_Return)
             await stage.until(lambda: not stage.services.approvals.pending())
-        await stage.until(lambda: desk.sheet.request is None)
+        await stage.until(lambda: desk.sheet.asked is None)
         desk.close()
 
 
@@ -328,5 +328,5 @@ async def test_a_question_of_another_session_leads_there(stage: ChatStage) -> No
             assert "another session" in desk.sheet.title.text()
             desk.sheet.go.click()
             assert wanted == ["other"]
-        await stage.until(lambda: desk.sheet.request is None)
+        await stage.until(lambda: desk.sheet.asked is None)
         desk.close()

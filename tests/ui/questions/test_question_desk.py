@@ -262,7 +262,7 @@ async def test_answered_in_the_dialog(stage: ChatStage) -> None:
         asking = desks_of(stage)
         stage.page.hide()
         await ask(stage, asking)
-        sheet = asking.questions.dialog.sheet
+        sheet = asking.questions.dialog_sheet
         await stage.until(lambda: sheet.armed)
         sheet.area.buttons[1].click()
         assert (await told(stage))["user_response"] == "443"
