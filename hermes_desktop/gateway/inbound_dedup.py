@@ -50,6 +50,7 @@ class LeftOver:
         waiting: Messages that are not in their conversation; they are to be answered now.
         cut_off: Messages whose turn was under way and brought no reply; their words are in the
             conversation, which is to be gone on with.
+        overtaken: Those of them after which somebody else has said something there.
         replies: How many finished replies were found that nobody had noted as owed; they are owed
             now, and brought once their platform is connected.
         too_old: Messages that waited for more than a day; nobody answers them any more.
@@ -59,6 +60,7 @@ class LeftOver:
     cut_off: tuple[Ticket, ...] = ()
     replies: int = 0
     too_old: tuple[Ticket, ...] = ()
+    overtaken: tuple[Ticket, ...] = ()
 
 
 class Inbox:
@@ -177,6 +179,7 @@ class Inbox:
         waiting: list[Ticket] = []
         cut_off: list[Ticket] = []
         too_old: list[Ticket] = []
+        overtaken: list[Ticket] = []
         replies = 0
         for row in store.not_dealt_with():
             if row.id in self._open or (row.owner != us and is_running(row.owner)):
@@ -194,10 +197,13 @@ class Inbox:
                 store.finish(row.id)
             else:
                 store.adopt(row.id)
-                said = row.state == "begun" and store.prompt_is_stored(row)
+                message_id = ticket.event.message_id
+                said = row.state == "begun" and store.prompt_is_stored(row, message_id)
                 (cut_off if said else waiting).append(ticket)
+                if said and store.is_overtaken(row, message_id):
+                    overtaken.append(ticket)
         store.prune()
-        return LeftOver(tuple(waiting), tuple(cut_off), replies, tuple(too_old))
+        return LeftOver(tuple(waiting), tuple(cut_off), replies, tuple(too_old), tuple(overtaken))
 
 
 def _came_elsewhere(store: DeliveryStore, row: InboxRow, ticket: Ticket) -> bool:
@@ -210,7 +216,7 @@ def _is_answered(store: DeliveryStore, row: InboxRow, ticket: Ticket) -> bool:
     """Whether a reply is owed already, or there is one that is owed from now on."""
     if store.owed_since(row.session_key, row.began_at):
         return True
-    reply = store.reply_to(row)
+    reply = store.reply_to(row, ticket.event.message_id)
     source = ticket.event.source
     if reply is None or source is None:
         return False

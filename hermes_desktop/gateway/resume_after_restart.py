@@ -20,6 +20,12 @@ NOTE = (
     "[Note: your last answer in this conversation was cut off by a restart of the program. "
     "Go on with the last request. Do not repeat what is done already.]"
 )
+_NOTE_FOR_OLDER = (
+    "[Note: the program was restarted before the message that follows was answered, and something "
+    "else was said in this conversation since. Answer this message now. Do not repeat what is done "
+    "already.]"
+)
+_MOST_QUOTED = 4_000
 NOTE_FOR_NEW_MESSAGE = (
     "[Note: your last answer in this conversation was cut off by a restart of the program. "
     "What follows is the person's next message.]"
@@ -59,7 +65,8 @@ class CutOff:
         session_id: Its conversation.
         certain: A turn of it ran when the last run ended; otherwise it was only used lately.
         attempts: How often it was taken up already, in a row.
-        open_request: Whether the conversation ends with something that wants an answer.
+        open_request: Whether the conversation ends with something that wants an answer, or others
+            went on in it after something that does.
         fresh: Whether it was cut off not too long ago.
         ended: Whether its conversation was ended since, by its reset policy.
     """
@@ -87,6 +94,15 @@ class CutOff:
         if self.open_request:
             return Fate.TELL if self.ended else Fate.CONTINUE
         return Fate.SETTLE if inbox_kept else Fate.TELL
+
+
+def note_for(unanswered: str) -> str:
+    """What an agent is told that goes on with a chat.
+
+    Args:
+        unanswered: What was said there, if the conversation does not end with it any more.
+    """
+    return f"{_NOTE_FOR_OLDER}\n\n{unanswered[:_MOST_QUOTED]}" if unanswered.strip() else NOTE
 
 
 def is_fresh(entry: SessionEntry, now: datetime, fresh_s: float) -> bool:

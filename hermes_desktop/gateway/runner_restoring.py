@@ -26,6 +26,8 @@ class RunnerRestoring(RunnerBusy):
 
     Attributes:
         _cut_off: Session keys that were marked when this run began.
+        _unanswered: By session key: a message whose answer was cut off, and after which somebody
+            else has said something in its conversation.
         _taken_up: Session keys that this run has dealt with already.
         _marked_here: Session keys that this run has marked: it answers them itself.
         _may_resume: False when the gateway was started again and again: nothing is taken up by
@@ -37,6 +39,10 @@ class RunnerRestoring(RunnerBusy):
     @cached_property
     def _cut_off(self) -> set[str]:
         return set()
+
+    @cached_property
+    def _unanswered(self) -> dict[str, str]:
+        return {}
 
     @cached_property
     def _taken_up(self) -> set[str]:
@@ -159,7 +165,7 @@ class RunnerRestoring(RunnerBusy):
             session_id=entry.session_id,
             certain=certain,
             attempts=attempts,
-            open_request=open_request,
+            open_request=open_request or entry.session_key in self._unanswered,
             fresh=resuming.is_fresh(entry, self.clock.now(), fresh_s),
             ended=entry.expiry_finalized,
         )
@@ -176,7 +182,8 @@ class RunnerRestoring(RunnerBusy):
             # What was asked in time is answered where it was asked, whatever the policy says now.
             await self._aside(self.session_store.update_session, session_key)
             event = MessageEvent(resuming.PROMPT, source=source, internal=True)
-            self._enqueue(event, source, adapter, note=resuming.NOTE)
+            note = resuming.note_for(self._unanswered.pop(session_key, ""))
+            self._enqueue(event, source, adapter, note=note)
             return
         store = self.session_store
         if fate is Fate.GIVE_UP:

@@ -1,7 +1,7 @@
 """What the gateway's outbox and inbox ask of the conversation store, as methods of it."""
 
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from hermes_desktop.state import delivery_table, lineage
@@ -39,13 +39,30 @@ class DeliveryReads(StoreFace):
             self.read(lambda conn: conn.execute("SELECT max(id) FROM messages").fetchone()[0]) or 0
         )
 
-    def reply_after(self, session_id: str, after_row: int) -> str | None:
-        """The finished reply that a conversation ends with, if it came after a row."""
-        return self.read(lambda conn: _reply_after(conn, session_id, after_row))
+    def reply_after(
+        self, session_id: str, after_row: int, message_id: str | None = None
+    ) -> str | None:
+        """The finished reply that a conversation ends with, if it came after a row.
 
-    def prompt_stored_after(self, session_id: str, after_row: int) -> bool:
-        """Whether somebody said something in a conversation after a row."""
-        return self.read(lambda conn: _prompt_after(conn, session_id, after_row))
+        Args:
+            session_id: The conversation, as it was called then.
+            after_row: The row.
+            message_id: The platform's message that it answers. Where somebody else has said
+                something after that, nobody knows whom the reply answers: it is none then.
+        """
+        return self.read(lambda conn: _reply_after(conn, session_id, after_row, message_id))
+
+    def prompt_stored_after(
+        self, session_id: str, after_row: int, message_id: str | None = None
+    ) -> bool:
+        """Whether a platform's message is in a conversation; without an id, anything said."""
+        return self.read(lambda conn: _prompt_after(conn, session_id, after_row, message_id))
+
+    def overtaken_after(self, session_id: str, after_row: int, message_id: str | None) -> bool:
+        """Whether somebody has said something in a conversation after a platform's message."""
+        return self.read(
+            lambda conn: _is_overtaken(_rows_after(conn, session_id, after_row), message_id)
+        )
 
     def chat_has_message(self, session_key: str, message_id: str) -> bool:
         """Whether a platform's message is stored in one of the latest sessions of a chat."""
@@ -93,28 +110,45 @@ class DeliveryFace(WritingFace, DeliveryReads):
         return self._execute_write(run)
 
 
-def _reply_after(conn: sqlite3.Connection, session_id: str, after_row: int) -> str | None:
-    wanted = clean_text(session_id)
-    last = lineage.compression_tip(conn, wanted) or wanted
-    row = conn.execute(
-        "SELECT role, content, tool_calls FROM messages WHERE session_id IN (?, ?) AND active = 1 "
-        "AND id > ? ORDER BY id DESC LIMIT 1",
-        (wanted, last, after_row),
-    ).fetchone()
-    if row is None or row["role"] != "assistant" or row["tool_calls"]:
+def _reply_after(
+    conn: sqlite3.Connection, session_id: str, after_row: int, message_id: str | None
+) -> str | None:
+    rows = _rows_after(conn, session_id, after_row)
+    if not rows or rows[-1]["role"] != "assistant" or rows[-1]["tool_calls"]:
         return None
-    content = decode_content(row["content"])
+    if _is_overtaken(rows, message_id):
+        return None
+    content = decode_content(rows[-1]["content"])
     return content if isinstance(content, str) and content.strip() else None
 
 
-def _prompt_after(conn: sqlite3.Connection, session_id: str, after_row: int) -> bool:
+def _prompt_after(
+    conn: sqlite3.Connection, session_id: str, after_row: int, message_id: str | None
+) -> bool:
+    rows = _rows_after(conn, session_id, after_row)
+    if message_id is None:
+        return any(row["role"] == "user" for row in rows)
+    return any(_is_message(row, message_id) for row in rows)
+
+
+def _rows_after(conn: sqlite3.Connection, session_id: str, after_row: int) -> list[sqlite3.Row]:
+    """What a turn, and others meanwhile, have written, also where its conversation went on."""
     wanted = clean_text(session_id)
     last = lineage.compression_tip(conn, wanted) or wanted
-    row = conn.execute(
-        "SELECT 1 FROM messages WHERE session_id IN (?, ?) AND role = 'user' AND id > ? LIMIT 1",
+    return conn.execute(
+        "SELECT role, content, tool_calls, platform_message_id FROM messages "
+        "WHERE session_id IN (?, ?) AND active = 1 AND id > ? ORDER BY id",
         (wanted, last, after_row),
-    ).fetchone()
-    return row is not None
+    ).fetchall()
+
+
+def _is_overtaken(rows: Sequence[sqlite3.Row], message_id: str | None) -> bool:
+    asked = [at for at, row in enumerate(rows) if _is_message(row, message_id)]
+    return bool(asked) and any(row["role"] == "user" for row in rows[asked[-1] + 1 :])
+
+
+def _is_message(row: sqlite3.Row, message_id: str | None) -> bool:
+    return message_id is not None and row["platform_message_id"] == clean_text(message_id)
 
 
 def _chat_has_message(conn: sqlite3.Connection, session_key: str, message_id: str) -> bool:

@@ -152,13 +152,17 @@ class DeliveryStore:
         """Messages that came and were not dealt with, in the order they came."""
         return self._own.read(inbox_table.open_ones, default=[])
 
-    def reply_to(self, row: InboxRow) -> str | None:
+    def reply_to(self, row: InboxRow, message_id: str | None) -> str | None:
         """The reply that a turn had finished, though nobody had noted that it is owed."""
-        return self._db.reply_after(row.session_id, row.after_row)
+        return self._db.reply_after(row.session_id, row.after_row, message_id)
 
-    def prompt_is_stored(self, row: InboxRow) -> bool:
+    def prompt_is_stored(self, row: InboxRow, message_id: str | None) -> bool:
         """Whether a message whose turn had begun got into its conversation."""
-        return self._db.prompt_stored_after(row.session_id, row.after_row)
+        return self._db.prompt_stored_after(row.session_id, row.after_row, message_id)
+
+    def is_overtaken(self, row: InboxRow, message_id: str | None) -> bool:
+        """Whether somebody said something in its conversation after a message."""
+        return self._db.overtaken_after(row.session_id, row.after_row, message_id)
 
     def prune(self) -> None:
         """Forget what is settled and old."""

@@ -9,6 +9,7 @@ import pytest
 
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.delivery import MAYBE_TWICE
+from hermes_desktop.gateway.resume_after_restart import note_for
 from hermes_desktop.gateway.sending import SendingManners
 from hermes_desktop.state.delivery_store import DeliveryStore, Owner
 from tests.fakes.gateway import until
@@ -154,6 +155,34 @@ async def test_messages_an_earlier_run_did_not_answer_come_first(tmp_path: Path)
             await until(lambda: len(chat.texts()) == 2 and gateway.is_idle)
             said = [text for text in gateway.model.texts() if text.startswith("user")]
         assert "second" in said[-1]
+        assert chat.pending == {}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("answered", [True, False], ids=["answered there", "open there"])
+async def test_what_others_say_meanwhile_is_not_taken_for_the_answer(
+    tmp_path: Path, *, answered: bool
+) -> None:
+    """A gateway is killed in a turn, and another program goes on in that conversation."""
+    async with chat_server() as chat:
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            gateway.model.hold.clear()
+            chat.say("What about tea?")
+            await until(gateway.model.asked.is_set)
+            await _wait_for_rows(gateway, 1)
+            tasks = list(gateway.runner._message_tasks._tasks)
+            for task in tasks:  # as if we had been killed
+                task.cancel()
+            await asyncio.wait(tasks)
+            (session,) = gateway.db.list_sessions_rich()
+            gateway.db.append_message(session["id"], "user", "Said at the machine.")
+            if answered:
+                gateway.db.append_message(session["id"], "assistant", "Told at the machine.")
+        async with socket_gateway(tmp_path, chat.port) as gateway:
+            await until(lambda: bool(chat.texts()) and gateway.is_idle)
+            told = gateway.model.texts()[-1]
+        assert chat.texts() == ["reply 1"]
+        assert note_for("What about tea?") in told
         assert chat.pending == {}
 
 

@@ -157,6 +157,35 @@ async def test_a_reply_that_nobody_had_noted_is_owed(home: Home) -> None:
 
 
 @pytest.mark.asyncio
+async def test_what_another_program_was_told_is_not_the_reply(home: Home) -> None:
+    home.db.create_session("s1", "telegram", session_key=KEY)
+    first = home.inbox()
+    ticket = await first.admit(event(), KEY)
+    assert ticket is not None
+    await first.begun(ticket, "s1")
+    home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
+    home.db.append_message("s1", role="user", content="at the machine")
+    home.db.append_message("s1", role="assistant", content="a private answer")
+    left = await home.inbox().left_over()
+    assert (left.replies, home.store(GONE).owed(["telegram"])) == (0, [])
+    assert [each.event.text for each in left.overtaken] == ["hello"]
+    assert left.cut_off == left.overtaken
+
+
+@pytest.mark.asyncio
+async def test_what_others_said_is_not_taken_for_the_message(home: Home) -> None:
+    home.db.create_session("s1", "telegram", session_key=KEY)
+    first = home.inbox()
+    ticket = await first.admit(event(), KEY)
+    assert ticket is not None
+    await first.begun(ticket, "s1")
+    home.db.append_message("s1", role="user", content="at the machine")
+    left = await home.inbox().left_over()
+    assert [each.event.text for each in left.waiting] == ["hello"]
+    assert left.cut_off == ()
+
+
+@pytest.mark.asyncio
 async def test_what_is_a_day_old_is_not_answered(home: Home) -> None:
     await home.inbox().admit(event(), KEY)
     home.clock.advance(MOST_AGE_S + 1)
