@@ -1,17 +1,13 @@
 """What waits for a person's word, as window and command line see it: news on the bus, answers."""
 
-from collections.abc import Callable
-
 from hermes_desktop.agent.tools.approval_queue import Answered, ApprovalQueue, ApprovalRequest
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested, ApprovalResolved
 from hermes_desktop.services.queue_news import QueueNews
 
 
-class Approvals:
-    """The one queue of a program, on its loop.
-
-    Nothing can be asked before :meth:`open`: what would need a word is denied at once.
+class Approvals(QueueNews[ApprovalRequest, Answered, ApprovalRequested]):
+    """Words before harm. What nobody can be asked is denied.
 
     Args:
         queue: Where agents wait, on their threads.
@@ -19,28 +15,8 @@ class Approvals:
     """
 
     def __init__(self, queue: ApprovalQueue, bus: EventBus) -> None:
+        super().__init__(queue, bus, as_event, _as_resolved)
         self.queue = queue
-        self._news = QueueNews(queue, bus, as_event, _as_resolved)
-
-    def open(self, serves: Callable[[ApprovalRequest], bool] = lambda _request: True) -> None:
-        """From now on somebody listens to the bus who can ask a person. On the loop.
-
-        Args:
-            serves: Whether a question can be asked here; called on any thread.
-        """
-        self._news.open(serves)
-
-    def close(self) -> None:
-        """Nobody can be asked here any more; what nobody else shows is denied now."""
-        self._news.close()
-
-    def end(self) -> None:
-        """The program ends: everything that waits is denied, and whatever comes, too."""
-        self.queue.close()
-
-    def pending(self) -> tuple[ApprovalRequested, ...]:
-        """What waits, the oldest first."""
-        return tuple(as_event(each) for each in self.queue.pending())
 
     def answer(self, request_id: str, choice: ApprovalChoice, by: str = "window") -> bool:
         """Answer a question; False when it does not wait any more.

@@ -1,17 +1,13 @@
 """What the assistant asks, as window and command line see it: news on the bus, answers."""
 
-from collections.abc import Callable
-
 from hermes_desktop.agent.tools.question_queue import Question, QuestionQueue, QuestionReply
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import QuestionAnswered, QuestionAsked
 from hermes_desktop.services.queue_news import QueueNews
 
 
-class Questions:
-    """The one queue of a program, on its loop.
-
-    Nobody can be asked before :meth:`open`: the assistant is told so at once.
+class Questions(QueueNews[Question, QuestionReply, QuestionAsked]):
+    """Questions of the assistant. What nobody can be asked goes on without an answer.
 
     Args:
         queue: Where agents wait, on their threads.
@@ -19,28 +15,8 @@ class Questions:
     """
 
     def __init__(self, queue: QuestionQueue, bus: EventBus) -> None:
+        super().__init__(queue, bus, as_event, _as_answered)
         self.queue = queue
-        self._news = QueueNews(queue, bus, as_event, _as_answered)
-
-    def open(self, serves: Callable[[Question], bool] = lambda _question: True) -> None:
-        """From now on somebody listens to the bus who can ask a person. On the loop.
-
-        Args:
-            serves: Whether a question can be asked here; called on any thread.
-        """
-        self._news.open(serves)
-
-    def close(self) -> None:
-        """Nobody can be asked here any more; what nobody else shows ends now."""
-        self._news.close()
-
-    def end(self) -> None:
-        """The program ends: what waits goes on without an answer, and whatever comes, too."""
-        self.queue.close()
-
-    def pending(self) -> tuple[QuestionAsked, ...]:
-        """What waits, the oldest first."""
-        return tuple(as_event(each) for each in self.queue.pending())
 
     def answer(self, request_id: str, text: str, by: str = "window") -> bool:
         """Answer a question; False when it does not wait any more.

@@ -11,10 +11,13 @@ from hermes_desktop.core.events import Event
 
 Q = TypeVar("Q", bound=Waits)
 A = TypeVar("A")
+E = TypeVar("E", bound=Event)
 
 
-class QueueNews(Generic[Q, A]):
-    """Attends a queue for whoever listens to the bus.
+class QueueNews(Generic[Q, A, E]):
+    """Attends the one queue of a program for whoever listens to the bus; on its loop.
+
+    Nobody can be asked before :meth:`open`: whoever waits is told so at once.
 
     Args:
         room: Where agents wait, on their threads.
@@ -27,7 +30,7 @@ class QueueNews(Generic[Q, A]):
         self,
         room: WaitingRoom[Q, A],
         bus: EventBus,
-        begun: Callable[[Q], Event],
+        begun: Callable[[Q], E],
         over: Callable[[Q, A], Event],
     ) -> None:
         self._room = room
@@ -36,8 +39,8 @@ class QueueNews(Generic[Q, A]):
         self._over = over
         self._leave: Callable[[], None] | None = None
 
-    def open(self, serves: Callable[[Q], bool]) -> None:
-        """From now on somebody listens who can ask a person. On the loop.
+    def open(self, serves: Callable[[Q], bool] = lambda _asked: True) -> None:
+        """From now on somebody listens to the bus who can ask a person. On the loop.
 
         Args:
             serves: Whether this can be asked here; called on any thread.
@@ -56,6 +59,14 @@ class QueueNews(Generic[Q, A]):
 
         self.close()
         self._leave = self._room.attend(Attendant(serves, asked, settled))
+
+    def pending(self) -> tuple[E, ...]:
+        """What waits, the oldest first."""
+        return tuple(self._begun(each) for each in self._room.pending())
+
+    def end(self) -> None:
+        """The program ends: nothing waits for a person any more, and whatever comes does not."""
+        self._room.close()
 
     def close(self) -> None:
         """Nobody listens any more; what nobody else shows is answered with that."""
