@@ -6,14 +6,19 @@ Text that cannot be followed is a finding, too: nothing passes because it was to
 
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from hermes_desktop.agent.tools import danger_paths, danger_programs
 from hermes_desktop.agent.tools.danger_paths import Places
-from hermes_desktop.agent.tools.danger_words import Danger, Found
+from hermes_desktop.agent.tools.danger_rough import rough_findings
+from hermes_desktop.agent.tools.danger_scripts import hidden_texts, script_text
+from hermes_desktop.agent.tools.danger_sql import loses_data, runs_programs
+from hermes_desktop.agent.tools.danger_words import Danger, Found, changes_what_runs
 from hermes_desktop.agent.tools.shell_reader import (
     MOST_CHARACTERS,
-    CannotReadError,
+    Reading,
     Simple,
     Word,
     read_shell,
@@ -22,107 +27,72 @@ from hermes_desktop.agent.tools.shell_reader import (
 __all__ = ["Danger", "judge_command"]
 
 _MOST_UNWRAPPED = 8
-_MOST_STEPS = 1000
-# Every pattern here is bounded: a text that is made to be slow would hold up the whole program.
-_FORK_BOMB = re.compile(
-    r"([^\s(){};|&]{1,40})\s{0,8}\(\)\s{0,8}\{[^}]{0,200}?\1\s{0,8}\|\s{0,8}\1\s{0,8}&"
+_MOST_STEPS = 2000
+_MOST_TRIED = 24
+_RUNS_TEXT = frozenset({"runs-unseen", "runs-text", "unreadable"})
+_LASTING = frozenset(
+    {"delete-root", "format-disk", "write-disk", "fork-bomb", "permissions-root", "move-vital"}
 )
-_ROUGH_RM = re.compile(r"\brm[ \t]{1,8}([^\n;|&]{0,200})")
-_ROOTS = frozenset({"/", "/*", "~", "~/", "~/*", "$HOME", "$HOME/", "${HOME}"})
-_ROUGH = (
-    (re.compile(r"\bmkfs(\.\w{1,8})?\s[^\n]{0,80}/dev/"), "format-disk", "formats a disk"),
-    (re.compile(r">\s{0,8}/dev/(sd|hd|vd|xvd|nvme|mmcblk)"), "write-disk", "overwrites a disk"),
-)  # fmt: skip
-_HIDDEN_ASSIGNMENTS = re.compile(
-    r"^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|IFS|PATH"
-    r"|GIT_SSH|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF|GIT_PAGER|GIT_EDITOR|PAGER|EDITOR|VISUAL"
-    r"|PYTHONSTARTUP|PYTHONPATH|PERL5OPT|PERL5LIB|RUBYOPT|NODE_OPTIONS|SHELLOPTS|LESSOPEN)$"
-)
-_SQL = re.compile(
-    r"\b(drop\s+(table|database|schema|index|view|user|role|collection)|truncate\s+(table\s+)?\w"
-    r"|delete\s+from\s+[\w.\"`]+\s*(;|\"|'|$)|delete\s+from\s+(?!.*\bwhere\b)"
-    r"|update\s+[\w.\"`]+\s+set\s+(?!.*\bwhere\b)|alter\s+table\s+.*\bdrop\b|grant\s+all"
-    r"|dropdatabase|flushall|flushdb|deletemany\(\{\}\))",
-    re.IGNORECASE | re.DOTALL,
-)
+"""What no script may do, whoever wrote it; others may have reasons, and a person is asked."""
 _HIDDEN_GLOB = re.compile(r"(^|/)\.(?!/|\./)[^/]*[*?\[{][^/]*|(^|/)\.hermes[^/]*/[^/]*[*?\[{]")
 _TAKES_ALL = frozenset(
     {"grep", "egrep", "fgrep", "tar", "cp", "zip", "7z", "rsync", "ack", "ag", "mv", "ln", "cat"}
 )
-_SQL_CLIENTS = frozenset(
-    {
-        "psql",
-        "mysql",
-        "mariadb",
-        "sqlite3",
-        "mongo",
-        "mongosh",
-        "redis-cli",
-        "sqlcmd",
-        "clickhouse-client",
-        "duckdb",
-    }
-)
+_ONLY_WORDS = frozenset({"echo", "printf", "true", "false", "mkdir", "test", "[", "[["})
 
 
 def judge_command(text: str, places: Places) -> tuple[Danger, ...]:
     """What a command may do that needs a person's word, or is never done; () for nothing.
 
-    Pure but for looking links up: nothing is run.
+    Nothing is run; links are looked up, and scripts that it runs are read.
     """
     found = Found()
     if len(text) > MOST_CHARACTERS:
         found.add("too-long", "is too long to be judged", hard=True)
         return found.all()
     plain = unicodedata.normalize("NFKC", text)
-    _rough(plain, found)
+    for key, words, hard in rough_findings(plain):
+        found.add(key, words, hard=hard)
     if plain != text:
         found.add("lookalikes", "has characters that look like others")
     _Judge(places, found).text(text, 0)
     return found.all()
 
 
-def _rough(text: str, found: Found) -> None:
-    """What must be found even in text that cannot be followed."""
-    bare = re.sub(r"\\\n|['\"\\]", "", text)
-    bare = re.sub(r"\$\{?IFS\}?", " ", bare)
-    for candidate in (text, bare):
-        if _FORK_BOMB.search(candidate):
-            found.add("fork-bomb", "starts copies of itself without end", hard=True)
-        # In quotes it may be meant as text: only what is surely run is never done.
-        for pattern, key, words in _ROUGH:
-            if pattern.search(candidate):
-                found.add(key, words)
-        for match in _ROUGH_RM.finditer(candidate):
-            given = match[1].split()
-            if _ROOTS & set(given) and any(re.match(r"-[a-zA-Z]*[rR]|--rec", e) for e in given):
-                found.add("delete-root", "deletes the system or the whole home")
-    if re.search(r"/dev/(tcp|udp)/", bare):
-        found.add("raw-connection", "opens a connection of its own")
-
-
 @dataclass(frozen=True, slots=True)
 class _Judge:
     places: Places
     found: Found
+    trying: bool = False
 
     def text(self, text: str, depth: int) -> None:
         """Judge shell text."""
         if depth > _MOST_UNWRAPPED:
-            self.found.add("unreadable", "starts programs through too many others")
+            self._too_deep()
             return
-        try:
-            commands = read_shell(text)
-        except CannotReadError as error:
-            self.found.add("unreadable", f"cannot be judged: {error}")
-            return
+        reading = read_shell(text)
+        for problem in reading.problems:
+            self.found.add("unreadable", f"cannot be judged: {problem}")
+        if reading.lost:  # something of it may run all the same
+            for key, words, _ in rough_findings(text, lost=True):
+                self.found.add(key, words, hard=True)
         judge = self
-        for command in commands:
+        for command in reading.commands:
             judge.command(command, depth)
             judge = judge.after(command)
-        clients = {_base(each.words[0].text) for each in commands if each.words}
-        if clients & _SQL_CLIENTS and _SQL.search(text):
+        self._databases(reading, text)
+        if not self.trying and self.found.keys() & _RUNS_TEXT:
+            self._try_hidden(reading, depth)
+
+    def _too_deep(self) -> None:
+        self.found.add("unreadable", "starts programs through too many others", hard=True)
+
+    def _databases(self, reading: Reading, text: str) -> None:
+        clients = {_base(each.words[0].text) for each in reading.commands if each.words}
+        if loses_data(clients, text):
             self.found.add("sql-loss", "takes data out of a database")
+        if runs_programs(clients, text):
+            self.found.add("runs-text", "lets a database's program run others")
 
     def after(self, command: Simple) -> "_Judge":
         """Who judges what comes next: relative paths mean other files in another folder."""
@@ -141,13 +111,12 @@ class _Judge:
         """Judge one program with what belongs to it."""
         for operator, target in command.redirects:
             self._redirect(operator, target)
-        for name, _ in command.assigned:
-            if _HIDDEN_ASSIGNMENTS.match(name):
-                self.found.add("hidden-program", f"changes {name}, by which other programs run")
+        for name, value in command.assigned:
+            changes_what_runs(name, value, self.places, self.found)
         if not command.loop and command.words:
             self.words(command.words, depth)
 
-    def words(self, words: list[Word], depth: int, *, looked: bool = False) -> None:
+    def words(self, words: Sequence[Word], depth: int, *, looked: bool = False) -> None:
         """Judge a program and its arguments.
 
         Args:
@@ -157,35 +126,101 @@ class _Judge:
         """
         first = words[0]
         self.found.steps += 1
-        if self.found.steps > _MOST_STEPS:
-            self.found.add("unreadable", "starts too many programs")
+        if depth > _MOST_UNWRAPPED or self.found.steps > _MOST_STEPS:
+            self._too_deep()
             return
-        if first.opaque or _is_glob(first):
+        if first.opaque or "{}" in first.text or _is_glob(first):
             self.found.add("unreadable", "cannot be judged: which program runs is only known later")
-            return
-        if first.bare and "{" in first.text and ("," in first.text or ".." in first.text):
-            self.found.add("unreadable", "cannot be judged: it is written in parts")
+            self._any_program(words[1:], depth)
             return
         program = _base(first.text)
+        if not program.isascii():
+            self.found.add("lookalikes", "has characters that look like others")
         if not looked:
             self._arguments(program, words[1:])
-        inner = danger_programs.judge(program, words[1:], self.places, self.found)
-        for each in inner:
+        for each in danger_programs.judge(program, words[1:], self.places, self.found):
             if isinstance(each, str):
                 self.text(each, depth + 1)
-            elif each and depth < _MOST_UNWRAPPED:
-                self.words(list(each), depth + 1, looked=True)
             elif each:
-                self.found.add("unreadable", "starts programs through too many others")
+                self.words(each, depth + 1, looked=True)
+        self._script(words, depth)
 
-    def _arguments(self, program: str, words: list[Word]) -> None:
+    def _any_program(self, rest: Sequence[Word], depth: int) -> None:
+        """A program that is not known: it may be the worst one."""
+        self._try_words([Word("rm"), *rest], depth)
+        for flag, text in pairwise(rest):
+            if flag.text == "-c" and not text.opaque:
+                self.text(text.text, depth + 1)
+
+    def _script(self, words: Sequence[Word], depth: int) -> None:
+        """What a script of one's own does, as far as it would ruin something."""
+        program = _base(words[0].text)
+        path = danger_programs.script_of(program, words, self.places)
+        if path is None:
+            return
+        if path in self.found.written:
+            self.found.add("runs-unseen", "runs what it has only just written or fetched")
+        if self.trying or depth >= _MOST_UNWRAPPED or not danger_programs.reads_shell(program):
+            return
+        text = script_text(path)
+        if text:
+            for each in self._tried(lambda judge: judge.text(text, depth + 1)):
+                if each.key in _LASTING:
+                    self.found.add(each.key, f"runs a script that {each.words}", hard=True)
+
+    # What is hidden in a text that another program runs
+
+    def _try_hidden(self, reading: Reading, depth: int) -> None:
+        """Whatever stands in the text, in some code or other, may be what is run."""
+        texts = hidden_texts(reading)
+        for text in texts[:_MOST_TRIED]:
+            self._try_text(text, depth)
+            for key, words, _ in rough_findings(text):
+                self.found.add(key, words, hard=key != "raw-connection")
+        for kept in reading.lists[:_MOST_TRIED]:
+            self._try_words(kept, depth)
+        for command in reading.commands:
+            if command.words and command.words[0].text == "set":
+                self._try_words([e for e in command.words[1:] if e.text != "--"], depth)
+            if any(each.opaque for each in command.words) or _is_fed(command):
+                self._fill_in(command, texts, depth)
+
+    def _fill_in(self, command: Simple, texts: Sequence[str], depth: int) -> None:
+        for text in [each for each in texts if " " not in each][:_MOST_TRIED]:
+            words = [Word(text) if each.opaque else each for each in command.words]
+            if _is_fed(command):
+                words = [Word(text) if each.text == "{}" else each for each in words]
+                words.append(Word(text))
+            self._try_words(words, depth)
+
+    def _try_text(self, text: str, depth: int) -> None:
+        self._note_hard(lambda judge: judge.text(text, depth + 1))
+
+    def _try_words(self, words: Sequence[Word], depth: int) -> None:
+        if words:
+            self._note_hard(lambda judge: judge.words(words, depth + 1))
+
+    def _note_hard(self, ask: "Callable[[_Judge], None]") -> None:
+        for each in self._tried(ask):
+            self.found.add(each.key, each.words, hard=True)
+
+    def _tried(self, ask: "Callable[[_Judge], None]") -> list[Danger]:
+        """What would be never done, were it so."""
+        found = Found(steps=self.found.steps)
+        ask(_Judge(self.places, found, trying=True))
+        self.found.steps = found.steps
+        return [each for each in found.all() if each.hard and each.key != "unreadable"]
+
+    # Places
+
+    def _arguments(self, program: str, words: Sequence[Word]) -> None:
         """Names of places that hold secrets, whatever reads them."""
-        if program in {"echo", "printf", "true", "false", "mkdir", "test", "[", "[["}:
+        if program in _ONLY_WORDS:
             return
         for word in words:
             for text in _names_in(word):
                 path = self.places.absolute(text)
-                hidden = word.bare and bool(_HIDDEN_GLOB.search(text))
+                hidden = word.wild and bool(_HIDDEN_GLOB.search(text))
                 whole = program in _TAKES_ALL and danger_paths.is_around_home(path, self.places)
                 if hidden or whole or danger_paths.holds_secrets(path, self.places):
                     self.found.add("reads-secrets", f"touches {text[:80]}, where secrets are kept")
@@ -198,20 +233,27 @@ class _Judge:
             return
         if operator in {">&", "<&"} and is_number:
             return
-        self.found.write(target, self.places)
+        self.found.write(target, self.places, content=True)
+
+
+def _is_fed(command: Simple) -> bool:
+    """Whether words that it reads become arguments."""
+    return bool(command.words) and _base(command.words[0].text) in {"xargs", "parallel"}
 
 
 def _names_in(word: Word) -> set[str]:
     """The paths that a word may stand for."""
     whole = {word.text, word.text.partition("=")[2], word.text.partition("@")[2]}
-    if word.bare and "{" in word.text:
+    if word.wild and "{" in word.text:
         whole |= set(re.split(r"[{},]", word.text))
     names = {each.rpartition(":")[2] or each for each in whole}
     return {each for each in names if each and " " not in each and not each.startswith("-")}
 
 
 def _is_glob(word: Word) -> bool:
-    return word.bare and word.text not in {"[", "[["} and bool(set(word.text) & set("*?["))
+    if not word.wild or word.text in {"[", "[["}:
+        return False
+    return bool(set(word.text) & set("*?[")) or ("{" in word.text and ".." in word.text)
 
 
 def _base(program: str) -> str:

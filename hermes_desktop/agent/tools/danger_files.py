@@ -1,17 +1,17 @@
 """What programs do with files, and what else single ones do, as far as it may do harm."""
 
+import fnmatch
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 
 from hermes_desktop.agent.tools import danger_paths
 from hermes_desktop.agent.tools.danger_paths import Places
-from hermes_desktop.agent.tools.danger_words import Found
+from hermes_desktop.agent.tools.danger_words import Found, changes_what_runs
+from hermes_desktop.agent.tools.danger_wrappers import Inner
 from hermes_desktop.agent.tools.shell_reader import Word
 
 _LONGEST_SCRIPT = 300
-
-Inner = str | Sequence[Word]
-"""Something else that it starts: shell text, or a program with its arguments."""
 
 
 def _flags(args: Sequence[Word]) -> set[str]:
@@ -57,9 +57,26 @@ def _rm(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     return []
 
 
+_NARROWS = re.compile(
+    r"^-(i?name|i?path|i?wholename|i?regex|i?lname|[acm]?(min|time)|size|empty|newer|user|group|perm"
+    r"|inum|samefile|links|nouser|nogroup)$"
+)
+_SECRET_NAMES = (".env", ".env.local", "id_rsa", "id_ed25519", "credentials", "config.yaml",
+                 ".netrc", "auth.json", "state.db", ".git-credentials")  # fmt: skip
+
+
 def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     inner: list[Inner] = []
     at = 0
+    first = next((n for n, each in enumerate(args) if each.text.startswith(("-", "("))), len(args))
+    starts = [places.absolute(each.text) for each in args[:first]]
+    texts = [each.text for each in args]
+    everything = not any(_NARROWS.match(each) for each in texts)
+    deletes = "-delete" in texts or any(each.rpartition("/")[2] == "rm" for each in texts)
+    if everything and deletes and any(danger_paths.is_vital(each, places) for each in starts):
+        found.add("delete-root", "deletes the system or the whole home", hard=True)
+    if "-exec" in texts or "-execdir" in texts:
+        _shows_secrets(texts, starts, places, found)
     while at < len(args):
         text = args[at].text
         at += 1
@@ -74,6 +91,17 @@ def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     return inner
 
 
+def _shows_secrets(
+    texts: Sequence[str], starts: Sequence[str], places: Places, found: Found
+) -> None:
+    """A program that reads whatever is found around the home."""
+    if not any(danger_paths.is_around_home(each, places) for each in starts):
+        return
+    names = [after for each, after in pairwise(texts) if "name" in each]
+    if not names or any(fnmatch.fnmatchcase(s, each) for each in names for s in _SECRET_NAMES):
+        found.add("reads-secrets", "reads whatever it finds, also where secrets are kept")
+
+
 def _fd(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
     for at, word in enumerate(args):
         if word.text in {"-x", "-X", "--exec", "--exec-batch"}:
@@ -85,10 +113,10 @@ def _chmod(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     operands = _operands(args)
     mode = operands[0].text[:40] if operands else ""
     loose = re.search(r"^[0-7]?[0-7]?[0-7][2367]$", mode) or re.search(
-        r"(^|,)[ugoa]*[oa][ugoa]*\+\w*w", mode
+        r"(^|,)[ugoa]*[oa][ugoa]*[+=]\w*w", mode
     )
-    special = re.search(r"^[2-7][0-7]{3}$", mode) or re.search(r"\+\w*s", mode)
-    if loose or re.search(r"^\+\w*w", mode):
+    special = re.search(r"^[2-7][0-7]{3}$", mode) or re.search(r"[+=]\w*s", mode)
+    if loose or re.search(r"^[+=]\w*w", mode):
         found.add("open-to-all", "lets every user of this machine write")
     if special:
         found.add("privileges", "lets a program run with the rights of its owner")
@@ -97,13 +125,23 @@ def _chmod(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     for target in operands[1:]:
         path = places.absolute(target.text)
         if recursive and danger_paths.is_vital(path, places):
-            found.add("permissions-root", "changes who may use the system", hard=path == "/")
+            _all_rights(path, found)
         found.write(target, places)
     return []
 
 
-def _chown(_args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+def _all_rights(path: str, found: Found) -> None:
+    whole = not path.rstrip("*").rstrip("/")
+    found.add("permissions-root", "changes who may use the system", hard=whole)
+
+
+def _chown(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     found.add("owner", "changes whom files belong to")
+    if _flags(args) & {"R", "--recursive"}:
+        for target in _operands(args)[1:]:
+            path = places.absolute(target.text)
+            if danger_paths.is_vital(path, places):
+                _all_rights(path, found)
     return []
 
 
@@ -117,7 +155,7 @@ def _kill(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
         targets = texts[2:]
     if texts in (["-1"], ["1"]) or any(each in {"-1", "1"} for each in targets):
         found.add("kill-all", "ends every program", hard=True)
-    if any(each.opaque for each in args):
+    if any(each.opaque or "{}" in each.text for each in args):
         found.add("kills", "ends programs that are only known later, perhaps this one")
     return []
 
@@ -162,6 +200,12 @@ def _writes(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     return []
 
 
+def _tee(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    for word in _operands(args):
+        found.write(word, places, content=True)
+    return []
+
+
 def _sed(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     flags = _flags(args)
     in_place = any(word.text.startswith(("-i", "--in-place")) for word in args) or "i" in flags
@@ -187,45 +231,27 @@ def _awk(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     return []
 
 
+_RUNS_BY_TAR = re.compile(
+    r"^--(to-command|checkpoint-action|use-compress|rsh|info-script|new-volume)"
+    r"|^-[A-Za-z]*[IF]|^[A-Za-z]*[IF][A-Za-z]*$"
+)
+
+
 def _tar(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     texts = [each.text for each in args]
-    if (
-        any(
-            re.match(
-                r"--(to-command|checkpoint-action|use-compress|rsh|info-script|new-volume)", each
-            )
-            for each in texts
-        )
-        or "-I" in texts
+    if any(_RUNS_BY_TAR.match(each) for each in texts[:1]) or any(
+        each.startswith("-") and _RUNS_BY_TAR.match(each) for each in texts[1:]
     ):
         found.add("runs-text", "lets tar run programs")
     if any(each.startswith(("-P", "--absolute-names", "--remove-files")) for each in texts):
         found.add("writes-care", "writes wherever the archive says, or deletes what it packs")
-    for at, word in enumerate(args):
-        if word.text in {"-C", "--directory"} and at + 1 < len(args):
-            found.write(args[at + 1], places)
-    return []
-
-
-def _curl(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
-    sends = re.compile(
-        r"^(-T|-F|--upload-file|--form|--post-file|--body-file|--data-binary|--data|-d|--json"
-        r"|--post-data|--body-data|--data-urlencode|--method|-X|--request|-K|--config|--netrc|-n)"
-    )
-    for at, word in enumerate(args):
-        text, following = word.text, args[at + 1] if at + 1 < len(args) else Word("")
-        if sends.match(text) and following.text.upper() not in {"GET", "HEAD"}:
-            found.add("sends-data", "sends data to a server")
-        if text in {"-o", "--output", "--output-document", "-P", "--directory-prefix"}:
+    for word, following in zip(args, [*args[1:], Word("")], strict=False):
+        if word.text in {"-C", "--directory"}:
             found.write(following, places)
-        if text == "-O" and following.text.startswith(("/", "~", ".")):
-            found.write(following, places)
-        if text.startswith(("file:", "gopher:", "dict:", "smb:", "scp:", "sftp:", "ftp:")):
-            found.add("other-machine", "reaches files or machines in an unusual way")
-        if re.match(r"^(https?://)?(169\.254\.|metadata\.google|\[?fd00)", text):
-            found.add("other-machine", "asks the machine's owner for its keys")
-        if word.opaque:
-            found.add("sends-data", "sends something that is only known later to a server")
+        elif word.text.startswith("--directory="):
+            found.write(Word(word.text.partition("=")[2], word.opaque), places)
+        elif word.text.startswith("-C"):
+            found.write(Word(word.text[2:], word.opaque), places)
     return []
 
 
@@ -251,28 +277,18 @@ def _crontab(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]
 
 def _vim(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     if any(
-        each.text.startswith(("-c", "+", "--cmd", "-S", "-s", "-e", "--eval", "-f"))
+        each.text.startswith(("-c", "+", "--cmd", "-S", "-s", "-e", "--eval", "-f", "-l"))
         for each in args
     ):
         found.add("runs-text", "lets an editor run commands")
     return []
 
 
-def _set_environment(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+def _set_environment(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     for word in args:
-        name = word.text.partition("=")[0]
-        hidden = (
-            "LD_",
-            "DYLD_",
-            "BASH_ENV",
-            "PATH",
-            "PROMPT_COMMAND",
-            "GIT_SSH",
-            "PYTHONPATH",
-            "IFS",
-        )
-        if "=" in word.text and name.startswith(hidden):
-            found.add("hidden-program", f"changes {name}, by which other programs run")
+        name, sign, value = word.text.partition("=")
+        if sign:
+            changes_what_runs(name, Word(value, word.opaque), places, found)
     if not args:
         found.add("reads-secrets", "shows every variable")
     return []
@@ -287,7 +303,7 @@ def _tmux(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
 def _dd(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     for word in args:
         if word.text.startswith("of="):
-            found.write(Word(word.text[3:], word.opaque), places)
+            found.write(Word(word.text[3:], word.opaque), places, content=True)
     return []
 
 
@@ -310,10 +326,11 @@ CHECKS: Mapping[str, _Check] = {
     "rm": _rm, "rmdir": _writes, "unlink": _rm, "find": _find, "fd": _fd, "fdfind": _fd,
     "chmod": _chmod, "chown": _chown, "chgrp": _chown, "kill": _kill,
     "cp": _copies, "mv": _mv, "ln": _copies, "install": _copies, "rsync": _rsync,
-    "tee": _writes, "touch": _writes, "mkdir": _writes, "sed": _sed, "gsed": _sed,
+    "tee": _tee, "touch": _writes, "mkdir": _writes, "sed": _sed, "gsed": _sed,
     "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk, "tar": _tar, "bsdtar": _tar,
-    "curl": _curl, "wget": _curl, "http": _curl, "https": _curl, "aria2c": _curl,
     "source": _source, ".": _source, "crontab": _crontab, "vim": _vim, "vi": _vim, "nvim": _vim,
-    "emacs": _vim, "export": _set_environment, "declare": _set_environment, "set": _set_environment,
+    "emacs": _vim, "view": _vim, "vimdiff": _vim, "gvim": _vim, "rvim": _vim, "rview": _vim,
+    "nvimdiff": _vim, "gvimdiff": _vim, "evim": _vim, "emacsclient": _vim, "kak": _vim,
+    "export": _set_environment, "declare": _set_environment, "set": _set_environment,
     "pip": _pip, "pip3": _pip, "tmux": _tmux, "init": _init, "dd": _dd, "ip": _crossing,
 }  # fmt: skip

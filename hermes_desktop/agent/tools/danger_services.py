@@ -6,18 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from hermes_desktop.agent.tools.danger_words import Found
 
 _HIDDEN_SETTING = re.compile(
-    r"(core|alias|diff|merge|filter|credential|gpg|ssh|url|http|pager|protocol|uploadpack|sequence)\b",
+    r"(core|alias|diff|merge|filter|credential|gpg|ssh|url|http|pager|protocol|uploadpack|sequence"
+    r"|include|includeif|man|web|browser|mergetool|difftool|init|interactive|trailer|sendemail"
+    r"|instaweb|remote|submodule|tar|lfs|pack)\b",
     re.IGNORECASE,
+)
+_STARTS_OTHERS = re.compile(
+    r"^(--upload-pack|--receive-pack|--exec(=|$)|--open-files-in-pager|--extcmd|--template|ext::)"
 )
 _LOST = "takes back or deletes work that was not kept elsewhere"
 _SHOWS = frozenset({"--get", "--list", "-l", "--get-all", "--get-regexp", "get", "list"})
+
+
+_GIT_VALUES = frozenset(
+    {"-c", "--config-env", "-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix"}
+)
 
 
 def _git(args: Sequence[str], found: Found) -> None:
     rest = list(args)
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
-        value = rest.pop(0) if rest and option in {"-c", "--config-env", "-C", "--git-dir"} else ""
+        value = rest.pop(0) if rest and option in _GIT_VALUES else option.partition("=")[2]
         if option.startswith("--exec-path") or (option != "-C" and _HIDDEN_SETTING.match(value)):
             found.add("hidden-program", "lets git run a program of one's choice")
     verb, words = (rest[0] if rest else ""), rest[1:]
@@ -30,9 +40,32 @@ def _git(args: Sequence[str], found: Found) -> None:
     changes = len(words) > 1 or "--edit" in words or "e" in flags
     if verb == "config" and changes and not _SHOWS & set(words):
         found.add("hidden-program", "changes how git works, and what it runs")
+    if "{}" in verb or (not verb and "{}" in " ".join(args)):
+        found.add("git-loss", _LOST)
+    if verb == "credential":
+        found.add("reads-secrets", "works with secrets")
+    if _starts_others(verb, words):
+        found.add("hidden-program", "lets git run a program of one's choice")
     runs = {"run", "--exec", "-x", "foreach", "--extcmd"}
     if verb in {"bisect", "rebase", "submodule", "difftool", "mergetool"} and runs & set(words):
         found.add("indirect", "lets git run a program of one's choice")
+
+
+def _starts_others(verb: str, words: Sequence[str]) -> bool:
+    """Whether an option names a program, or a setting that does."""
+    if any(_STARTS_OTHERS.match(each) for each in words):
+        return True
+    if verb == "grep" and any(re.match(r"^-O", each) for each in words):
+        return True
+    if verb != "clone":
+        return False
+    pairs = zip(words, [*words[1:], ""], strict=False)
+    return any(
+        word == "-u"
+        or (word in {"-c", "--config"} and _HIDDEN_SETTING.match(value))
+        or (word.startswith("--config=") and _HIDDEN_SETTING.match(word.partition("=")[2]))
+        for word, value in pairs
+    )
 
 
 def _loses_work(verb: str, words: set[str], flags: set[str]) -> bool:
@@ -72,8 +105,8 @@ def _container(args: Sequence[str], found: Found) -> None:
     joined = " ".join(args)
     if verbs & {"run", "exec", "create", "cp"}:
         mounts = re.search(
-            r"docker\.sock|(-v|--volume|source|src)[= ]"
-            r"/(home|(etc|root|proc|sys|var|usr|boot)(/[^\s:]*)?)?[:,]",
+            r"docker\.sock|(-v|--volume|source|src)[= ]?"
+            r"(~/?|/(home|(etc|root|proc|sys|var|usr|boot)(/[^\s:]*)?)?)[:,]",
             joined,
         )
         if mounts or re.search(
@@ -87,7 +120,7 @@ def _container(args: Sequence[str], found: Found) -> None:
 
 
 def _systemctl(args: Sequence[str], found: Found) -> None:
-    words = {each for each in args if not each.startswith("-")}
+    words = {each.removesuffix(".target") for each in args if not each.startswith("-")}
     if words & {
         "poweroff",
         "reboot",
@@ -130,7 +163,8 @@ _TAKES = re.compile(
 
 
 def _cloud(args: Sequence[str], found: Found) -> None:
-    if any(
+    looks = args[:1] and args[0] in {"get", "describe", "logs", "explain", "top"}
+    if not looks and any(
         _TAKES.match(each) or re.match(r"^(delete|terminate|put|update|create)-", each)
         for each in args[:4]
     ):

@@ -1,10 +1,21 @@
 """What was found in a command, in words for a person."""
 
+import re
 from dataclasses import dataclass, field
 
 from hermes_desktop.agent.tools import danger_paths
 from hermes_desktop.agent.tools.danger_paths import Places
 from hermes_desktop.agent.tools.shell_reader import Word
+
+_HIDDEN_ASSIGNMENTS = re.compile(
+    r"^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|IFS|PATH|SHELL"
+    r"|GIT_(?!AUTHOR_|COMMITTER_|TERMINAL_PROMPT$|TRACE|MERGE_AUTOEDIT$|OPTIONAL_LOCKS$)\w+"
+    r"|\w*PAGER|EDITOR|VISUAL|BROWSER|\w*_ASKPASS|RSYNC_RSH|CVS_RSH|LESSOPEN|LESSCLOSE|TAR_OPTIONS"
+    r"|PYTHON(STARTUP|PATH|HOME|BREAKPOINT|INSPECT)|PERL5(OPT|LIB|DB)|PERLLIB|RUBY(OPT|LIB)"
+    r"|NODE_OPTIONS|SHELLOPTS|BASHOPTS|\w*RUSTC\w*|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS"
+    r"|MAKEFLAGS|HGRCPATH|BASH_FUNC\w*)$"
+)
+_ROOM_FOR_NODE = re.compile(r"^--max[-_]old[-_]space[-_]size=\d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +39,11 @@ class Found:
 
     Attributes:
         steps: How many programs were judged.
+        written: Files that got new content, by what was judged until now.
     """
 
     steps: int = 0
+    written: set[str] = field(default_factory=set)
     _by_key: dict[str, Danger] = field(default_factory=dict)
 
     def add(self, key: str, words: str, *, hard: bool = False) -> None:
@@ -39,14 +52,28 @@ class Found:
         if known is None or (hard and not known.hard):
             self._by_key[key] = Danger(key, words, hard)
 
-    def write(self, target: Word, places: Places) -> None:
-        """Note a place that is written to, if that needs care."""
+    def keys(self) -> set[str]:
+        """The kinds that were found."""
+        return set(self._by_key)
+
+    def write(self, target: Word, places: Places, *, content: bool = False) -> None:
+        """Note a place that is written to, if that needs care.
+
+        Args:
+            target: Which.
+            places: Where the command runs.
+            content: What it holds then comes from the command, or from elsewhere.
+        """
         if not target.text or target.text == "-":
             return
         path = places.absolute(target.text)
+        if content:
+            self.written.add(path)
         if danger_paths.is_disk(path):
             self.add("write-disk", f"overwrites the disk {target.text}", hard=True)
             return
+        if path == "/proc/sysrq-trigger":
+            self.add("power", "switches the machine off", hard=True)
         why = danger_paths.needs_care_to_write(path, places)
         if why:
             self.add("writes-care", f"writes {target.text[:80]}; {why}")
@@ -56,3 +83,21 @@ class Found:
     def all(self) -> tuple[Danger, ...]:
         """What was found, the worst first."""
         return tuple(sorted(self._by_key.values(), key=lambda each: not each.hard))
+
+
+def changes_what_runs(name: str, value: Word, places: Places, found: Found) -> None:
+    """Note a variable by which programs find what they run."""
+    if not _HIDDEN_ASSIGNMENTS.match(name):
+        return
+    if name == "PYTHONPATH" and _is_own(value, places):
+        return
+    if name == "NODE_OPTIONS" and _ROOM_FOR_NODE.match(value.text):
+        return
+    found.add("hidden-program", f"changes {name}, by which other programs run")
+
+
+def _is_own(value: Word, places: Places) -> bool:
+    """Whether all folders lie in the folder of the work."""
+    root = str(places.root or places.cwd)
+    paths = [places.absolute(each) for each in value.text.split(":") if each]
+    return not value.opaque and all(each == root or each.startswith(root + "/") for each in paths)

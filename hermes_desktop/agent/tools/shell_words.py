@@ -1,12 +1,22 @@
 """Reads the words of shell text: quotes, escapes, values and what is put in by substitution."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+
+from hermes_desktop.agent.tools.shell_braces import alternatives, closing
 
 BLANK = " \t"
 ENDS_WORD = frozenset(" \t\n;&|()<>")
+MOST_SPLICED = 20_000
 _NAME_START = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 _NAME = _NAME_START | frozenset("0123456789")
+_PLAIN = _NAME | frozenset("-/.*?[] \t\n")
+_WILD = frozenset("*?[{")
 _ANSI_C = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+_USUAL = {"HOME": "~", "SHELL": "/bin/bash", "BASH": "/bin/bash", "PWD": "."}
+_OR_ELSE = re.compile(r"^(\w+)(:?[-=?].*|:0)$", re.DOTALL)
+_RUNS_IN_PLACE = re.compile(r"\w\[[^\]]{0,400}(\$\(|`)")
+_NUMBER_OR_NAME = re.compile(r"^\s*-?\w*\s*$")
 
 
 class CannotReadError(ValueError):
@@ -20,12 +30,47 @@ class Word:
     Attributes:
         text: What the program gets, as far as that is known.
         opaque: A part of it is only known when it runs.
-        bare: No part of it was quoted, so that ``~`` and globs count.
+        bare: No part of it was quoted, so that ``~`` counts.
+        wild: It has signs, not quoted, by which the shell makes other words of it.
     """
 
     text: str
     opaque: bool = False
     bare: bool = True
+    wild: bool = False
+
+
+@dataclass(slots=True)
+class Simple:
+    """One program with its arguments.
+
+    Attributes:
+        redirects: Operator and target of each redirection.
+        given: Text that stands in the command itself for the program to read.
+        loop: It only names the values of a loop variable.
+    """
+
+    words: list[Word] = field(default_factory=list)
+    assigned: list[tuple[str, Word]] = field(default_factory=list)
+    redirects: list[tuple[str, Word]] = field(default_factory=list)
+    given: list[str] = field(default_factory=list)
+    loop: bool = False
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read.
+
+    Attributes:
+        problems: What cannot be told from outside, as sentences without an end.
+        lost: Some of the text was not read, because of the last problem.
+        lists: Words that are kept, and may be run later.
+    """
+
+    commands: list[Simple] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    lost: bool = False
+    lists: list[list[Word]] = field(default_factory=list)
 
 
 class WordReader:
@@ -35,52 +80,70 @@ class WordReader:
         text: All of it.
         at: Where the next character is.
         values: Variables whose value is known; None for one that is only known later.
+        problems: What cannot be told, though what stands around it can.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.values: dict[str, str | None] = {}
+        self.problems: list[str] = []
 
     def commands(self, until: str) -> None:
         """Follow commands up to ``until``."""
         raise NotImplementedError
 
-    def commands_in(self, text: str) -> None:
-        """Follow the commands of a text that stood in other quotes."""
+    def commands_in(self, text: str, *, quoted: bool = False) -> None:
+        """Follow the commands of a text that stood elsewhere; quoted: only those put in by it."""
         raise NotImplementedError
 
     # Words
 
-    def _word(self) -> Word:
+    def _words(self) -> list[Word]:
+        """One word; several where braces stand for them."""
         pieces: list[str] = []
+        live: list[bool] = []
         opaque, bare = False, True
         while (here := self._peek()) and here not in ENDS_WORD:
+            loose = False
             if here == "\\":
-                pieces.append(self.text[self.at + 1 : self.at + 2])
+                text = self.text[self.at + 1 : self.at + 2]
                 self.at += 2
                 bare = False
             elif here == "'":
-                pieces.append(self._single())
+                text = self._single()
                 bare = False
             elif here == '"':
                 text, hidden = self._double()
-                pieces.append(text)
                 opaque, bare = opaque or hidden, False
             elif here == "$":
                 found = self._dollar(quoted=False)
                 if found is None:  # $IFS: the word ends here
                     break
                 text, hidden, was_bare = found
-                pieces.append(text)
                 opaque, bare = opaque or hidden, bare and was_bare
             elif here == "`":
+                text = ""
                 self._backtick()
                 opaque = True
             else:
-                pieces.append(here)
+                text, loose = here, True
                 self.at += 1
-        return Word("".join(pieces), opaque, bare)
+            pieces.append(text)
+            live += [loose] * len(text)
+        whole = "".join(pieces)
+        if _RUNS_IN_PLACE.search(whole):
+            self.problems.append("it has commands in the place of a list")
+        wild = any(loose and each in _WILD for each, loose in zip(whole, live, strict=True))
+        try:
+            texts = alternatives(whole, live) if wild else [whole]
+        except ValueError as error:
+            raise CannotReadError("it stands for very many words") from error
+        return [Word(text, opaque, bare, wild) for text in texts]
+
+    def _word(self) -> Word:
+        first, *others = self._words()
+        return Word(first.text, first.opaque, first.bare, wild=True) if others else first
 
     def _single(self) -> str:
         end = self.text.find("'", self.at + 1)
@@ -97,23 +160,30 @@ class WordReader:
         while (here := self._peek()) != '"':
             if not here:
                 raise CannotReadError("a quote is not closed")
-            if here == "\\":
-                following = self.text[self.at + 1 : self.at + 2]
-                pieces.append(following if following in '$`"\\' else "\\" + following)
-                self.at += 2
-            elif here == "$":
-                found = self._dollar(quoted=True)
-                text, hidden, _ = found if found is not None else (" ", False, True)
-                pieces.append(text)
-                opaque = opaque or hidden
-            elif here == "`":
-                self._backtick()
-                opaque = True
-            else:
-                pieces.append(here)
-                self.at += 1
+            text, hidden = self._within_quotes(here)
+            pieces.append(text)
+            opaque = opaque or hidden
         self.at += 1
         return "".join(pieces), opaque
+
+    def _within_quotes(self, here: str) -> tuple[str, bool]:
+        if here == "\\":
+            following = self.text[self.at + 1 : self.at + 2]
+            self.at += 2
+            return (following if following and following in '$`"\\' else "\\" + following), False
+        if here == "$":
+            found = self._dollar(quoted=True)
+            return (found[0], found[1]) if found is not None else (" ", False)
+        if here == "`":
+            self._backtick()
+            return "", True
+        self.at += 1
+        return here, False
+
+    def _put_in(self) -> None:
+        """Follow only what is put in by substitution, up to the end of the text."""
+        while here := self._peek():
+            self._within_quotes(here)
 
     def _dollar(self, *, quoted: bool) -> tuple[str, bool, bool] | None:
         """A value: its text, whether it is only known later, whether it stood unquoted.
@@ -125,7 +195,10 @@ class WordReader:
             return self._substitution()
         if following in {"'", '"'} and not quoted:
             self.at += 1
-            return (self._ansi_c() if following == "'" else "", False, False)
+            if following == "'":
+                return self._ansi_c(), False, False
+            text, hidden = self._double()
+            return text, hidden, False
         if following == "{":
             return self._braced(quoted=quoted)
         if following and following in _NAME_START:
@@ -140,49 +213,74 @@ class WordReader:
         return ("$" + following if is_special else "$", is_special, True)
 
     def _braced(self, *, quoted: bool) -> tuple[str, bool, bool] | None:
-        end = self.text.find("}", self.at)
+        end = closing(self.text, self.at + 1, "{", "}")
         if end < 0:
             raise CannotReadError("a bracket is not closed")
         name = self.text[self.at + 2 : end]
-        if "$(" in name or "`" in name:
-            raise CannotReadError("a value in it runs commands")
         self.at = end + 1
+        if "$(" in name or "`" in name or "${" in name:
+            self.commands_in(name, quoted=True)
+        elif (otherwise := _OR_ELSE.match(name)) and self._is_set(otherwise[1]):
+            return self._value(otherwise[1], quoted=quoted)
+        if name.startswith("!"):
+            return f"${{{name}}}", True, True
         return self._value(name, quoted=quoted)
+
+    def _is_set(self, name: str) -> bool:
+        return name in _USUAL or bool(self.values.get(name))
 
     def _value(self, name: str, *, quoted: bool) -> tuple[str, bool, bool] | None:
         if name == "IFS" and not quoted:
             return None
-        if name == "HOME":
-            return "~", False, True
+        if name in _USUAL:
+            return _USUAL[name], False, True
         known = self.values.get(name)
         if known is None:
             return f"${{{name}}}", True, True
-        if not quoted and any(each in known for each in " \t\n*?["):
-            raise CannotReadError("a value in it becomes several words")
-        return known, False, True
+        if quoted or not any(each in known for each in " \t\n*?["):
+            return known, False, True
+        # It becomes several words: they are read as if they stood here.
+        spliced = "".join(each if each in _PLAIN else "\\" + each for each in known)
+        self.text = self.text[: self.at] + spliced.replace("\n", " ") + self.text[self.at :]
+        if len(self.text) > MOST_SPLICED:
+            raise CannotReadError("a value in it becomes very many words")
+        return "", False, True
 
     def _substitution(self) -> tuple[str, bool, bool]:
-        if self.text.startswith("$((", self.at):
-            end = self.text.find("))", self.at)
-            inner = self.text[self.at + 3 : end]
-            if end < 0 or "$(" in inner or "`" in inner or "[" in inner:
-                raise CannotReadError("it calculates")
-            self.at = end + 2
-            return "0", True, True
+        if self.text.startswith("((", self.at + 1):
+            end = closing(self.text, self.at + 2, "(", ")")
+            if end >= 0 and self.text.startswith("))", end):
+                inner = self.text[self.at + 3 : end]
+                self.at = end + 2
+                self._calculation(inner)
+                return "0", True, True
         self.at += 2
         self.commands(until=")")
         self.at += 1
         return "", True, True
 
+    def _calculation(self, inner: str) -> None:
+        """Arithmetic: it may run commands, set values, and take values for arithmetic again."""
+        if "$(" in inner or "`" in inner:
+            self.commands_in(inner, quoted=True)
+        names = re.findall(r"[A-Za-z_]\w*", inner)
+        if any(not _NUMBER_OR_NAME.match(self.values.get(each) or "") for each in names):
+            self.problems.append("it calculates with text")
+        if "=" in inner or "++" in inner or "--" in inner:
+            self.values |= dict.fromkeys(names)
+
     def _backtick(self) -> None:
-        end = self.text.find("`", self.at + 1)
-        if end < 0:
-            raise CannotReadError("a quote is not closed")
-        inner = self.text[self.at + 1 : end]
-        if "\\" in inner:
-            raise CannotReadError("it has commands within commands within quotes")
-        self.commands_in(inner)
-        self.at = end + 1
+        pieces: list[str] = []
+        self.at += 1
+        while (here := self._peek()) != "`":
+            if not here:
+                raise CannotReadError("a quote is not closed")
+            following = self.text[self.at + 1 : self.at + 2]
+            is_escaped = here == "\\" and following != "" and following in "`\\$"
+            pieces.append(following if is_escaped else here)
+            self.at += 2 if is_escaped else 1
+        self.at += 1
+        self.commands_in("".join(pieces))
 
     def _ansi_c(self) -> str:
         pieces: list[str] = []
@@ -221,8 +319,8 @@ class WordReader:
     def _peek(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def _skip_blanks(self) -> None:
-        while self._peek() and self._peek() in BLANK:
+    def _skip_blanks(self, more: str = "") -> None:
+        while self._peek() and self._peek() in BLANK + more:
             self.at += 1
 
     def _skip_comment(self) -> None:

@@ -18,17 +18,15 @@ def lines(name: str) -> list[str]:
     return [each.replace("⏎", "\n") for each in text.split("\n") if each and each[:2] != "# "]
 
 
-def hard_lines() -> list[str]:
-    text = (HERE / "dangerous_commands.txt").read_text(encoding="utf-8")
-    hard = text.partition("# soft\n")[0]
-    return [each for each in hard.split("\n") if each and each[:2] != "# "]
+def hard_lines(name: str) -> list[str]:
+    text = (HERE / name).read_text(encoding="utf-8").partition("# soft\n")[0]
+    hard = [each for each in text.split("\n") if each and each[:2] != "# "]
+    return [each.replace("⏎", "\n") for each in hard]
 
 
-DANGEROUS, HARMLESS, HARD = (
-    lines("dangerous_commands.txt"),
-    lines("harmless_commands.txt"),
-    hard_lines(),
-)
+DANGEROUS = [*lines("dangerous_commands.txt"), *lines("evasions.txt")]
+HARMLESS = [*lines("harmless_commands.txt"), *lines("ordinary.txt")]
+HARD = [*hard_lines("dangerous_commands.txt"), *hard_lines("evasions.txt")]
 
 
 def is_hard(command: str) -> bool:
@@ -36,9 +34,9 @@ def is_hard(command: str) -> bool:
 
 
 def test_the_lists_are_long() -> None:
-    assert len(set(DANGEROUS)) >= 200
-    assert len(set(HARMLESS)) >= 200
-    assert len(HARD) >= 60
+    assert len(set(DANGEROUS)) >= 600
+    assert len(set(HARMLESS)) >= 500
+    assert len(HARD) >= 200
 
 
 def test_held() -> None:
@@ -75,9 +73,45 @@ def test_hidden_in_others(wrapping: str) -> None:
         assert is_hard(wrapping.format(command)), command
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("x.sh", "echo begin\nrm -rf /\n", "sh x.sh"),
+        ("x", "#!/bin/bash\nset -e\nrm -rf ~/*\n", "./x --fast"),
+        ("x.sh", "mkfs.ext4 /dev/sda1", ". ./x.sh"),
+        ("x.sh", "case $1 in a) dd if=/dev/zero of=/dev/sda;; esac", "bash -e x.sh a"),
+        ("x.sh", "chmod -R 000 /", "cd . && timeout 9 bash ./x.sh"),
+    ],
+)
+def test_a_script_may_not_do_it_either(tmp_path: Path, name: str, text: str, command: str) -> None:
+    (tmp_path / name).write_text(text)
+    places = Places(tmp_path, Path("/home/otto"), Path("/home/otto/.hermes"))
+    assert any(each.hard for each in judge_command(command, places))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rm -rf build\nsudo reboot\n",
+        "#!/usr/bin/python3\nrm -rf /\n",
+        "echo 'rm -rf /'",
+        "\0rm -rf /",
+    ],
+)
+def test_other_scripts_run_as_ever(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.sh").write_text(text)
+    places = Places(tmp_path, Path("/home/otto"), Path("/home/otto/.hermes"))
+    assert judge_command("./x.sh", places) == ()
+
+
 def test_limits_close() -> None:
-    for text in ("ls " + "a" * 30_000, "$(" * 50 + "ls" + ")" * 50, "ls;" * 1000, "sh -c " * 20):
+    for text in ("ls " + "a" * 30_000, "$(" * 50 + "ls" + ")" * 50, "ls;" * 2500, "sh -c " * 20):
         assert judge_command(text, PLACES), text[:40]
+
+
+@pytest.mark.parametrize("before", ["ls;" * 2500, "env " * 30, ":;" * 4000, "x=$(" * 20, "((" * 40])
+def test_what_is_too_much_hides_nothing(before: str) -> None:
+    assert is_hard(before + "rm -rf /")
 
 
 @pytest.mark.parametrize(

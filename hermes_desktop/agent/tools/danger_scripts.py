@@ -1,0 +1,85 @@
+"""Shell text that does not stand in a command as such: in codes, in files. For the judge."""
+
+import base64
+import binascii
+import codecs
+import contextlib
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from hermes_desktop.agent.tools.shell_reader import Reading
+
+_MOST_BYTES = 64 * 1024
+_MOST_TEXT = 9_000
+_SHELL_LINE = re.compile(r"^#!.{0,80}\b(sh|bash|dash|ash|zsh|ksh)\b")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,4000}={0,2}")
+_HEX = re.compile(r"[0-9a-fA-F\s:]{4,4000}")
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|u[0-9a-fA-F]{1,4}|[abefnrtv\\])")
+_NAMED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+
+
+def script_text(path: str) -> str:
+    """The text of a shell script, as far as it can be judged; "" for anything else. Blocking."""
+    try:
+        place = Path(path)
+        status = place.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+            return ""
+        text = place.read_bytes()[:_MOST_BYTES].decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""
+    is_other = text.startswith("#!") and not _SHELL_LINE.match(text)
+    return "" if is_other or "\x00" in text else text[:_MOST_TEXT]
+
+
+def hidden_texts(reading: Reading) -> list[str]:
+    """Texts that a command holds for others, as they stand and as codes would have them."""
+    found: dict[str, None] = {}
+    for text in _literals(reading):
+        for each in _decoded(text):
+            cleaned = each.strip()
+            if cleaned:
+                found.setdefault(cleaned[:_MOST_TEXT])
+    return list(found)
+
+
+def _literals(reading: Reading) -> Iterator[str]:
+    for command in reading.commands:
+        yield from command.given
+        program = command.words[0].text.rpartition("/")[2] if command.words else ""
+        if program in {"echo", "printf"}:
+            words = [each.text for each in command.words[1:] if not each.text.startswith("-")]
+            yield " ".join(words)
+            yield from words
+        elif program not in {"git", "grep", "rg", "cd"}:
+            yield from (each.text for each in command.words[1:] if " " in each.text)
+
+
+def _decoded(text: str) -> Iterator[str]:
+    yield text
+    if "\\" in text:
+        yield _ESCAPE.sub(_character, text)
+    yield text[::-1]
+    if _BASE64.fullmatch(text):
+        with contextlib.suppress(binascii.Error, ValueError):
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), b"-_" if "_" in text else None)
+            yield raw.decode("utf-8", "replace")
+    if _HEX.fullmatch(text):
+        with contextlib.suppress(ValueError):
+            yield bytes.fromhex(text.replace(":", " ")).decode("utf-8", "replace")
+    if " " in text or len(text) < _MOST_ROT:
+        yield codecs.encode(text, "rot13")
+
+
+_MOST_ROT = 64
+
+
+def _character(match: re.Match[str]) -> str:
+    code = match[1]
+    if code[0] == "x" or code[0] == "u":
+        return chr(int(code[1:], 16))
+    if code[0] in "01234567":
+        return chr(int(code, 8) & 0xFF)
+    return _NAMED.get(code, " ")
