@@ -5,34 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFrame,
-    QHeaderView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QTableView
 from typing_extensions import override
 
-from hermes_desktop.ui.gateway.leading_text import draw_text
-from hermes_desktop.ui.resource_files import pixmap
-from hermes_desktop.ui.scroll_bars import make_slim
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8
+from hermes_desktop.ui.settings.quiet_look import fit_height, make_quiet, wanted_width
+from hermes_desktop.ui.theme import SPACE_8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from PySide6.QtGui import QResizeEvent
 
-    from hermes_desktop.ui.theme import Theme
+    from hermes_desktop.ui.theme import Palette, Theme
 
-_ROW = 32
-_ARROW = 14
 _MOST_ROWS = 12
 _SORT = int(Qt.ItemDataRole.UserRole)
 _OF_ROW = _SORT + 1
@@ -76,24 +63,10 @@ class QuietTable(QTableView):
         self._items.setHorizontalHeaderLabels(list(columns))
         self._items.setSortRole(_SORT)
         self.setAccessibleName(name)
-        self.setHorizontalHeader(_Header(theme, self))
+        make_quiet(self, theme, _colour)
         self.setModel(self._items)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setItemDelegate(_Delegate(theme, self))
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(_ROW)
-        self.setSortingEnabled(True)
-        make_slim(self, theme)
         self.selectionModel().currentRowChanged.connect(self._tell)
         self.doubleClicked.connect(lambda index: self.entered.emit(_of_row(index)))
-        theme.changed.connect(self.viewport().update)
 
     @property
     def current(self) -> Any:
@@ -120,8 +93,7 @@ class QuietTable(QTableView):
 
     def fit(self) -> None:
         """Be as high as the rows, and give each column what its words need."""
-        rows = min(max(1, self._items.rowCount()), _MOST_ROWS)
-        self.setFixedHeight(rows * _ROW + self.horizontalHeader().sizeHint().height() + 2)
+        fit_height(self, _MOST_ROWS)
         count, width = self._items.columnCount(), self.viewport().width()
         wanted = [self._wanted(column) for column in range(count)]
         rest = wanted[0] + sum(wanted[2:])
@@ -144,84 +116,10 @@ class QuietTable(QTableView):
             super().keyPressEvent(event)
 
     def _wanted(self, column: int) -> int:
-        metrics = self.fontMetrics()
-        words = [self._items.item(row, column).text() for row in range(self._items.rowCount())]
-        heading = self._items.horizontalHeaderItem(column).text()
-        widest = max((metrics.horizontalAdvance(each) for each in words), default=0)
-        return max(widest, metrics.horizontalAdvance(heading) + _ARROW) + 3 * SPACE_8
+        return wanted_width(self, column) + 3 * SPACE_8
 
     def _tell(self, current: QModelIndex, _: QModelIndex) -> None:
         self.chosen.emit(_of_row(current))
-
-
-class _Header(QHeaderView):
-    """Quiet words above a hairline; the sorted column has an arrow."""
-
-    def __init__(self, theme: Theme, parent: QTableView) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
-        self._theme = theme
-        self.setSectionsClickable(True)
-        self.setHighlightSections(False)
-        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        theme.changed.connect(self.viewport().update)
-
-    @override
-    def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
-        palette, direction = self._theme.palette, self.layoutDirection()
-        painter.save()
-        painter.fillRect(rect, QColor(palette.base))
-        painter.setPen(QColor(palette.separator))
-        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
-        painter.setPen(QColor(palette.secondary_text))
-        words = str(self.model().headerData(logicalIndex, Qt.Orientation.Horizontal) or "")
-        draw_text(painter, _inside(rect, direction), words, direction)
-        if logicalIndex == self.sortIndicatorSection():
-            up = self.sortIndicatorOrder() == Qt.SortOrder.AscendingOrder
-            left = SPACE_8 + painter.fontMetrics().horizontalAdvance(words) + 2
-            top = (rect.height() - _ARROW) // 2
-            place = QRect(rect.left() + left, rect.top() + top, _ARROW, _ARROW)
-            name = "chevron-up" if up else "chevron-down"
-            ratio = float(painter.device().devicePixelRatioF())
-            drawing = pixmap(name, palette.secondary_text, _ARROW, ratio)
-            painter.drawPixmap(QStyle.visualRect(direction, rect, place), drawing)
-        painter.restore()
-
-
-class _Delegate(QStyledItemDelegate):
-    """The first column in the colour of text, the others quieter."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-
-    @override
-    def sizeHint(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> QSize:
-        return QSize(100, _ROW)
-
-    @override
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
-        palette = self._theme.palette
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        painter.save()
-        if selected:
-            painter.fillRect(option.rect, QColor(palette.selection))
-        if not index.column() and selected and option.widget.hasFocus():
-            bar = QRect(option.rect.left(), option.rect.top() + 6, 3, _ROW - 12)
-            painter.fillRect(
-                QStyle.visualRect(option.direction, option.rect, bar), QColor(palette.accent)
-            )
-        painter.setPen(QColor(palette.secondary_text if index.column() else palette.text))
-        painter.setFont(option.font)
-        place = _inside(option.rect, option.direction)
-        draw_text(painter, place, str(index.data() or ""), option.direction)
-        painter.restore()
 
 
 def _item(thing: object, cell: Cell) -> QStandardItem:
@@ -237,5 +135,5 @@ def _of_row(index: QModelIndex) -> Any:
     return index.siblingAtColumn(0).data(_OF_ROW) if index.isValid() else None
 
 
-def _inside(rect: QRect, direction: Qt.LayoutDirection) -> QRect:
-    return QStyle.visualRect(direction, rect, rect.adjusted(SPACE_8, 0, -SPACE_4, 0))
+def _colour(index: QModelIndex | QPersistentModelIndex, palette: Palette) -> str:
+    return palette.secondary_text if index.column() else palette.text
