@@ -29,7 +29,7 @@ __all__ = ["Danger", "judge_command"]
 _MOST_UNWRAPPED = 8
 _MOST_STEPS = 2000
 _MOST_TRIED = 24
-_RUNS_TEXT = frozenset({"runs-unseen", "runs-text", "unreadable"})
+_RUNS_TEXT = frozenset({"runs-unseen", "runs-text", "unreadable", "delete-many", "hidden-program"})
 _LASTING = frozenset(
     {"delete-root", "format-disk", "write-disk", "fork-bomb", "permissions-root", "move-vital"}
 )
@@ -111,7 +111,10 @@ class _Judge:
         """Judge one program with what belongs to it."""
         for operator, target in command.redirects:
             self._redirect(operator, target)
+        only_reads = bool(command.words) and command.words[0].text == "read"
         for name, value in command.assigned:
+            if only_reads and name == "IFS":
+                continue  # it divides what is read, and nothing else
             changes_what_runs(name, value, self.places, self.found)
         if not command.loop and command.words:
             self.words(command.words, depth)
@@ -186,12 +189,16 @@ class _Judge:
                 self._fill_in(command, texts, depth)
 
     def _fill_in(self, command: Simple, texts: Sequence[str], depth: int) -> None:
-        for text in [each for each in texts if " " not in each][:_MOST_TRIED]:
-            words = [Word(text) if each.opaque else each for each in command.words]
+        for text in texts[:_MOST_TRIED]:
             if _is_fed(command):
-                words = [Word(text) if each.text == "{}" else each for each in words]
-                words.append(Word(text))
-            self._try_words(words, depth)
+                parts = [Word(each) for each in text.split()[:_MOST_TRIED]]
+                self._try_words([*command.words, *parts], depth)
+            if " " not in text:
+                words = [
+                    Word(text) if each.opaque or each.text == "{}" else each
+                    for each in command.words
+                ]
+                self._try_words(words, depth)
 
     def _try_text(self, text: str, depth: int) -> None:
         self._note_hard(lambda judge: judge.text(text, depth + 1))

@@ -137,6 +137,8 @@ BUILDERS: Mapping[str, _Check] = {
     "clang": _outputs("-o"), "g++": _outputs("-o"), "ld": _outputs("-o"),
     "cpio": _outputs("-D", "--directory"), "patch": _operands, "sponge": _operands,
     "split": _last_operand, "csplit": _outputs("-f", "--prefix"), "ddrescue": _operands,
+    "less": _runs(r"^\+.{0,40}[!|]|^-k|^--lesskey"), "more": _runs(r"^\+.{0,40}[!|]"),
+    "git": _outputs("--output", "-o"), "cargo": _outputs("--root", "--target-dir"),
     "zfs": _volumes, "zpool": _volumes, "mdadm": _volumes, "btrfs": _volumes,
     "loginctl": _login,
 }  # fmt: skip

@@ -173,6 +173,14 @@ def _copies(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     return []
 
 
+def _ln(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    for source in _operands(args)[:-1] or _operands(args):
+        why = danger_paths.needs_care_to_write(places.absolute(source.text), places)
+        if why:
+            found.add("writes-care", f"makes another way to {source.text[:80]}; {why}")
+    return _copies(args, places, found)
+
+
 def _mv(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     operands = _operands(args)
     for source in operands[:-1]:
@@ -218,7 +226,9 @@ def _sed(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
         found.add("runs-text", "lets sed run a long script")
         return []
     if re.search(
-        r"(^|[;\n{}\d$/])\s*[ew]\s+\S|s([^\w\s])[^\n]*?\2[^\n]*?\2[gIpM\d]*[ew](\s|;|$)", script
+        r"(^|[;\n{}\d$/])\s*[ew]\s+\S"
+        r"|s([^\w\s])[^\n]*?\2[^\n]*?\2[gIpMm\d]*(e[gIpMm\d]*|w)(\s|;|\}|$)",
+        script,
     ):
         found.add("runs-text", "lets sed run programs or write files")
     return []
@@ -226,6 +236,9 @@ def _sed(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
 
 def _awk(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
     text = " ".join(each.text for each in args)
+    for word, following in pairwise([*args, Word("")]):
+        if word.text in {"-f", "--file"} and (following.opaque or following.text[:5] == "/dev/"):
+            found.add("runs-unseen", "runs what another program hands it")
     if re.search(r"system\s*\(|\|\s*getline|\|\s*\"|>\s*\"|>>\s*\"|\|&|@load", text):
         found.add("runs-text", "lets awk run programs or write files")
     return []
@@ -259,6 +272,8 @@ def _pip(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     for at, word in enumerate(args):
         if word.text in {"-t", "--target", "--prefix", "--root"} and at + 1 < len(args):
             found.write(args[at + 1], places)
+    if {"config", "set"} <= {each.text for each in args}:
+        found.add("hidden-program", "changes how packages are fetched")
     return []
 
 
@@ -325,7 +340,7 @@ _Check = Callable[[Sequence[Word], Places, Found], list[Inner]]
 CHECKS: Mapping[str, _Check] = {
     "rm": _rm, "rmdir": _writes, "unlink": _rm, "find": _find, "fd": _fd, "fdfind": _fd,
     "chmod": _chmod, "chown": _chown, "chgrp": _chown, "kill": _kill,
-    "cp": _copies, "mv": _mv, "ln": _copies, "install": _copies, "rsync": _rsync,
+    "cp": _copies, "mv": _mv, "ln": _ln, "install": _copies, "rsync": _rsync,
     "tee": _tee, "touch": _writes, "mkdir": _writes, "sed": _sed, "gsed": _sed,
     "awk": _awk, "gawk": _awk, "mawk": _awk, "nawk": _awk, "tar": _tar, "bsdtar": _tar,
     "source": _source, ".": _source, "crontab": _crontab, "vim": _vim, "vi": _vim, "nvim": _vim,

@@ -72,7 +72,7 @@ def interpreted(program: str, args: Sequence[Word], found: Found) -> list[Inner]
     operand = operand_of(program, args)
     before = list(args) if operand is None else _before(operand, args)
     if is_shell(program):
-        return _shell(before, operand, found)
+        return _shell(before, operand, args[len(before) + 1 :], found)
     texts = [each.text for each in before]
     if _LOOKS & set(texts) or ("-v" in texts and operand is None):
         return []
@@ -91,14 +91,18 @@ def _before(operand: Word, args: Sequence[Word]) -> list[Word]:
     return list(args[:at])
 
 
-def _shell(before: Sequence[Word], operand: Word | None, found: Found) -> list[Inner]:
+def _shell(
+    before: Sequence[Word], operand: Word | None, rest: Sequence[Word], found: Found
+) -> list[Inner]:
     texts = [each.text for each in before]
     letters = {letter for each in texts if re.match(r"^-[A-Za-z]", each) for letter in each[1:]}
     if {"--version", "--help"} & set(texts) or "n" in letters:
         return []
     if "c" in letters:
         if operand is not None and not operand.opaque and "{}" not in operand.text:
-            return [operand.text]
+            # Its values may be run as well.
+            given = [rest, rest[1:]] if "$" in operand.text else []
+            return [operand.text, *given]
         found.add("runs-text", "runs a program that is written in the command itself")
     elif operand is None or "s" in letters or _is_unseen(operand):
         found.add("runs-unseen", "runs what another program hands it")

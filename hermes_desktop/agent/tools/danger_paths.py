@@ -18,6 +18,7 @@ _SHELL_FILES = frozenset(
         ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
         ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".pam_environment",
         ".gitconfig", ".npmrc", ".pypirc", ".vimrc", ".tmux.conf", ".hgrc", ".wgetrc", ".curlrc",
+        ".bash_history", ".zsh_history",
     }
 )  # fmt: skip
 _STARTS = re.compile(
@@ -28,8 +29,9 @@ _STARTS = re.compile(
 _SECRETS = re.compile(
     r"(^|/)(\.env(\.(?!example|sample|template|dist)[\w.-]+)?|\.netrc|_netrc|\.pgpass|\.git-credentials"
     r"|id_(rsa|dsa|ecdsa|ed25519)[\w-]*|[\w.-]+\.(pem|p12|pfx|kdbx|keystore|jks)|credentials(\.json|\.ya?ml)?"
-    r"|auth\.json|secrets?\.(json|ya?ml|toml|env)|\.htpasswd|\.vault-token|\.my\.cnf|shadow|gshadow"
+    r"|auth\.json|secrets?\.(json|ya?ml|toml|env)|\.htpasswd|\.s3cfg|\.boto|rclone\.conf|credentials\.(toml|db|tfrc\.json)|\.vault-token|\.my\.cnf|shadow|gshadow"
     r"|cookies\.sqlite|logins\.json|key4\.db|Login Data|\.npmrc|\.pypirc|kubeconfig)$"
+    r"|(^|/)(\.docker/config\.json|gh/hosts\.ya?ml|\.config/gcloud/.*)$"
     r"|(^|/)(\.ssh|\.gnupg|\.aws|\.kube|\.password-store|\.azure|keyrings)(/|$)"
     r"|^/proc/([^/]+/task/)?[^/]+/(environ|mem|maps|fd|root|cwd)"
 )

@@ -34,7 +34,8 @@ def rough_findings(text: str, *, lost: bool = False) -> Iterator[tuple[str, str,
     """
     bare = re.sub(r"\\\n|['\"\\]", "", text)
     bare = re.sub(r"\$\{?IFS\}?", " ", bare)
-    for candidate in (text, bare):
+    apart = re.sub(r"['\",()\[\]\\]{1,8}", " ", text)
+    for candidate in (text, bare, apart):
         if _FORK_BOMB.search(candidate):
             yield "fork-bomb", "starts copies of itself without end", True
         # In quotes it may be meant as text: only what is surely run is never done.

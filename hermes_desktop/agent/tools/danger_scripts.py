@@ -17,6 +17,8 @@ _SHELL_LINE = re.compile(r"^#!.{0,80}\b(sh|bash|dash|ash|zsh|ksh)\b")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,4000}={0,2}")
 _HEX = re.compile(r"[0-9a-fA-F\s:]{4,4000}")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|u[0-9a-fA-F]{1,4}|[abefnrtv\\])")
+_OF_ECHO = frozenset({"-n", "-e", "-E", "-en", "-ne", "--"})
+_MANY = re.compile(r"[\s(;]")
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 
 
@@ -46,15 +48,21 @@ def hidden_texts(reading: Reading) -> list[str]:
 
 
 def _literals(reading: Reading) -> Iterator[str]:
+    divides = {
+        each for c in reading.commands for name, v in c.assigned if name == "IFS" for each in v.text
+    }
     for command in reading.commands:
         yield from command.given
+        for _, value in command.assigned:
+            yield "".join(" " if each in divides else each for each in value.text)
         program = command.words[0].text.rpartition("/")[2] if command.words else ""
         if program in {"echo", "printf"}:
-            words = [each.text for each in command.words[1:] if not each.text.startswith("-")]
+            words = [each.text for each in command.words[1:] if each.text not in _OF_ECHO]
             yield " ".join(words)
             yield from words
         elif program not in {"git", "grep", "rg", "cd"}:
-            yield from (each.text for each in command.words[1:] if " " in each.text)
+            texts = [each.text for each in command.words[1:]]
+            yield from (each for each in texts if command.loop or _MANY.search(each))
 
 
 def _decoded(text: str) -> Iterator[str]:
@@ -78,8 +86,7 @@ _MOST_ROT = 64
 
 def _character(match: re.Match[str]) -> str:
     code = match[1]
-    if code[0] == "x" or code[0] == "u":
-        return chr(int(code[1:], 16))
-    if code[0] in "01234567":
-        return chr(int(code, 8) & 0xFF)
+    if code[0] in "xu01234567":
+        value = int(code[1:], 16) if code[0] in "xu" else int(code, 8) & 0xFF
+        return chr(value) if value else " "
     return _NAMED.get(code, " ")

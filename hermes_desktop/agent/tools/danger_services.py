@@ -70,7 +70,8 @@ def _starts_others(verb: str, words: Sequence[str]) -> bool:
 
 def _loses_work(verb: str, words: set[str], flags: set[str]) -> bool:
     rules = {
-        "reset": "--hard" in words,
+        "reset": bool(words & {"--hard", "--merge"}),
+        "switch": bool(flags & {"f", "C"}) or bool(words & {"--discard-changes", "--force"}),
         "clean": not ("n" in flags or "--dry-run" in words),
         "checkout": "f" in flags or bool(words & {".", "--", "--force"}),
         "restore": "--staged" not in words,
@@ -106,7 +107,7 @@ def _container(args: Sequence[str], found: Found) -> None:
     if verbs & {"run", "exec", "create", "cp"}:
         mounts = re.search(
             r"docker\.sock|(-v|--volume|source|src)[= ]?"
-            r"(~/?|/(home|(etc|root|proc|sys|var|usr|boot)(/[^\s:]*)?)?)[:,]",
+            r"(~(/\.[^:,]*)?/?|/home/[^/:,]+/\.[^:,]*|/(home|(etc|root|proc|sys|var|usr|boot)(/[^\s:]*)?)?)[:,]",
             joined,
         )
         if mounts or re.search(
