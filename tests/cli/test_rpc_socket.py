@@ -1,15 +1,18 @@
 """``hermes-desktop rpc --socket``: several programs of one person at one process."""
 
+import contextlib
 import os
 import signal
 import socket
 import stat
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, hang, text
 from tests.fakes.program import Program, rows, said
 from tests.fakes.rpc_client import PATIENCE_S, SocketClient
@@ -171,6 +174,33 @@ def test_a_program_that_hangs_up_in_the_middle_hurts_nobody(serve: Callable[...,
 
     with SocketClient(served.path) as own:
         assert own.call("session.list") == {"sessions": []}
+
+
+def test_twenty_programs_that_leave_in_the_middle_of_a_prompt(
+    serve: Callable[..., Served], server: ModelServer, db: SessionDB
+) -> None:
+    served = serve()
+    server.responder = lambda _: text("a slow reply of some words", delay=0.02)
+    keys: list[str] = []
+    with contextlib.ExitStack() as ends:
+        programs = [ends.enter_context(SocketClient(served.path)) for _ in range(20)]
+        for number, each in enumerate(programs):
+            begun = each.call("session.create")
+            keys.append(begun["stored_session_id"])
+            each.call("prompt.submit", session_id=begun["session_id"], text=f"prompt {number}")
+            each.send(b'{"id": "' + b"x" * 100_000 * (number % 3) + b"\n{half a request")
+    with SocketClient(served.path) as own:
+        mine = own.call("session.create")["session_id"]
+        own.said(mine, "And I?")
+        for _ in range(600):
+            live = own.call("session.active_list")["sessions"]
+            if not any(each["status"] == "working" for each in live):
+                break
+            threading.Event().wait(0.05)
+        assert len(live) == 21
+    for number, key in enumerate(keys):  # who has asked may come back and read it
+        told = [(row["role"], row["content"]) for row in db.get_messages(key)]
+        assert told == [("user", f"prompt {number}"), ("assistant", "a slow reply of some words")]
 
 
 def test_one_process_serves_a_socket(
