@@ -12,8 +12,9 @@ from tests.fakes.rpc_server import ServerStage
 
 NONSENSE: tuple[Any, ...] = (
     None, True, 0, -1, 10**30, 1.5, float("nan"), float("inf"), "", "x", "\x00", "\ud800",
-    "a" * 50_000, [], [[]], [{"role": "user"}], {}, {"a": 1}, "../../etc/passwd", "/", "~", "-1", "default",
-    "/compress", "/steer x", "/insights 99999999999999999999", "/agents stop x", "/fast", "/usage",
+    "a" * 50_000, [], [[]], [{"role": "user"}], {}, {"a": 1}, "../../etc/passwd", "/", "~",
+    "-1", "default", "/compress", "/steer x", "/insights 99999999999999999999", "/agents stop x",
+    "/fast", "/usage",
 )  # fmt: skip
 NAMES = (
     "text", "title", "key", "value", "cols", "cwd", "days", "command", "name", "arg", "process_id",
