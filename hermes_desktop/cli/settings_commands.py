@@ -20,7 +20,7 @@ from hermes_desktop.core.clock import SystemClock
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
     from hermes_desktop.services.settings_book import Change, Saved, SettingsBook
-    from hermes_desktop.settings.config_store import Version
+    from hermes_desktop.settings.config_versions import Version
 
 _COLUMNS = (Column("Setting"), Column("Value"), Column("From", gives_way=True))
 _dry_run = click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")

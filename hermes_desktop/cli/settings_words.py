@@ -79,6 +79,9 @@ def explanation(view: "SettingView") -> Iterator[str]:
     else:
         places = ", ".join(place.key for place in option.all_places())
         yield f"It may stand at: {places}."
+    for key, line in view.ignored:
+        nowhere = "it counts neither here nor for `hermes`"
+        yield f"{key} (line {line}) stands in the file, too; {nowhere}."
     if option.variables:
         order = "over the file" if option.variable_wins else "where the file is silent"
         yield f"The variable {' or '.join(option.variables)} counts {order}."

@@ -2,8 +2,14 @@
 
 import contextlib
 import os
+import re
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
+
+_OLD_S = 60.0
+"""How long ago a temporary file was written that nobody writes any more."""
 
 
 def write_text_atomic(path: Path, text: str, *, mode: int = 0o600) -> None:
@@ -20,22 +26,71 @@ def write_text_atomic(path: Path, text: str, *, mode: int = 0o600) -> None:
     Raises:
         OSError: The folder is missing, full or not writable; the old file is untouched.
     """
+    write_bytes_atomic(path, text.encode(), mode=mode)
+
+
+def write_bytes_atomic(
+    path: Path,
+    data: bytes,
+    *,
+    mode: int = 0o600,
+    last_look: Callable[[], None] = lambda: None,
+) -> None:
+    """Do what :func:`write_text_atomic` does, with bytes.
+
+    Args:
+        path: The file. Its folder must exist.
+        data: Its new content.
+        mode: Rights of a file that did not exist before.
+        last_look: Called when nothing is left but the renaming; what it raises keeps the old file.
+
+    Raises:
+        OSError: The folder is missing, full or not writable; the old file is untouched.
+    """
     target = Path(os.path.realpath(path))
+    old: os.stat_result | None = None
     with contextlib.suppress(OSError):
-        mode = target.stat().st_mode & 0o7777
+        old = target.stat()
+        mode = old.st_mode & 0o7777
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
+        _give_to_the_owner(temporary, old)
         temporary.chmod(mode)
+        last_look()
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Take away what writers of a file left beside it when they were killed.
+
+    Args:
+        path: The file; whoever writes it now has begun within the last minute.
+    """
+    target = Path(os.path.realpath(path))
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}\.tmp")
+    with contextlib.suppress(OSError):
+        for each in target.parent.iterdir():
+            if ours.fullmatch(each.name) and time.time() - each.stat().st_mtime > _OLD_S:
+                each.unlink()
+
+
+def _give_to_the_owner(file: Path, old: os.stat_result | None) -> None:
+    """A file that somebody changes for its owner, as root may, stays that owner's."""
+    if os.name != "posix" or old is None:
+        return
+    ours = file.stat()
+    if (ours.st_uid, ours.st_gid) != (old.st_uid, old.st_gid):
+        with contextlib.suppress(OSError):
+            os.chown(file, old.st_uid, old.st_gid)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -18,7 +18,7 @@ from hermes_desktop.gateway.config_environment import HOME_VARIABLES
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.gateway.user_lists import variable
-from hermes_desktop.settings.env_file import set_env_line
+from hermes_desktop.settings.env_file import set_env_lines
 
 if TYPE_CHECKING:
     from hermes_desktop.gateway.run import GatewayRunner
@@ -290,9 +290,9 @@ def write_home(env_file: Path, source: SessionSource) -> None:
     platform = source.platform
     name = HOME_VARIABLES.get(platform) or variable(platform.value, "HOME_CHANNEL")
     try:
-        set_env_line(env_file, name, source.chat_id)
-        set_env_line(env_file, f"{name}_THREAD_ID", source.thread_id or None)
-        set_env_line(env_file, f"{name}_NAME", None)
+        thread = source.thread_id or None
+        wanted = {name: source.chat_id, f"{name}_THREAD_ID": thread, f"{name}_NAME": None}
+        set_env_lines(env_file, wanted)
     except ConfigError:
         raise
     except ValueError as error:

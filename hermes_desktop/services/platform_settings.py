@@ -15,7 +15,7 @@ from hermes_desktop.services.platform_facts import PLATFORMS
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.config_store import is_managed
-from hermes_desktop.settings.env_file import read_env_file, set_env_line
+from hermes_desktop.settings.env_file import read_env_file, set_env_lines
 
 Where = Literal["", "environment", ".env", "config.yaml"]
 
@@ -130,10 +130,10 @@ class PlatformBook:
         before = read_env_file(self._paths.env_file).get(name, "").strip()
         chat_id = chat_id.strip()
         try:
-            set_env_line(self._paths.env_file, name, chat_id or None)
+            wanted = {name: chat_id or None}
             if chat_id != before:  # they belong to the chat that stood there
-                for end in ("NAME", "THREAD_ID"):
-                    set_env_line(self._paths.env_file, f"{name}_{end}", None)
+                wanted |= {f"{name}_NAME": None, f"{name}_THREAD_ID": None}
+            set_env_lines(self._paths.env_file, wanted)
         except ValueError as error:
             raise UsageError(
                 f"“{_short(chat_id)}” cannot be the id of a chat.",

@@ -262,7 +262,8 @@ class SecretsBook:
 
         Raises:
             NotFoundError: It stands in neither.
-            RefusedError: The home is managed, or the places hold different values.
+            RefusedError: The home is managed, the places hold different values, or config.yaml is
+                written in a way in which it cannot be taken out alone; nothing was done.
             SecretStoreError: The keyring cannot do it; the files are as they were.
             ConfigError: A file cannot be written; then the secret is in both.
         """
@@ -283,12 +284,18 @@ class SecretsBook:
                 "Take the wrong one out first.",
             )
         value = found[0].value
-        self.keep(view.name, value)
-        for place in found:
-            if place.where == ".env":
-                take_out_secret(self._paths.env_file, view.name)
-            elif place.where == "config.yaml":  # what keeps it takes it out of the plain file
-                self._config.save([Edit(tuple(place.place.split(".")), remove=True)])
+        edits = [
+            Edit(tuple(place.place.split(".")), remove=True)
+            for place in found
+            if place.where == "config.yaml"
+        ]
+        if edits:
+            self._config.preview(edits)  # refused before anything is done
+        self.keep(view.name, value)  # what keeps it takes it out of the plain file
+        if edits:
+            self._config.save(edits)
+        if any(place.where == ".env" for place in found):
+            take_out_secret(self._paths.env_file, view.name)
         self._config.forget_values({value})
         return tuple(
             f"config.yaml ({place.place})" if place.where == "config.yaml" else place.where

@@ -21,6 +21,7 @@ from hermes_desktop.services.desktop_config import (
     read_desktop_config,
 )
 from hermes_desktop.services.history_options import HISTORY_OPTIONS
+from hermes_desktop.services.settings_placing import edits_for
 from hermes_desktop.services.settings_reading import (
     Layers,
     SettingView,
@@ -34,11 +35,12 @@ from hermes_desktop.services.settings_reading import (
 )
 from hermes_desktop.services.system_settings import SystemSettings
 from hermes_desktop.services.wished_settings import Wished, read_wished
-from hermes_desktop.settings.config_patch import Edit, value_at
-from hermes_desktop.settings.config_store import ConfigStore, Seen, Version, Written, is_managed
+from hermes_desktop.settings.config_patch import Edit
+from hermes_desktop.settings.config_store import ConfigStore, Seen, Written, is_managed
+from hermes_desktop.settings.config_versions import Version
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
-from hermes_desktop.settings.options import Option, Place
+from hermes_desktop.settings.options import Option
 from hermes_desktop.settings.secret_options import SecretOption
 
 OPTIONS: Mapping[str, Option] = {
@@ -193,6 +195,7 @@ class SettingsBook:
                 the file is written in a way in which it cannot be changed alone.
             ConfigError: A file cannot be understood or written.
         """
+        self.config.until_written()
         layers = self.layers()
         wanted = _Wanted()
         for change in changes:
@@ -212,14 +215,23 @@ class SettingsBook:
         return Saved(diff, tuple(notes), news_of(change.key for change in changes) if diff else ())
 
     def _write(self, wanted: "_Wanted", *, dry_run: bool) -> Written:
+        """Both files, or none of them."""
         diff = ""
         notes: list[str] = []
-        for name, file in (("config", self.config), ("desktop", self._desktop)):
-            edits = wanted.edits[name]
-            if edits:
-                done = file.preview(edits) if dry_run else file.save(edits, wanted.seen[name])
-                diff += done.diff
-                notes += done.notes
+        saved: list[ConfigStore] = []
+        try:
+            for name, file in (("config", self.config), ("desktop", self._desktop)):
+                edits = wanted.edits[name]
+                if edits:
+                    done = file.preview(edits) if dry_run else file.save(edits, wanted.seen[name])
+                    saved.append(file)
+                    diff += done.diff
+                    notes += done.notes
+        except BaseException:
+            for file in saved:
+                if not dry_run:
+                    file.take_back()
+            raise
         return Written(diff, tuple(notes))
 
     def edits(self, changes: Sequence[Change]) -> list[Edit]:
@@ -232,7 +244,7 @@ class SettingsBook:
             option = find_option(change.key)
             value = None if change.unset else option.check(change.value)
             if option.store == "config":
-                found += _edits(option, value, layers, unset=change.unset)
+                found += edits_for(option, value, layers, OPTIONS, unset=change.unset)
         return found
 
     def wished(self, changes: Sequence[Change]) -> Wished:
@@ -292,7 +304,7 @@ class _Wanted:
             name = path_in(option, option.all_places()[0])[0]
             self.system[name] = option.default if change.unset else value
             return
-        self.edits[option.store] += _edits(option, value, layers, unset=change.unset)
+        self.edits[option.store] += edits_for(option, value, layers, OPTIONS, unset=change.unset)
         self.seen[option.store] += change.seen or seen_now(option, layers.file_of(option))
 
 
@@ -331,62 +343,6 @@ def _known_places() -> frozenset[tuple[str, ...]]:
     declared = [place.path for option in OPTIONS.values() for place in option.all_places()]
     secrets = [place.path for secret in SECRETS.values() for place in secret.places]
     return frozenset((*declared, *secrets))
-
-
-def _edits(option: Option, value: Any, layers: Layers, *, unset: bool) -> list[Edit]:
-    data = layers.file_of(option)
-    if unset:
-        return [
-            Edit(path, remove=True)
-            for path in (*(path_in(option, p) for p in option.all_places()), option.shorthand)
-            if path and _stands_alone(option, path, data)
-        ]
-    place = _place_to_write(option, data)
-    path = path_in(option, place)
-    # A single value in the place of the group: `model: gpt-5`.
-    group = next((o for o in OPTIONS.values() if o.shorthand and o.shorthand == path[:-1]), None)
-    if group is not None:
-        present, single = value_at(data, group.shorthand)
-        if present and isinstance(single, str) and single:
-            first = group.all_places()[0].path[-1]
-            return [Edit(group.shorthand, {first: single, path[-1]: value})]
-    return [Edit(path, value)]
-
-
-def _stands_alone(option: Option, path: tuple[str, ...], data: Mapping[str, Any]) -> bool:
-    present, value = value_at(data, path)
-    return present and (path != option.shorthand or isinstance(value, str))
-
-
-def _place_to_write(option: Option, data: Mapping[str, Any]) -> Place:
-    """Where it stands; else beside its siblings; else in the usual place."""
-    found, is_set, _ = deciding_place(option, data)
-    if found is not None and (is_set or not found.only_found):
-        return found
-    places = [place for place in option.all_places() if not place.only_found]
-    for place in places:
-        present, parent = value_at(data, path_in(option, place)[:-1])
-        if len(place.path) > 1 and present and isinstance(parent, Mapping) and parent:
-            inside_gateway = place.path[:-1] == ("gateway",)
-            if not inside_gateway or _siblings_inside(data):
-                return place
-    inner = next((place for place in places if place.path[0] == "gateway"), None)
-    if inner is not None and _siblings_inside(data):
-        return inner
-    return places[0]
-
-
-def _siblings_inside(data: Mapping[str, Any]) -> bool:
-    """Whether this person keeps the gateway's settings inside ``gateway:``."""
-    inner = data.get("gateway")
-    names = {
-        place.path[1]
-        for option in OPTIONS.values()
-        for place in option.all_places()
-        if place.path[0] == "gateway"
-    }
-    inside = names & set(inner) if isinstance(inner, Mapping) else set()
-    return bool(inside) and not names & set(data)
 
 
 def news_of(keys: Iterable[str]) -> tuple[SettingChanged, ...]:

@@ -51,6 +51,8 @@ class SettingView:
         stored: That value.
         problem: What is wrong with it, as a sentence; then something else counts.
         seen: What stands at its places, to be given back with a change.
+        ignored: Other places in the file where a value stands that counts nowhere, neither here
+            nor for ``hermes``; keys with dots, each with its line.
     """
 
     option: Option
@@ -62,6 +64,7 @@ class SettingView:
     stored: Any = None
     problem: str = ""
     seen: tuple[Seen, ...] = ()
+    ignored: tuple[tuple[str, int], ...] = ()
 
     @property
     def key(self) -> str:
@@ -150,7 +153,13 @@ def view_of(option: Option, layers: Layers, line: Callable[[Sequence[str]], int]
         if old is not None:
             value, source, key = old[0], "gateway.json", old[1]
     seen = seen_now(option, layers.file_of(option))
-    return SettingView(option, value, source, key, at, is_set, stored, problem, seen)
+    ignored = tuple(
+        (".".join(each.path), line(each.path))
+        for each in seen
+        if option.store == "config" and each.value is not None
+        and place is not None and each.path != place.path
+    )  # fmt: skip
+    return SettingView(option, value, source, key, at, is_set, stored, problem, seen, ignored)
 
 
 def seen_now(option: Option, data: Mapping[str, Any]) -> tuple[Seen, ...]:

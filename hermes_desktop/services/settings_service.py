@@ -42,7 +42,7 @@ from hermes_desktop.services.settings_snapshot import Snapshot, SnapshotTaker, s
 from hermes_desktop.services.settings_watch import SettingsWatch
 from hermes_desktop.services.stoppable import Stoppable
 from hermes_desktop.services.wished_settings import Wished
-from hermes_desktop.settings.config_store import Version
+from hermes_desktop.settings.config_versions import Version
 from hermes_desktop.settings.options import Effect
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 

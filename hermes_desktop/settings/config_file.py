@@ -85,16 +85,41 @@ def read_settings_text(path: Path, *, errors: str = "strict") -> str | None:
     Raises:
         ConfigError: It is no plain file, may not be read, or is not UTF-8.
     """
+    data = read_settings_bytes(path)
+    return None if data is None else settings_text(data, path, errors=errors)
+
+
+def read_settings_bytes(path: Path) -> bytes | None:
+    """The bytes of a settings file, None when there is no file.
+
+    Raises:
+        ConfigError: It is no plain file, too large, or may not be read.
+    """
     try:
         if path.exists() and not path.is_file():
             # Reading a pipe or a device could block for ever.
             raise _unreadable(path, "It is not a plain file.")
         must_not_be_large(path, MOST_BYTES)
-        return path.read_bytes().decode("utf-8-sig", errors)
+        return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _unreadable(path, f"{error.strerror or type(error).__name__}.") from error
+
+
+def settings_text(data: bytes, path: Path, *, errors: str = "strict") -> str:
+    """The same bytes as text, without a byte-order mark.
+
+    Args:
+        data: What stands in the file.
+        path: Where, for messages.
+        errors: As in ``bytes.decode``.
+
+    Raises:
+        ConfigError: It is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(

@@ -83,8 +83,9 @@ def patch_text(text: str, edits: Sequence[Edit], path: Path) -> Patched:
     """
     notes: list[str] = []
     for edit in edits:
-        patch = _Patch(text, path, notes)
         before = parse_config(text, path)
+        patch = _Patch(text, path, notes)
+        patch.line = patch.line_of(edit.path)
         wanted = _without(before, edit.path) if edit.remove else _with(before, edit, patch)
         if same(before, wanted):
             continue
@@ -144,7 +145,8 @@ class _Patch:
         try:
             self._root, documents = parse_tree(text)
         except (yaml.YAMLError, ValueError, RecursionError) as error:
-            # Read by the parser in C, refused by the one in Python: a strange sign in a remark.
+            # Read by the parser in C, refused by the one in Python: a tab behind a colon.
+            self.line = _line_of_trouble(error, text)
             raise self.refused("programs read it in different ways.") from error
         if documents > 1:
             raise self.refused("the file holds more than one document.")
@@ -153,6 +155,16 @@ class _Patch:
 
     def refused(self, reason: str) -> CannotPatchError:
         return CannotPatchError(self._path, self.line, reason)
+
+    def line_of(self, names: Sequence[str]) -> int:
+        """The line of a key, or of the last one on the way to it that is there; 0: none is."""
+        node, found = self._root, 0
+        for name in names:
+            pairs = node.all_of(name) if node is not None else []
+            if not pairs:
+                break
+            found, node = pairs[-1][0].line, pairs[-1][1]
+        return found
 
     # ------------------------------------------------------------------------------- setting
 
@@ -364,6 +376,12 @@ def _item(node: Node) -> Any:
     return parse_config(f"x: {written(node.text)}" if node.style else f"x: {node.text}", Path())[
         "x"
     ]
+
+
+def _line_of_trouble(error: Exception, text: str) -> int:
+    """As an editor counts lines, which the parser does not."""
+    place = getattr(getattr(error, "problem_mark", None), "index", None)
+    return text.count("\n", 0, place) + 1 if isinstance(place, int) else 0
 
 
 def _has_comment(text: str) -> bool:

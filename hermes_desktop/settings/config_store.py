@@ -6,29 +6,38 @@ replacing is noticed, and the change is made anew on what they left.
 
 import contextlib
 import difflib
-import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core import file_lock
-from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import BusyError, ConfigError, NotFoundError, RefusedError
-from hermes_desktop.settings.config_file import parse_config, read_settings_text
+from hermes_desktop.core.errors import NotFoundError, RefusedError
+from hermes_desktop.settings.careful_writing import (
+    TRIES,
+    CarefulFile,
+    WrittenMeanwhileError,
+    always_written,
+    unwritable,
+)
+from hermes_desktop.settings.config_file import (
+    parse_config,
+    read_settings_bytes,
+    read_settings_text,
+    settings_text,
+)
 from hermes_desktop.settings.config_patch import Edit, patch_text, value_at
-from hermes_desktop.settings.secret_marks import masked, without_values
+from hermes_desktop.settings.config_versions import ConfigVersions, Version
+from hermes_desktop.settings.secret_marks import masked
 from hermes_desktop.settings.yaml_values import same
 
-KEPT = 5
 MOST_CHANGED = 200_000
 """Characters of a file that values are changed in."""
-_TRIES = 5
-_BOM = "\ufeff"
+_BOM = "\ufeff".encode()
+_NOT_COMPARED = "It is replaced as a whole; it is too large to be compared.\n"
 
 
 class ChangedElsewhereError(RefusedError):
@@ -69,22 +78,6 @@ class Written:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A former content of the file.
-
-    Attributes:
-        number: 1 is the newest.
-        name: The file's name, without its folder.
-        time: When it was replaced, seconds since the epoch.
-    """
-
-    number: int
-    name: str
-    time: float
-    path: Path
-
-
 class ConfigStore:
     """One settings file. All of it blocks; any thread.
 
@@ -94,6 +87,7 @@ class ConfigStore:
         clock: Names the versions.
         managed: Why the file is not ours to write, as a sentence; "" when it is.
         versions: Whether former contents are kept.
+        wait: Lets the calling thread wait that many seconds; None: by an event nobody sets.
     """
 
     def __init__(
@@ -104,12 +98,24 @@ class ConfigStore:
         *,
         managed: str = "",
         versions: bool = True,
+        wait: Callable[[float], object] | None = None,
     ) -> None:
         self.file = file
         self.managed = managed
         self._folder = folder
-        self._clock = clock
-        self._keeps = versions
+        self._versions = (
+            ConfigVersions(folder / "config-versions", clock, file.name) if versions else None
+        )
+        self._careful = CarefulFile(file, clock, wait)
+        self._last: tuple[bytes | None, bytes] | None = None
+
+    def until_written(self) -> None:
+        """Wait, some seconds at most, for somebody who is writing the file in its place.
+
+        Raises:
+            ConfigError: It is no plain file, too large, or may not be read.
+        """
+        self._careful.read()
 
     def read(self) -> tuple[str, dict[str, Any]]:
         """The text without its byte-order mark, and what it says.
@@ -148,34 +154,48 @@ class ConfigStore:
         """
         self._must_be_ours()
         with self._locked():
-            for _ in range(_TRIES):
-                raw = self._raw()
-                text, data = self.read()
+            for _ in range(TRIES):
+                old = self._careful.read()
+                text = settings_text(old or b"", self.file)
                 self._must_be_quick(text)
+                data = parse_config(text, self.file)
                 for each in seen:
                     self._must_be_as_seen(each, data)
                 patched = patch_text(text, edits, self.file)
+                self._last = None
                 if patched.text == text:
                     return Written("", patched.notes)
-                if self._raw() != raw:
-                    continue
-                self._replace(raw, patched.text)
-                return Written(self._diff(text, patched.text), patched.notes)
-        raise BusyError(
-            f"{self.file.name} is being written by somebody else.",
-            f"{self.file} changed {_TRIES} times while it was being changed.",
-            "Try again in a moment.",
-        )
+                new = patched.text.encode()
+                with contextlib.suppress(WrittenMeanwhileError):
+                    self._replace(old, _BOM + new if (old or b"").startswith(_BOM) else new)
+                    return Written(self._diff(text, patched.text), patched.notes)
+        raise always_written(self.file)
+
+    def take_back(self) -> None:
+        """Undo the last :meth:`save`, which was part of something that failed.
+
+        What somebody else wrote since stays.
+
+        Raises:
+            ConfigError: The file cannot be written.
+        """
+        if self._last is None:
+            return
+        (old, new), self._last = self._last, None
+        with self._locked(), contextlib.suppress(WrittenMeanwhileError):
+            try:
+                if old is None:
+                    self._careful.remove(new)
+                else:
+                    self._careful.replace(old, new)
+            except OSError as error:
+                raise unwritable(self.file, error) from error
+            if self._versions is not None and old is not None:
+                self._versions.forget_newest(old)
 
     def versions(self) -> list[Version]:
         """Former contents, the newest first."""
-        with contextlib.suppress(OSError):
-            files = sorted(self._versions_folder.glob("*.yaml"), reverse=True)
-            return [
-                Version(number, file.name, _time_of(file), file)
-                for number, file in enumerate(files, 1)
-            ]
-        return []
+        return self._versions.all() if self._versions is not None else []
 
     def find_version(self, name: str) -> Version:
         """A version by its number or name.
@@ -183,14 +203,9 @@ class ConfigStore:
         Raises:
             NotFoundError: There is none.
         """
-        for version in self.versions():
-            if name in {str(version.number), version.name}:
-                return version
-        raise NotFoundError(
-            f"There is no version “{name}” of {self.file.name}.",
-            f"{len(self.versions())} are kept in {self._versions_folder}.",
-            "See them with `hermes-desktop config versions`.",
-        )
+        if self._versions is None:
+            raise NotFoundError(f"No versions of {self.file.name} are kept.")
+        return self._versions.find(name)
 
     def diff_to(self, version: Version) -> str:
         """From a version to what stands there now, secrets hidden.
@@ -198,24 +213,32 @@ class ConfigStore:
         Raises:
             ConfigError: One of them cannot be read.
         """
-        return self._diff(read_settings_text(version.path) or "", self.read_text())
+        before = read_settings_text(version.path) or ""
+        return self._diff(before, self._any_text(self._present()))
 
     def restore(self, version: Version, *, dry_run: bool = False) -> Written:
         """Put a former content back, as a whole; what stands there now becomes a version.
 
+        That may be anything: a file that makes no sense is what former versions are for.
+
         Raises:
             RefusedError: The home is managed.
-            ConfigError: One of them cannot be read, or the old one cannot be understood.
+            ConfigError: The old one cannot be read or understood, or nothing can be written.
+            BusyError: Somebody else writes the file all the time.
         """
-        old = read_settings_text(version.path) or ""
-        parse_config(old, version.path)
-        found = Written(self._diff(self.read_text(), old))
+        back = read_settings_bytes(version.path) or b""
+        old_text = settings_text(back, version.path)
+        parse_config(old_text, version.path)
+        found = Written(self._diff(self._any_text(self._present()), old_text))
         if dry_run or not found.diff:
             return found
         self._must_be_ours()
         with self._locked():
-            self._replace(self._raw(), old)
-        return found
+            for _ in range(TRIES):
+                with contextlib.suppress(WrittenMeanwhileError):
+                    self._replace(self._present(), back)
+                    return found
+        raise always_written(self.file)
 
     def read_text(self) -> str:
         """The text alone; "" when there is no file. Raises what :meth:`read` does."""
@@ -227,18 +250,11 @@ class ConfigStore:
         Raises:
             ConfigError: A version cannot be written.
         """
-        with self._locked():
-            for version in self.versions():
-                text = read_settings_text(version.path, errors="replace") or ""
-                cleaned = without_values(text, values)
-                if cleaned != text:
-                    self._write(version.path, cleaned)
+        if self._versions is not None:
+            with self._locked():
+                self._versions.forget_values(values)
 
     # ------------------------------------------------------------------------------- writing
-
-    @property
-    def _versions_folder(self) -> Path:
-        return self._folder / "config-versions"
 
     def _must_be_ours(self) -> None:
         if self.managed:
@@ -262,43 +278,44 @@ class ConfigStore:
         if present != seen.present or (present and not same(value, seen.value)):
             raise ChangedElsewhereError(".".join(seen.path), self.file)
 
-    def _raw(self) -> str:
-        """A hash of the bytes; "" when there is no file."""
+    def _present(self) -> bytes | None:
+        """What stands there, whatever it is and however large; None when there is no file."""
         try:
-            return hashlib.sha256(self.file.read_bytes()).hexdigest()
+            if self.file.exists() and not self.file.is_file():
+                return read_settings_bytes(self.file)  # says what is wrong with it
+            return self.file.read_bytes()
         except FileNotFoundError:
-            return ""
+            return None
         except OSError as error:
-            raise _unwritable(self.file, error) from error
+            raise unwritable(self.file, error) from error
 
-    def _replace(self, raw: str, text: str) -> None:
-        """Write, after what stood there was kept; without that nothing is written."""
-        if raw:
+    def _any_text(self, data: bytes | None) -> str:
+        return settings_text(data or b"", self.file, errors="replace")
+
+    def _replace(self, old: bytes | None, new: bytes) -> None:
+        """Write, after what stood there was kept; without that nothing is written.
+
+        Raises:
+            WrittenMeanwhileError: Something else stands there by now.
+            ConfigError: It cannot be written; nothing changed then.
+        """
+        kept: Path | None = None
+        if old is not None and self._versions is not None:
             try:
-                old = self.file.read_bytes()
-                if self._keeps:
-                    self._keep(old)
+                kept = self._versions.keep(old)
             except OSError as error:
-                raise _unwritable(self._versions_folder, error) from error
-            if old.startswith(_BOM.encode()):
-                text = _BOM + text
-        self._write(self.file, text)
-
-    def _keep(self, old: bytes) -> None:
-        self._versions_folder.mkdir(mode=0o700, exist_ok=True)
-        now = datetime.fromtimestamp(self._clock.time(), UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-        number = 0
-        while (place := self._versions_folder / f"{now}-{number:03}.yaml").exists():
-            number += 1
-        self._write(place, old.decode("utf-8", "replace"))
-        for version in self.versions()[KEPT:]:
-            version.path.unlink(missing_ok=True)
-
-    def _write(self, file: Path, text: str) -> None:
+                raise unwritable(self.file, error, self._versions.folder) from error
         try:
-            write_text_atomic(file, text)
-        except OSError as error:
-            raise _unwritable(file, error) from error
+            self._careful.replace(new, old)
+        except BaseException as error:
+            if kept is not None:
+                kept.unlink(missing_ok=True)
+            if isinstance(error, OSError):
+                raise unwritable(self.file, error) from error
+            raise
+        self._last = (old, new)
+        if self._versions is not None:
+            self._versions.forget_oldest()
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -309,11 +326,13 @@ class ConfigStore:
                 lock = self._folder / f"{self.file.stem}.lock"
                 stack.enter_context(file_lock.hold(lock))
             except OSError as error:
-                raise _unwritable(self._folder, error) from error
+                raise unwritable(self._folder, error) from error
             yield
 
     def _diff(self, before: str, after: str) -> str:
         """For people: line ends alone make no difference there, secrets are hidden."""
+        if max(len(before), len(after)) > MOST_CHANGED:
+            return _NOT_COMPARED if before != after else ""
         lines = difflib.unified_diff(
             masked(before).splitlines(),
             masked(after).splitlines(),
@@ -333,19 +352,3 @@ def is_managed(home: Path, environ: Mapping[str, str]) -> str:
         return "The variable HERMES_MANAGED says so."
     mark = home / ".managed"
     return f"{mark} says so." if os.path.lexists(mark) else ""
-
-
-def _time_of(file: Path) -> float:
-    try:
-        stamp = file.name.partition("Z")[0]
-        return datetime.strptime(stamp, "%Y%m%dT%H%M%S.%f").replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return file.stat().st_mtime
-
-
-def _unwritable(file: Path, error: OSError) -> ConfigError:
-    return ConfigError(
-        f"{file.name} cannot be written.",
-        f"{file}: {error.strerror or type(error).__name__}.",
-        "Check the rights of the file and its folder.",
-    )

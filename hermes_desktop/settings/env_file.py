@@ -4,13 +4,24 @@ Single lines may be set; everything else in the file stays byte for byte. A secr
 where a person wants it back from the keyring.
 """
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core import file_lock
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.settings.config_file import Lookup, read_settings_text
+from hermes_desktop.settings.careful_writing import (
+    TRIES,
+    CarefulFile,
+    WrittenMeanwhileError,
+    always_written,
+    unwritable,
+)
+from hermes_desktop.settings.config_file import Lookup, read_settings_text, settings_text
+
+FOLDER = "desktop"
+"""Of a home: what is ours alone."""
 
 _LINE = re.compile(
     r"""
@@ -28,7 +39,7 @@ _COMMENT = re.compile(r"(?:^|\s+)#.*$")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN_VALUE = re.compile(r"""[^\s"'\\#$`]+""")
 _SECRET_NAME = re.compile(r"(?:TOKEN|SECRET|KEY|PASS|PASSWORD|CREDENTIALS?)$")
-_BOM = "\ufeff"
+_BOM = "\ufeff".encode()
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
 
@@ -77,26 +88,32 @@ def first_set(*places: Mapping[str, str]) -> Lookup:
 
 
 def set_env_line(path: Path, name: str, value: str | None) -> None:
-    """Set one variable in a .env file, or take it out. Blocking; replaces the file in one step.
+    """Set one variable in a .env file, or take it out; see :func:`set_env_lines`."""
+    set_env_lines(path, {name: value})
+
+
+def set_env_lines(path: Path, values: Mapping[str, str | None]) -> None:
+    """Set variables in a .env file, or take them out. Blocking; replaces the file in one step.
 
     Of a name that stands twice the last line is set, because it is the one that counts. Its
     remark and a leading ``export`` stay. A new variable is added at the end.
 
     Args:
         path: The file; made (0600) if it is missing.
-        name: The variable. Never one that holds a secret.
-        value: One word without quotes, blanks and signs that shells know; None takes all lines
-            of that name out.
+        values: By variable, never one that holds a secret: one word without quotes, blanks and
+            signs that shells know; None takes all lines of that name out.
 
     Raises:
         ConfigError: The file cannot be read or written; it is as it was.
-        ValueError: The name or the value must not stand there.
+        BusyError: Somebody else writes it all the time; likewise.
+        ValueError: A name or a value must not stand there; likewise.
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _SECRET_NAME.search(name):
-        raise ValueError(f"{name} is not written to .env")
-    if value is not None and not _PLAIN_VALUE.fullmatch(value):
-        raise ValueError(f"the value of {name} is no plain word")
-    _change_line(path, name, value)
+    for name, value in values.items():
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _SECRET_NAME.search(name):
+            raise ValueError(f"{name} is not written to .env")
+        if value is not None and not _PLAIN_VALUE.fullmatch(value):
+            raise ValueError(f"the value of {name} is no plain word")
+    _change_lines(path, values)
 
 
 def take_out_secret(path: Path, name: str) -> None:
@@ -104,8 +121,9 @@ def take_out_secret(path: Path, name: str) -> None:
 
     Raises:
         ConfigError: The file cannot be read or written; it is as it was.
+        BusyError: Somebody else writes it all the time; likewise.
     """
-    _change_line(path, name, None)
+    _change_lines(path, {name: None})
 
 
 def put_secret_back(path: Path, name: str, value: str) -> None:
@@ -113,6 +131,7 @@ def put_secret_back(path: Path, name: str, value: str) -> None:
 
     Raises:
         ConfigError: The file cannot be read or written, or the value cannot stand there.
+        BusyError: Somebody else writes it all the time.
     """
     written = value if _PLAIN_VALUE.fullmatch(value) else f"'{value}'"
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or parse_env(f"{name}={written}") != {
@@ -123,24 +142,40 @@ def put_secret_back(path: Path, name: str, value: str) -> None:
             "It holds signs that programs read there in different ways.",
             "Leave it where it is.",
         )
-    _change_line(path, name, written)
+    _change_lines(path, {name: written})
 
 
-def _change_line(path: Path, name: str, value: str | None) -> None:
-    text = read_settings_text(path) or ""
-    changed = _with_line(text, name, value)
-    if changed == text:
-        return
-    if path.exists() and path.read_bytes().startswith(_BOM.encode()):
-        changed = _BOM + changed
-    try:
-        write_text_atomic(path, changed)
-    except OSError as error:
-        raise ConfigError(
-            f"{path.name} cannot be written.",
-            f"{path}: {error.strerror or type(error).__name__}.",
-            "Check the rights of the file and its folder.",
-        ) from error
+def _change_lines(path: Path, values: Mapping[str, str | None]) -> None:
+    file = CarefulFile(path)
+    with _alone(path):
+        for _ in range(TRIES):
+            before = file.read()
+            text = settings_text(before or b"", path)
+            changed = text
+            for name, value in values.items():
+                changed = _with_line(changed, name, value)
+            if changed == text:
+                return
+            mark = _BOM if (before or b"").startswith(_BOM) else b""
+            try:
+                file.replace(mark + changed.encode(), before)
+            except WrittenMeanwhileError:
+                continue
+            except OSError as error:
+                raise unwritable(path, error) from error
+            return
+    raise always_written(path)
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep our other processes out, as far as this home lets us; others do not know the lock."""
+    with contextlib.ExitStack() as stack:
+        folder = path.parent / FOLDER
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            stack.enter_context(file_lock.hold(folder / "env.lock"))
+        yield
 
 
 def _with_line(text: str, name: str, value: str | None) -> str:

@@ -58,11 +58,12 @@ def without_values(text: str, values: AbstractSet[str]) -> str:
 
 def _secret_nodes(node: Node) -> Iterator[Node]:
     for key, value in node.pairs:
-        if value.kind == "scalar" and is_secret_key(key.text):
-            if value.text and not is_reference(value.text):
-                yield value
-        else:
-            yield from _secret_nodes(value)
+        if is_secret_key(key.text) and value.kind != "mapping":
+            listed = value.items if value.kind == "list" else (value,)
+            yield from (each for each in listed if each.text and not is_reference(each.text))
+            if value.kind == "scalar":
+                continue
+        yield from _secret_nodes(value)
     for item in node.items:
         yield from _secret_nodes(item)
 

@@ -196,6 +196,21 @@ def test_explained_in_words(program: Program, file: Path) -> None:
     assert "at once" in program.run("config", "explain", "model.default").out
 
 
+def test_a_value_that_another_place_overrules_is_named_with_its_line(
+    program: Program, home: Path
+) -> None:
+    (home / "config.yaml").write_text(
+        "session_reset: {}\ngateway:\n  session_reset:\n    mode: idle\n"
+    )
+    done = program.run("config", "explain", "session_reset.mode").out
+    assert "Now: none (default)." in done
+    line = "gateway.session_reset.mode (line 4) stands in the file, too; it counts neither here"
+    assert line in done
+    assert program.run("config", "set", "session_reset.mode", "daily").code == 0
+    line = line.replace("line 4", "line 5")
+    assert line in program.run("config", "explain", "session_reset.mode").out
+
+
 def test_a_value_that_makes_no_sense_is_said(program: Program, home: Path) -> None:
     (home / "config.yaml").write_text("session_reset:\n  mode: weekly\n")
     done = program.run("config", "list", "--set")

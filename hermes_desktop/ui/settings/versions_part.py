@@ -19,7 +19,7 @@ from hermes_desktop.ui.theme import SPACE_4, SPACE_8
 
 if TYPE_CHECKING:
     from hermes_desktop.services.settings_service import Applied
-    from hermes_desktop.settings.config_store import Version
+    from hermes_desktop.settings.config_versions import Version
 
 KEPT_WORDS = (
     "Each time something is saved here, the file before is kept; the newest five are. "

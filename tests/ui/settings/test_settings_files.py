@@ -1,5 +1,7 @@
 """What stands in the file besides settings; a file that makes no sense; versions; managed homes."""
 
+import asyncio
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -10,6 +12,7 @@ from hermes_desktop.ui.settings.difference_dialog import DifferenceDialog
 from hermes_desktop.ui.settings.field_row import FieldRow
 from hermes_desktop.ui.settings.other_keys import OtherKeysPart
 from hermes_desktop.ui.settings.versions_part import VersionsPart
+from tests.fakes.another_user import folder_for_others, give_away, not_root
 from tests.ui.settings.conftest import SettingsStage
 
 DAYS = "session_store_max_age_days"
@@ -206,3 +209,53 @@ async def test_what_differs_from_its_default_stands_out_and_goes_back(home, stag
         assert not days.label.font().bold()
         assert "Back to the default" in days.notes.pending.text()
         assert days.reset.isHidden()
+
+
+@pytest.mark.asyncio
+async def test_ten_megabytes_are_named_and_nothing_is_frozen(home, stage) -> None:
+    (home / "config.yaml").write_text("# no setting at all, really\n" * 370_000)
+    async with stage:
+        assert stage.view.broken.isVisible()
+        assert "too large" in stage.view.broken.title.text()
+        assert "10." in stage.view.broken.detail.text()
+        longest = await longest_pause(stage.view.keeper.load)
+        stage.write(f"{DAYS}: 30\n")
+        stage.view.broken.retry.click()
+        await stage.until(lambda: not stage.view.broken.isVisible())
+        assert field(stage, DAYS).editor.line.text() == "30"
+        assert longest < 1.0
+
+
+async def longest_pause(begin) -> float:
+    """How long the loop did not come round while something was done."""
+    loop, longest = asyncio.get_running_loop(), 0.0
+    begin()
+    for _ in range(50):
+        before = loop.time()
+        await asyncio.sleep(0.01)
+        longest = max(longest, loop.time() - before)
+    return longest
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("what", ["file", "folder"])
+async def test_what_is_read_only_is_said_and_keeps_the_edits(theme, what) -> None:
+    with folder_for_others() as home:
+        file = home / "config.yaml"
+        file.write_text(f"{DAYS}: 30\n")
+        give_away(file)
+        with not_root():
+            async with SettingsStage(home, theme) as stage:
+                line = field(stage, DAYS).editor.line
+                line.setText("45")
+                line.textEdited.emit("45")
+                (file if what == "file" else home).chmod(0o444 if what == "file" else 0o555)
+                stage.view.desk.save()
+                await stage.until(stage.view.strip.isVisible)
+                assert "cannot be written" in stage.view.strip.words
+                assert stage.config == f"{DAYS}: 30\n"
+                assert list(stage.view.draft.edits) == [DAYS]
+                (file if what == "file" else home).chmod(0o644 if what == "file" else 0o755)
+                stage.view.desk.save()
+                await stage.until(lambda: not stage.view.draft.edits)
+                assert stage.config == f"{DAYS}: 45\n"

@@ -1,10 +1,16 @@
 """Tokens changed in the window while the gateway of this home runs, with a service that answers."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from PySide6.QtTest import QTest
 
+from hermes_desktop.gateway import expiry_watcher
+from hermes_desktop.ui.settings.field_row import FieldRow
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
+
+DAYS = "session_store_max_age_days"
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.two_processes]
 
@@ -70,3 +76,59 @@ async def test_a_test_does_not_disturb_the_connection(running: PlatformsStage) -
         await stage.until(lambda: "accepts the token" in card.body.check.answer.text)
         assert stage.chat.tokens == [GOOD]
         assert stage.chat.asked == [GOOD]
+
+
+async def talk(stage: PlatformsStage, words: str) -> None:
+    before = len(stage.chat.sent)
+    stage.chat.say(words)
+    await stage.until(lambda: len(stage.chat.sent) > before)
+
+
+def row(stage: PlatformsStage, key: str) -> FieldRow:
+    stage.view.show_setting(key)
+    return next(each for each in stage.view.findChildren(FieldRow) if each.key == key)
+
+
+async def test_the_next_sweep_uses_the_age_that_was_filled_in_and_no_adapter_restarts(
+    running: PlatformsStage,
+) -> None:
+    running.kept(**{TOKEN: GOOD})
+    async with running as stage:
+        await stage.services.gateway.start()
+        await stage.card()
+        await connected(stage, GOOD)
+        await talk(stage, "hello")
+        runner = stage.services.gateway._hosted.runner
+        await stage.until(lambda: not stage.services.gateway.status.running_turns)
+        (entry,) = runner.session_store._entries.values()
+        entry.updated_at -= timedelta(days=5)
+        line = row(stage, DAYS).editor.line
+        for days, left in (("6", [entry]), ("4", [])):
+            line.setFocus()
+            line.selectAll()
+            QTest.keyClicks(line, days)
+            await stage.save()
+            await stage.until(lambda: stage.view.strip.isVisible() and not stage.view.draft.edits)
+            assert f"{DAYS}: {days}" in stage.paths.config_yaml.read_text()
+            runner._last_session_store_prune_ts = 0.0
+            await expiry_watcher.look(runner)
+            assert list(runner.session_store._entries.values()) == left
+        assert stage.services.gateway._hosted.runner is runner
+        assert stage.chat.tokens == [GOOD]
+        assert stage.chat.look()["bots"] == 1
+
+
+async def test_a_file_edited_outside_is_followed_by_window_and_gateway(running) -> None:
+    running.kept(**{TOKEN: GOOD})
+    async with running as stage:
+        await stage.services.gateway.start()
+        await stage.card()
+        await connected(stage, GOOD)
+        line = row(stage, DAYS).editor.line
+        assert line.text() == "90"
+        file = stage.paths.config_yaml
+        file.write_text(f"# by hand\n{file.read_text()}{DAYS}: 11\n")
+        await stage.until(lambda: line.text() == "11")
+        runner = stage.services.gateway._hosted.runner
+        await stage.until(lambda: runner.config.session_store_max_age_days == 11)
+        assert stage.chat.tokens == [GOOD]

@@ -1,10 +1,16 @@
 """A file is the old one or the new one."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.atomic_files import (
+    remove_leftovers,
+    write_bytes_atomic,
+    write_text_atomic,
+)
+from tests.fakes.another_user import give_away
 
 
 def names(folder: Path) -> list[str]:
@@ -70,3 +76,43 @@ def test_a_folder_in_its_place(tmp_path: Path) -> None:
         write_text_atomic(tmp_path / "a.yaml", "new")
 
     assert names(tmp_path) == ["a.yaml"]
+
+
+def test_who_looks_last_may_keep_the_old_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("old")
+
+    def refuse() -> None:
+        raise ValueError("somebody else was here")
+
+    with pytest.raises(ValueError, match="somebody else"):
+        write_bytes_atomic(file, b"new", last_look=refuse)
+
+    assert file.read_text() == "old"
+    assert names(tmp_path) == ["a.yaml"]
+
+
+def test_what_root_changes_stays_its_owners(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("old")
+    file.chmod(0o640)
+    give_away(file)
+    owner = (file.stat().st_uid, file.stat().st_gid)
+
+    write_text_atomic(file, "new")
+
+    assert (file.stat().st_uid, file.stat().st_gid) == owner
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_what_killed_writers_left_is_taken_away_once_it_is_old(tmp_path: Path) -> None:
+    file, other = tmp_path / ".env", tmp_path / ".env.backup.tmp"
+    old, fresh = tmp_path / "..env.ab12_xyz.tmp", tmp_path / "..env.cd34_xyz.tmp"
+    for each in (file, other, old, fresh):
+        each.write_text("A_TOKEN=1")
+    for each in (file, other, old):
+        os.utime(each, (1_000_000_000, 1_000_000_000))
+
+    remove_leftovers(file)
+
+    assert sorted(names(tmp_path)) == sorted(each.name for each in (file, other, fresh))

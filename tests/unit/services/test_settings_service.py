@@ -166,6 +166,38 @@ async def test_all_secrets_are_kept_or_none(stage: Stage) -> None:
 
 
 @pytest.mark.asyncio
+async def test_both_files_are_written_or_none(stage: Stage) -> None:
+    own = stage.paths.desktop_dir / "settings.yaml"
+    own.parent.mkdir()
+    own.write_text("x: &all\n  start_hidden: false\n<<: *all\n")
+    stage.paths.config_yaml.write_text("model:\n  default: a\n")
+    for before in (stage.paths.config_yaml.read_bytes(), None):
+        with pytest.raises(HermesError, match="cannot be changed here"):
+            await stage.settings.apply(
+                [Change("model.default", "b"), Change("desktop.start_hidden", value=True)]
+            )
+        exists = stage.paths.config_yaml.exists()
+        assert (stage.paths.config_yaml.read_bytes() if exists else None) == before
+        assert await stage.settings.versions() == []
+        stage.paths.config_yaml.unlink(missing_ok=True)
+    assert stage.news == []
+
+
+@pytest.mark.asyncio
+async def test_a_secret_that_cannot_be_taken_out_of_the_file_is_not_moved_at_all(
+    stage: Stage,
+) -> None:
+    text = "platforms:\n  telegram:\n    token: 1:old\n    token: 1234567:abc\n"
+    stage.paths.config_yaml.write_text(text)
+    stage.paths.env_file.write_text(f"{TOKEN}=1234567:abc\n")
+    with pytest.raises(HermesError, match="cannot be changed here"):
+        await stage.settings.move_secret(TOKEN)
+    assert stage.paths.config_yaml.read_text() == text
+    assert stage.paths.env_file.read_text() == f"{TOKEN}=1234567:abc\n"
+    assert stage.keyring.values == {}
+
+
+@pytest.mark.asyncio
 async def test_what_was_removed_comes_back_once(stage: Stage) -> None:
     await stage.settings.apply([], {TOKEN: "1234567:secret"})
     await stage.settings.remove_secret(TOKEN)

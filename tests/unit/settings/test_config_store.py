@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
+from hermes_desktop.settings.careful_writing import CarefulFile
 from hermes_desktop.settings.config_patch import Edit
 from hermes_desktop.settings.config_store import ChangedElsewhereError, ConfigStore, Seen
 from hermes_desktop.settings.secret_marks import is_secret_key, masked, without_values
@@ -36,32 +37,32 @@ def test_the_same_setting_changed_by_others_is_refused(store: ConfigStore, their
     assert store.file.read_text() == theirs
 
 
-class Meddled(ConfigStore):
+class Meddled(CarefulFile):
     """Somebody writes between our reading and our replacing, so many times."""
 
     times = 1
 
-    def _raw(self) -> str:
-        found = super()._raw()
-        if self.times and getattr(self, "read_once", False):
+    def read(self) -> bytes | None:
+        found = super().read()
+        if self.times:
             self.times -= 1
-            self.file.write_text(f"# {self.times}\n" + BEFORE)
-            found = super()._raw()
-        self.read_once = not getattr(self, "read_once", False)
+            self.path.write_text(f"# {self.times}\n" + BEFORE)
         return found
 
 
 @pytest.mark.parametrize(("times", "ends"), [(1, True), (99, False)])
 def test_a_write_in_between_is_noticed(store: ConfigStore, times: int, ends: bool) -> None:
-    meddled = Meddled(store.file, store.file.parent / "desktop", MovableClock())
+    store._careful = meddled = Meddled(store.file, MovableClock())
     meddled.times = times
     if ends:
-        meddled.save([Edit(("a",), 9)])
+        store.save([Edit(("a",), 9)])
         assert store.file.read_text() == "# 0\na: 9\nb:\n  c: 2\n"
+        assert [each.path.read_text() for each in store.versions()] == ["# 0\n" + BEFORE]
     else:
         with pytest.raises(BusyError):
-            meddled.save([Edit(("a",), 9)])
+            store.save([Edit(("a",), 9)])
         assert store.file.read_text().endswith(BEFORE)
+        assert store.versions() == []
 
 
 def test_many_at_once_lose_nothing(store: ConfigStore) -> None:
@@ -86,6 +87,53 @@ def test_a_write_that_fails_leaves_the_old_file(store: ConfigStore) -> None:
         store.save([Edit(("a",), 9)])
     assert store.file.read_text() == BEFORE
     assert sorted(each.name for each in store.file.parent.iterdir()) == ["config.yaml", "desktop"]
+
+
+def test_versions_are_the_bytes_that_stood_there_and_come_back_as_they_were(
+    store: ConfigStore,
+) -> None:
+    first = b"\xef\xbb\xbfa: 1\r\n"
+    store.file.write_bytes(first)
+    store.save([Edit(("a",), 2)])
+    store.file.write_bytes(b"a: \xff\xfe\n")
+    found = store.restore(store.find_version("1"))
+    assert "+a: 1" in found.diff
+    assert store.file.read_bytes() == first
+    assert store.find_version("1").path.read_bytes() == b"a: \xff\xfe\n"
+
+
+def test_a_version_comes_back_over_what_is_too_large_to_be_read(store: ConfigStore) -> None:
+    store.save([Edit(("a",), 2)])
+    store.file.write_bytes(b"x: 1\n" * 2_000_000)
+    found = store.restore(store.find_version("1"))
+    assert found.diff == "It is replaced as a whole; it is too large to be compared.\n"
+    assert store.file.read_text() == BEFORE
+
+
+def test_five_versions_are_kept_also_when_the_clock_was_set_back(store: ConfigStore) -> None:
+    clock = MovableClock()
+    store = ConfigStore(store.file, store.file.parent / "desktop", clock)
+    for number in range(8):
+        store.save([Edit(("a",), 100 + number)])
+        clock.advance(-3600)
+    contents = [each.path.read_text() for each in store.versions()]
+    assert [text.splitlines()[0] for text in contents] == [f"a: {n}" for n in range(106, 101, -1)]
+    assert {each.path.stat().st_mode & 0o777 for each in store.versions()} == {0o600}
+
+
+def test_what_is_part_of_something_that_failed_is_taken_back(store: ConfigStore) -> None:
+    store.save([Edit(("a",), 2)])
+    store.take_back()
+    assert store.file.read_text() == BEFORE
+    assert store.versions() == []
+    store.save([Edit(("a",), 2)])
+    store.file.write_text("theirs: 1\n")
+    store.take_back()
+    assert store.file.read_text() == "theirs: 1\n"
+    store.file.unlink()
+    store.save([Edit(("a",), 2)])
+    store.take_back()
+    assert not store.file.exists()
 
 
 def test_managed_is_previewed_and_not_written(store: ConfigStore) -> None:
@@ -122,5 +170,8 @@ def test_hidden_in_any_shape() -> None:
     text = "a: {token: abc, x: 1}\nb:\n- api_key: 'def'\n- key: ${REF}\n"
     assert masked(text) == "a: {token: [secret], x: 1}\nb:\n- api_key: [secret]\n- key: ${REF}\n"
     assert masked("h: Bearer abcdefghijkl # x\n") == "h: Bearer ab…[secret] # x\n"
+    assert masked("api_keys: [abc, '${R}']\nsecrets:\n- def # x\n- {key: ghi, y: 1}\n") == (
+        "api_keys: [[secret], '${R}']\nsecrets:\n- [secret] # x\n- {key: [secret], y: 1}\n"
+    )
     assert masked("a: [") == "[secret]\n"
     assert without_values("a: [ secret", {"secret"}) == "a: [ "

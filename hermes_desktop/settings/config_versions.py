@@ -1,0 +1,129 @@
+"""Former contents of a settings file: the five newest, byte for byte, for their owner alone."""
+
+import contextlib
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hermes_desktop.core.atomic_files import write_bytes_atomic
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.settings.careful_writing import unwritable
+from hermes_desktop.settings.secret_marks import without_values
+
+KEPT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A former content of the file.
+
+    Attributes:
+        number: 1 is the newest.
+        name: The file's name, without its folder.
+        time: When it was replaced, seconds since the epoch.
+    """
+
+    number: int
+    name: str
+    time: float
+    path: Path
+
+
+class ConfigVersions:
+    """The folder of versions. All of it blocks; changed under the lock of the file's store.
+
+    Args:
+        folder: Made (0700) when first needed; the one above must exist then.
+        clock: Names the versions.
+        of: What they are versions of, for messages.
+    """
+
+    def __init__(self, folder: Path, clock: Clock, of: str) -> None:
+        self.folder = folder
+        self._clock = clock
+        self._of = of
+
+    def all(self) -> list[Version]:
+        """Former contents, the newest first."""
+        return [
+            Version(number, file.name, _time_of(file), file)
+            for number, file in enumerate(self._files()[:KEPT], 1)
+        ]
+
+    def find(self, name: str) -> Version:
+        """A version by its number or name.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        found = self.all()
+        for version in found:
+            if name in {str(version.number), version.name}:
+                return version
+        raise NotFoundError(
+            f"There is no version “{name}” of {self._of}.",
+            f"{len(found)} are kept in {self.folder}.",
+            "See them with `hermes-desktop config versions`.",
+        )
+
+    def keep(self, old: bytes) -> Path:
+        """Keep a content; it is the newest also where the clock was set back meanwhile.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        now = datetime.fromtimestamp(self._clock.time(), UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        newest = next((each.stem for each in self._files()), "")
+        stamp, _, number = newest.partition("-")
+        next_one = int(number) + 1 if number.isdecimal() else 0
+        name = f"{stamp}-{next_one:03}.yaml" if stamp >= now else f"{now}-000.yaml"
+        write_bytes_atomic(self.folder / name, old)
+        return self.folder / name
+
+    def forget_oldest(self) -> None:
+        """Let no more be kept than are."""
+        with contextlib.suppress(OSError):
+            left_over = self.folder.glob(".*.tmp")  # of a process that was killed
+            for file in (*self._files()[KEPT:], *left_over):
+                file.unlink(missing_ok=True)
+
+    def forget_newest(self, content: bytes) -> None:
+        """Take the newest away again, if that is what it holds."""
+        with contextlib.suppress(OSError):
+            for file in self._files()[:1]:
+                if file.read_bytes() == content:
+                    file.unlink()
+
+    def forget_values(self, values: AbstractSet[str]) -> None:
+        """Take secrets that were moved away out of all of them.
+
+        Raises:
+            ConfigError: A version cannot be written.
+        """
+        for file in self._files():
+            try:
+                old = file.read_bytes()
+                text = old.decode("utf-8", "surrogateescape")
+                cleaned = without_values(text, values).encode("utf-8", "surrogateescape")
+                if cleaned != old:
+                    write_bytes_atomic(file, cleaned)
+            except OSError as error:
+                raise unwritable(file, error) from error
+
+    def _files(self) -> list[Path]:
+        with contextlib.suppress(OSError):
+            return sorted(self.folder.glob("*.yaml"), reverse=True)
+        return []
+
+
+def _time_of(file: Path) -> float:
+    try:
+        stamp = file.name.partition("Z")[0]
+        return datetime.strptime(stamp, "%Y%m%dT%H%M%S.%f").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        with contextlib.suppress(OSError):
+            return file.stat().st_mtime
+        return 0.0
