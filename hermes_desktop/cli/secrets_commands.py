@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from hermes_desktop.services.secrets_book import SecretPlace, SecretsBook, SecretView
 
 _COLUMNS = (Column("Secret"), Column("Standing"), Column("What it is", gives_way=True))
+_MOST_READ = 1_000_000
+"""Bytes of standard input; no secret is longer."""
 _WAITING = "Waiting for the keyring; it may ask for its password…"
 
 
@@ -61,16 +63,19 @@ def set_secret(*, name: str, plain: bool, paths: "HermesPaths") -> None:
     the command line, where every program of yours could see it. Should the keyring not work,
     nothing is kept anywhere else.
     """
+    from hermes_desktop.services.pasted_secret import given_secret
     from hermes_desktop.services.secret_checks import checked_name
 
     name = checked_name(output.without_surrogates(name))
-    value = _ask_for(name)
+    given = given_secret(name, _ask_for(name))
     book = _book(paths)
     if not plain:
         _say_that_it_waits()
-    book.keep(name, value, plain=plain)
+    book.keep(name, given.value, plain=plain)
     where = "in a plain file that only you can read" if plain else "in the keyring"
     output.write(f"{name} is kept {where}.\n")
+    if given.note:
+        output.say(given.note)
     view = book.find(name)
     if view.differ:
         output.say(_difference(view))
@@ -161,7 +166,8 @@ def _book(paths: "HermesPaths") -> "SecretsBook":
 
 def _ask_for(name: str) -> str:
     if not output.is_input_terminal():
-        return sys.stdin.read()
+        # Not all of it: it may be a device that never ends. What is no text is refused later.
+        return sys.stdin.buffer.read(_MOST_READ).decode("utf-8-sig", "surrogateescape")
     return read_hidden(f"{name}: ")
 
 

@@ -7,7 +7,14 @@ cannot be one is refused with the reason. No sentence repeats what was pasted.
 import re
 from dataclasses import dataclass, field
 
-from hermes_desktop.services.platform_facts import KNOWN_SHAPES, KnownShape, SecretFacts
+from hermes_desktop.core.errors import UsageError
+from hermes_desktop.services.platform_facts import (
+    KNOWN_SHAPES,
+    PLATFORMS,
+    KnownShape,
+    SecretFacts,
+)
+from hermes_desktop.services.secret_checks import checked_name, checked_value
 
 LONGEST = 4096
 """Characters of a token as services give them out; some are long."""
@@ -54,6 +61,33 @@ def look_at_pasted(text: str, facts: SecretFacts) -> PastedSecret:
         if facts.has_shape:
             notes.append(f"This looks unusual. It usually looks like {facts.looks}.")
     return PastedSecret(value, note=" ".join(notes))
+
+
+def given_secret(name: str, text: str) -> PastedSecret:
+    """The same for a variable, where no window says it at a field.
+
+    Args:
+        name: The variable; what is not one of a platform may be anything that is one line.
+        text: As it was given.
+
+    Raises:
+        UsageError: That cannot be the secret of that name.
+    """
+    name = checked_name(name)
+    facts = next(
+        (each for platform in PLATFORMS.values() for each in platform.secrets
+         if each.variable == name),
+        None,
+    )  # fmt: skip
+    if facts is None:
+        return PastedSecret(checked_value(text))
+    found = look_at_pasted(text, facts)
+    if found.value:
+        return found
+    hint = f"Give the {facts.label[:1].lower()}{facts.label[1:]} alone, on one line."
+    if found.belongs_to:
+        hint = f"Use `hermes-desktop secrets set {found.belongs_to}` for it."
+    raise UsageError("That cannot be a secret.", found.problem or "It is empty.", hint)
 
 
 def recognised(value: str) -> KnownShape | None:

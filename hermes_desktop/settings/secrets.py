@@ -10,11 +10,13 @@ import concurrent.futures
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.settings.keyring_answers import Person, ask_for, reading_of
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_parts import DamagedSecretError, Keyring, for_system
 from hermes_desktop.settings.secret_states import Reading, ReadState, SecretStoreError
@@ -36,6 +38,7 @@ READ_S = 5.0
 PERSON_S = 90.0
 """How long a person may take to unlock it."""
 _COOL_DOWN_S = 60.0
+_UNSURE = "It went away right after it took the secret: once it is back, see which one it holds."
 
 
 class SecretStore(Protocol):
@@ -106,24 +109,6 @@ def system_keyring() -> Keyring:
     return backend  # type: ignore[no-any-return]
 
 
-class _Person:
-    """Somebody who waits for the keyring, and may leave."""
-
-    def __init__(self) -> None:
-        self._left = threading.Event()
-
-    def waits(self) -> bool:
-        return not self._left.is_set()
-
-    def leave(self) -> None:
-        self._left.set()
-
-    def wait(self, seconds: float) -> None:
-        """Until the person leaves; after that long they do."""
-        self._left.wait(seconds)
-        self._left.set()
-
-
 class KeyringSecretStore:
     """Secrets of one home in the keyring.
 
@@ -152,7 +137,7 @@ class KeyringSecretStore:
         self._worker: WorkerThreads | None = None
         # The rest under the lock.
         self._values: dict[str, Reading] = {}
-        self._person: _Person | None = None
+        self._person: Person | None = None
         self._values_of: object = None
         self._waiting: concurrent.futures.Future[Reading | None] | None = None
         self._waiting_since = 0.0
@@ -210,14 +195,26 @@ class KeyringSecretStore:
         Raises:
             SecretStoreError: It could not be kept.
         """
+        before: list[Reading] = []
 
-        def keep(keyring: Keyring, _: Reading) -> str:
+        def keep(keyring: Keyring, found: Reading) -> str:
+            before.append(found)
             keyring.set_password(self._service, name, value)
-            if keyring.get_password(self._service, name) != value:
+            try:
+                there = keyring.get_password(self._service, name)
+            except Exception as error:
+                raise SecretStoreError(reading_of(error).state, _UNSURE) from error
+            if there != value:
                 raise SecretStoreError("stored", "It may be too long for this keyring.")
             return keyring.name
 
-        self._index.note("keyring", name, self._do(name, keep))
+        backend = self._do(name, keep, self._as_it_was(name))
+        try:
+            self._index.note("keyring", name, backend)
+        except ConfigError:
+            with contextlib.suppress(SecretStoreError):
+                self._do(name, lambda keyring, _: self._as_it_was(name)(keyring, before[0]))
+            raise
 
     def remove(self, name: str) -> None:
         """Keep one no longer; one that is gone already is no failure.
@@ -230,7 +227,7 @@ class KeyringSecretStore:
             if found.state != "missing":
                 keyring.delete_password(self._service, name)
 
-        self._do(name, take)
+        self._do(name, take, self._as_it_was(name))
         self._index.forget("keyring", name)
 
     def check(self) -> Reading:
@@ -270,17 +267,34 @@ class KeyringSecretStore:
 
     def _load(self, keyring: Keyring, names: frozenset[str], stamp: object) -> None:
         """On the keyring's thread: ask for all, so that it has to be unlocked once."""
-        found = {name: _reading(keyring, self._service, name) for name in sorted(names)}
+        found = {name: ask_for(keyring, self._service, name) for name in sorted(names)}
         with self._lock:
             self._values = found
             self._values_of = stamp
             self._trouble = None
 
-    def _do(self, name: str, work: Callable[[Keyring, Reading], T]) -> T:
+    def _as_it_was(self, name: str) -> Callable[[Keyring, Reading], None]:
+        """On the keyring's thread: what was found of a secret is kept again."""
+
+        def put_back(keyring: Keyring, found: Reading) -> None:
+            if found.value:
+                keyring.set_password(self._service, name, found.value)
+            elif found.state == "missing" and keyring.get_password(self._service, name) is not None:
+                keyring.delete_password(self._service, name)
+
+        return put_back
+
+    def _do(
+        self,
+        name: str,
+        work: Callable[[Keyring, Reading], T],
+        undo: Callable[[Keyring, Reading], None] = lambda *_: None,
+    ) -> T:
         """For a person, who is waited for; what was asked before and hangs is left behind.
 
         The secret is asked for first: that is where a keyring waits for its password, and
-        nothing is changed any more for a person who does not wait for it.
+        nothing is changed any more for a person who does not wait for it. What a keyring did so
+        slowly that the person left meanwhile, or did by half, is undone.
 
         Raises:
             SecretStoreError: It was not done.
@@ -290,21 +304,29 @@ class KeyringSecretStore:
                 self._worker.close()
                 self._worker = None
             self._waiting = self._trouble = None
-            person = self._person = _Person()
+            person = self._person = Person()
         done: list[T] = []
 
         def look_and_work(keyring: Keyring) -> None:
-            found = _reading(keyring, self._service, name)
-            if person.waits():
+            found = ask_for(keyring, self._service, name)
+            if not person.waits():
+                return
+            try:
                 done.append(work(keyring, found))
+            except BaseException:
+                with contextlib.suppress(Exception):
+                    undo(keyring, found)
+                raise
+            if not person.serve():
+                undo(keyring, found)
 
         asked = self._ask(look_and_work)
         asked.add_done_callback(lambda _: person.leave())
         person.wait(PERSON_S)
-        reading = self._answer(asked, 0)
+        reading = self._answer(asked, READ_S if person.served else 0)
         if reading is not None:
             raise SecretStoreError(reading.state, reading.detail)
-        if not done:  # it was answered when nobody waited any more
+        if not person.served:  # it was answered when nobody waited any more
             raise SecretStoreError("not answering")
         with self._lock:
             self._values_of = None
@@ -345,7 +367,7 @@ class KeyringSecretStore:
         except DamagedSecretError as error:
             return Reading("damaged", detail=f"{error}.")
         except Exception as error:  # noqa: BLE001 - backends raise what their libraries raise
-            return _reading_of(error)
+            return reading_of(error)
         return None
 
     def _present_trouble(self) -> Reading | None:
@@ -354,39 +376,3 @@ class KeyringSecretStore:
             if self._clock.monotonic() - since < _COOL_DOWN_S:
                 return reading
         return None
-
-
-def _reading(keyring: Keyring, service: str, name: str) -> Reading:
-    """On the keyring's thread: one secret, where not even a damaged one keeps others away."""
-    try:
-        value = keyring.get_password(service, name)
-    except DamagedSecretError as error:
-        return Reading("damaged", detail=f"{error}.")
-    return Reading("stored", value) if value else Reading("missing")
-
-
-def _reading_of(error: Exception) -> Reading:
-    """By the names of the classes: which of the libraries is there is not known.
-
-    What a backend says about itself is often wrapped: a service that is gone is told as one that
-    could not be initialised.
-    """
-    kinds = {kind.__name__ for each in _causes(error) for kind in type(each).__mro__}
-    detail = ""
-    with contextlib.suppress(Exception):
-        detail = " ".join(str(error).split())
-    if kinds & {"KeyringLocked", "LockedException", "PromptDismissedException"}:
-        return Reading("locked", detail=detail)
-    if kinds & {"NoKeyringError", "SecretServiceNotAvailableException"}:
-        return Reading("no keyring", detail=detail)
-    return Reading("not answering", detail=detail or type(error).__name__)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those that led to it."""
-    seen: set[int] = set()
-    found: BaseException | None = error
-    while found is not None and id(found) not in seen:
-        seen.add(id(found))
-        yield found
-        found = found.__cause__ or found.__context__

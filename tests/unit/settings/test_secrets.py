@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import Platform
@@ -132,6 +133,52 @@ def _leave(desk: Desk, asked: int) -> None:
     while len(desk.keyring.calls) == asked:
         threading.Event().wait(0.01)
     desk.store.give_up()
+
+
+@pytest.mark.parametrize("before", ["before", ""])
+def test_what_the_keyring_does_after_the_person_left_is_undone(desk: Desk, before: str) -> None:
+    if before:
+        desk.store.store(TOKEN, before)
+    desk.keyring.before = lambda what: _hang_once(desk, what)
+    with pytest.raises(SecretStoreError, match="not answering"):
+        desk.store.store(TOKEN, "after")
+    desk.keyring.before = lambda _: None
+    desk.keyring.answers.set()
+    desk.store.check()  # the one thread of the keyring is through with it
+    assert set(desk.keyring.values.values()) == ({before} if before else set())
+    assert desk.store.names() == ({TOKEN} if before else set())
+
+
+def _hang_once(desk: Desk, what: str) -> None:
+    """While it writes the keyring stops answering, and the person leaves."""
+    if what == f"set {TOKEN}":
+        desk.keyring.before = lambda _: None
+        desk.keyring.answers.clear()
+        desk.store.give_up()
+
+
+def test_a_list_that_cannot_be_written_brings_the_old_secret_back(desk: Desk) -> None:
+    desk.store.store(TOKEN, "before")
+    (desk.index.folder / "secrets.lock").unlink()
+    (desk.index.folder / "secrets.lock").mkdir()
+    with pytest.raises(ConfigError):
+        desk.store.store(TOKEN, "after")
+    with pytest.raises(ConfigError):
+        desk.store.store("NEW_TOKEN", "after")
+    assert desk.another().demand(TOKEN) == "before"
+    assert list(desk.keyring.values.values()) == ["before"]
+
+
+def test_one_that_goes_away_right_after_it_took_a_secret_says_so(desk: Desk) -> None:
+    desk.store.store(TOKEN, "before")
+    desk.keyring.before = lambda what: _lock_after_setting(desk, what)
+    with pytest.raises(SecretStoreError) as caught:
+        desk.store.store(TOKEN, "after")
+    assert "see which one it holds" in caught.value.detail
+
+
+def _lock_after_setting(desk: Desk, what: str) -> None:
+    desk.keyring.locked = what.startswith("get") and "after" in desk.keyring.values.values()
 
 
 def test_nobody_waits_and_giving_up_is_harmless(desk: Desk) -> None:
