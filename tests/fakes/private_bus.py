@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +44,7 @@ class PrivateBus:
     def unlocked(self) -> None:
         """Start a keyring that was unlocked at login."""
         self._keyring("--unlock", password=PASSWORD)
+        self._until_open()
 
     def locked(self) -> None:
         """Start it anew, as after a login that did not unlock it. Nothing can ask here."""
@@ -73,6 +75,23 @@ class PrivateBus:
             check=True,
             env={**os.environ, **self.environ()},
         )
+
+    def _until_open(self) -> None:
+        """It takes its name on the bus before it has tried the password."""
+        asked = (
+            *("gdbus", "call", "--session", "--dest", "org.freedesktop.secrets"),
+            *("--object-path", "/org/freedesktop/secrets/aliases/default"),
+            *("--method", "org.freedesktop.DBus.Properties.Get"),
+            *("org.freedesktop.Secret.Collection", "Locked"),
+        )
+        for _ in range(200):
+            done = subprocess.run(
+                asked, capture_output=True, check=False, env={**os.environ, **self.environ()}
+            )
+            if b"false" in done.stdout:
+                return
+            threading.Event().wait(0.1)
+        raise AssertionError(f"the keyring stays locked: {done.stdout!r} {done.stderr!r}")
 
     def _start(self, *words: str, stdin: bool = False) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen(
