@@ -142,7 +142,7 @@ def _ids(where: str) -> str:
 
 def _groups(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> list[_Group]:
     """The sessions by platform and day, counted."""
-    sums = ", ".join(f"coalesce(sum({name}), 0)" for name in _COUNTED)
+    sums = ", ".join(map(_total, _COUNTED))
     actual, guessed = "coalesce(actual_cost_usd, 0)", "coalesce(estimated_cost_usd, 0)"
     known = f"CASE WHEN {actual} > 0 THEN {actual} ELSE {guessed} END"
     # An endpoint that names no figures at all leaves a reply without a counted call.
@@ -159,6 +159,11 @@ def _groups(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> list[_
     ]
 
 
+def _total(column: str) -> str:
+    """A sum of whole numbers; one that makes no sense must not be the end of all figures."""
+    return f"CAST(total({column}) AS INTEGER)"
+
+
 def _unpriced(known: str, status: str) -> str:
     """A condition: nobody named a price, or not for all of it, as the latest call shows."""
     named = f"coalesce({status}, '') IN ('actual', 'included')"
@@ -168,13 +173,13 @@ def _unpriced(known: str, status: str) -> str:
 def _models(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> tuple[Used, ...]:
     """What each model used: its shares, or, in a file without them, whole sessions."""
     has_shares = conn.execute("PRAGMA table_info(session_model_usage)").fetchall()
-    sums = ", ".join(f"coalesce(sum(u.{each}), 0)" for each in (*_TOKENS, "reasoning_tokens"))
+    sums = ", ".join(_total(f"u.{each}") for each in (*_TOKENS, "reasoning_tokens"))
     table, key = ("session_model_usage", "session_id") if has_shares else ("sessions", "id")
     actual, guessed = "coalesce(u.actual_cost_usd, 0)", "coalesce(u.estimated_cost_usd, 0)"
     known = f"CASE WHEN {actual} > 0 THEN {actual} ELSE {guessed} END"
     rows = conn.execute(
         f"SELECT coalesce(u.model, ''), count(DISTINCT u.{key}), "
-        f"coalesce(sum(u.api_call_count), 0), {sums}, sum({known}), "
+        f"{_total('u.api_call_count')}, {sums}, sum({known}), "
         f"sum({_unpriced(known, 'u.cost_status')}) "
         f"FROM {table} u WHERE u.{key} IN (SELECT id FROM sessions WHERE {where}) "
         "GROUP BY 1",

@@ -124,6 +124,21 @@ def test_calls_that_make_no_sense_are_left_out(db: SessionDB) -> None:
     assert insights(db, 7, now=NOW).tools == (("terminal", 1), ("web_fetch", 1))
 
 
+def test_figures_that_make_no_sense_are_not_the_end_of_all(db: SessionDB) -> None:
+    for name in "abc":
+        begun(db, name, "cli", 1)
+    nothing = "input_tokens = NULL, message_count = NULL, api_call_count = NULL, model = NULL"
+    with sqlite3.connect(db.db_path) as conn:
+        conn.execute(f"UPDATE sessions SET {nothing} WHERE id = 'a'")
+        conn.execute("UPDATE sessions SET input_tokens = 'x', source = '', output_tokens = '7'")
+        conn.execute("UPDATE sessions SET cache_read_tokens = ?, actual_cost_usd = -1", (2**62,))
+    conn.close()
+    found = insights(db, 7, now=NOW)
+    assert (found.total.sessions, found.total.output_tokens) == (3, 21)
+    assert isinstance(found.total.tokens, int)
+    assert "3 sessions" in words(found)
+
+
 def test_an_empty_store(db: SessionDB) -> None:
     found = insights(db, 7, now=NOW)
     assert found.total == Used("all")
