@@ -24,6 +24,7 @@ _EXTRAS: Mapping[Platform, Mapping[str, str]] = {
         "TELEGRAM_PROXY": "proxy",
         "TELEGRAM_REQUIRE_MENTION": "require_mention",
         "TELEGRAM_FREE_RESPONSE_CHATS": "free_response_chats",
+        "TELEGRAM_ALLOW_BOTS": "allow_bots",
     },
     Platform.MATTERMOST: {"MATTERMOST_URL": "url"},
     Platform.MATRIX: {

@@ -6,7 +6,8 @@ it had never been tried; what may have arrived is brought again with words that 
 
 import asyncio
 import logging
-from collections.abc import Callable
+import math
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
@@ -35,6 +36,8 @@ __all__ = ["MAYBE_TWICE", "Deliverer", "Reply", "SendingManners", "send"]
 log = logging.getLogger(__name__)
 
 _CHATS_AT_ONCE = 4
+_LONGEST_LATER_S = 900.0
+"""However long one chat is to be left alone, for the sake of the others."""
 
 MAYBE_TWICE = "♻️ This reply may have reached you before: its delivery was cut off.\n\n"
 
@@ -62,6 +65,8 @@ class Reply:
         is_owed: It must arrive. False for answers to commands and passing notices.
         maybe_twice: It may be in the chat already.
         shown: Messages in the chat that show its beginning, and are to show all of it.
+        arrived: Awaited when it stands there, before that is noted: who is killed between the two
+            must not take for unfinished what nobody will bring again.
     """
 
     platform: Platform
@@ -74,6 +79,7 @@ class Reply:
     is_owed: bool = True
     maybe_twice: bool = False
     shown: tuple[Shown, ...] = ()
+    arrived: Callable[[], Awaitable[None]] | None = None
 
     @property
     def place(self) -> str:
@@ -119,7 +125,7 @@ class Deliverer:
         self._sender = Sender(adapter_of, self._manners)
         self._order = KeyedLocks()
         self._later = TaskSet()
-        self._waiting_for: set[Platform] = set()
+        self._next_round: dict[Platform, float] = {}
         self._closed = False
 
     async def deliver(self, reply: Reply) -> SendResult:
@@ -222,6 +228,8 @@ class Deliverer:
             if self._ledger is not None:
                 await self._ledger.attempting(name)
             result = await self._sender.send(adapter, _parcel(reply))
+            if result.success and reply.arrived is not None:
+                await reply.arrived()
         await self._settle(reply, name, result)
         return result
 
@@ -260,17 +268,21 @@ class Deliverer:
     # Later
 
     def _try_later(self, platform: Platform, retry_after: float | None) -> None:
-        if platform not in self._waiting_for:
-            self._waiting_for.add(platform)
-            wait = max(self._manners.later_s, retry_after or 0.0)
-            self._later.start(self._redeliver_after(platform, wait), name="owed replies")
+        wait = max(self._manners.later_s, min(retry_after or 0.0, _LONGEST_LATER_S))
+        at = asyncio.get_running_loop().time() + wait
+        if at < self._next_round.get(platform, math.inf):
+            self._next_round[platform] = at
+            self._later.start(self._redeliver_at(platform, at, wait), name="owed replies")
 
-    async def _redeliver_after(self, platform: Platform, seconds: float) -> None:
+    async def _redeliver_at(self, platform: Platform, at: float, wait: float) -> None:
         try:
-            await self._manners.pause(seconds)
+            await self._manners.pause(wait)
         finally:
-            self._waiting_for.discard(platform)
-        await self.redeliver(platform)
+            is_next = self._next_round.get(platform) == at
+            if is_next:
+                del self._next_round[platform]
+        if is_next:  # else somebody else was to do it sooner
+            await self.redeliver(platform)
 
 
 def _note_target(dead: DeadTargets, reply: Reply, result: SendResult) -> None:

@@ -1,7 +1,7 @@
 """Which messages of chats show a reply that is still being written.
 
-Who is killed leaves them behind, and they look unfinished for ever. The next run takes them away
-before it brings the reply, or what became of it.
+Who is killed leaves them behind, and so does a line that breaks before the last change: they would
+look unfinished for ever. They are taken away before the reply, or what became of it, comes anew.
 """
 
 import json
@@ -49,18 +49,29 @@ class GrowingFiles:
                 self._now = known
                 self._write()
 
-    def take(self, platform: str) -> list[Place]:
-        """What an earlier run left behind in chats of a platform; told once."""
+    def leave(self, *places: Place) -> None:
+        """Messages grow no more, and show no whole reply: they are to be taken away."""
         with self._lock:
-            left_behind = self._known()
-            found = [each for each in left_behind if each[0] == platform]
-            if found:
-                self._left_behind = [each for each in left_behind if each[0] != platform]
+            known = self._known()
+            self._now = [each for each in self._now if each not in places]
+            known.extend(each for each in places if each not in known)
+            self._write()
+
+    def left_behind(self, platform: str) -> list[Place]:
+        """What is to be taken away in chats of a platform."""
+        with self._lock:
+            return [each for each in self._known() if each[0] == platform]
+
+    def taken_away(self, place: Place) -> None:
+        """A message is away, or nothing can be done about it."""
+        with self._lock:
+            known = self._known()
+            if place in known:
+                known.remove(place)
                 self._write()
-            return found
 
     def _known(self) -> list[Place]:
-        """What an earlier run left behind; read with the first call."""
+        """What was left behind, by an earlier run, too; read with the first call."""
         if self._left_behind is None:
             data = read_json(self._path)
             rows = data if isinstance(data, list) else []

@@ -3,11 +3,11 @@
 import asyncio
 import contextlib
 import logging
-from functools import cached_property
+from functools import cached_property, partial
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import Notice
-from hermes_desktop.gateway import delivery, housekeeping
+from hermes_desktop.gateway import delivery, housekeeping, moved_chats
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.delivery import Reply
 from hermes_desktop.gateway.inbound_dedup import Inbox, Ticket
@@ -30,6 +30,7 @@ class RunnerMail(RunnerRestoring):
         _tickets: By turn id: the message of a person that is being dealt with.
         _left_over: By platform: messages that an earlier run did not answer.
         _to_resume: By platform: set once its chats that were cut off were seen to.
+        _moves: Chats that are being followed to another id.
     """
 
     mail: Mail | None = None
@@ -50,15 +51,34 @@ class RunnerMail(RunnerRestoring):
     def _to_resume(self) -> dict[Platform, asyncio.Event]:
         return {}
 
+    @cached_property
+    def _moves(self) -> "set[asyncio.Task[None]]":
+        return set()
+
     def expect(self, platform: Platform) -> None:
         """Say that a platform is being connected: its messages wait for what was cut off."""
         self._to_resume.setdefault(platform, asyncio.Event())
 
     async def _resumed(self, platform: Platform) -> None:
-        """Wait until the chats of a platform that were cut off are gone on with."""
+        """Wait until the chats of a platform that were cut off, or moved, are gone on with."""
         seen_to = self._to_resume.get(platform)
         if seen_to is not None:
             await seen_to.wait()
+        while self._moves:
+            await asyncio.wait(set(self._moves))
+
+    def chat_moved(self, platform: Platform, old_id: str, new_id: str) -> None:
+        """Let the conversations of a chat go on under its new id, before its next message."""
+        move = self._notices.start(self._follow(platform, old_id, new_id), name="moved chat")
+        self._moves.add(move)
+        move.add_done_callback(self._moves.discard)
+
+    async def _follow(self, platform: Platform, old_id: str, new_id: str) -> None:
+        self.bus.publish(moved_chats.notice(platform, old_id, new_id))
+        try:
+            await self._aside(moved_chats.follow, self.session_store, platform, old_id, new_id)
+        except (HermesError, RuntimeError) as error:  # the latter: we leave
+            log.warning("A chat cannot be followed to its new id: %s", error)
 
     def use_mail(self, parts: MailParts) -> None:
         """Keep messages and replies on the disk of a home. To be called before the start."""
@@ -70,6 +90,8 @@ class RunnerMail(RunnerRestoring):
 
         async def clear() -> None:
             await self._aside(self.session_store.clear_resume_pending, session_key)
+            for platform in list(self.adapters):
+                await self._take_unfinished_away(platform)
 
         self._notices.start(clear(), name="redelivered")
 
@@ -184,7 +206,8 @@ class RunnerMail(RunnerRestoring):
             await delivery.send(adapter, source.chat_id, text)
             return
         shown = await self._settle_stream(event, text)
-        await self.mail.deliverer.deliver(
+        places = [(source.platform.value, source.chat_id, each.message_id) for each in shown]
+        result = await self.mail.deliverer.deliver(
             Reply(
                 platform=source.platform,
                 session_key=self.session_store._generate_session_key(source),  # noqa: SLF001
@@ -195,8 +218,11 @@ class RunnerMail(RunnerRestoring):
                 reply_to=event.message_id if self._quotes(source.platform) else None,
                 is_owed=is_owed,
                 shown=shown,
+                arrived=partial(self._grow_no_more, places),
             )
         )
+        if not result.success:
+            await self._grow_no_more(places, whole=False)
 
     async def _send(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
         """Put something into a chat that answers no message."""

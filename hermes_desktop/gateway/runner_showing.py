@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.growing_files import GrowingFiles
+from hermes_desktop.gateway.growing_files import Place as GrowingPlace
 from hermes_desktop.gateway.inbound_text import inbound_text
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.platforms.messages import Question, Shown
@@ -107,21 +109,33 @@ class RunnerShowing(RunnerClaims):
         if stream is None:
             return ()
         await stream.settle()
-        if self._growing is not None:  # before the last change: what is whole is not taken away
-            await self._aside(self._growing.remove, *stream.places())
         standing = stream.standing(text) if text else ()
+        kept = {each.message_id for each in standing}
+        await self._grow_no_more([each for each in stream.places() if each[2] not in kept])
         if not standing:
             await stream.leave_unfinished()
         return standing
 
+    async def _grow_no_more(self, places: Iterable[GrowingPlace], *, whole: bool = True) -> None:
+        """Note that messages show all that they are going to.
+
+        Args:
+            places: The messages.
+            whole: Else they are taken away when their reply comes anew.
+        """
+        growing, found = self._growing, list(places)
+        if growing is not None and found:
+            with contextlib.suppress(HermesError, RuntimeError):  # we leave
+                await self._aside(growing.remove if whole else growing.leave, *found)
+
     async def _take_unfinished_away(self, platform: Platform) -> None:
-        """Take away what an earlier run was killed over; its reply comes anew."""
-        adapter = self.adapters.get(platform)
-        if self.home is None or adapter is None or not adapter.edits_messages:
+        """Take away what grows no more and is not whole; its reply comes anew."""
+        adapter, growing = self.adapters.get(platform), self._growing
+        if growing is None or adapter is None or not adapter.edits_messages:
             return
-        if self._growing is not None:
-            for _, chat_id, message_id in await self._aside(self._growing.take, platform.value):
-                await adapter.delete_message(chat_id, message_id)
+        for place in await self._aside(growing.left_behind, platform.value):
+            if await adapter.delete_message(place[1], place[2]):
+                await self._aside(growing.taken_away, place)
 
     async def _ask_chat(
         self, adapter: PlatformAdapter, source: SessionSource, asked: Question

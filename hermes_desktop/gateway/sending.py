@@ -101,7 +101,7 @@ class Sender:
             What became of its last piece. ``retryable`` only if nothing of it left.
         """
         result = SendResult(success=True)
-        pieces = adapter.cut(parcel.text)
+        pieces = await adapter.cut_aside(parcel.text)
         for number, piece in enumerate(pieces):
             shown = parcel.shown[number] if number < len(parcel.shown) else None
             result = await self._place(adapter, parcel, piece, shown)
@@ -147,7 +147,8 @@ class Sender:
             adapter = self._adapter_of(parcel.platform) or adapter
             result = await self._try(adapter, parcel, piece, shown)
         if result.error_kind == "bad_format":
-            return await self._try(adapter, parcel, Piece(_plain(piece.text)), shown)
+            plain = piece.text if piece.form is not None else _plain(piece.text)
+            return await self._try(adapter, parcel, Piece(plain), shown)
         return result
 
     async def _try(

@@ -162,7 +162,7 @@ class ReplyStream:
         adapter = self._adapter_of(self._place.platform)
         if adapter is None:  # it is connected again, or the reply is owed
             return
-        for number, piece in enumerate(adapter.cut(text)):
+        for number, piece in enumerate(await adapter.cut_aside(text)):
             if number < len(segment.shown):
                 before = segment.shown[number]
                 if before.piece == piece:

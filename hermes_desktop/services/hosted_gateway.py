@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.core.background_tasks import WorkerThreads
@@ -314,6 +315,7 @@ class HostedGateway:
         self._runner.expect(adapter.platform)
         adapter.set_message_handler(self._runner.accept)
         adapter.set_interrupt_handler(self._runner.interrupt)
+        adapter.set_moved_handler(partial(self._runner.chat_moved, adapter.platform))
 
     def _note(self, report: RunnerReport) -> None:
         self._report = report

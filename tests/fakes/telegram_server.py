@@ -4,6 +4,8 @@
         telegram.token_is_good = False          # 401
         telegram.refuse("sendMessage", 429, "Too Many Requests", retry_after=1)
         telegram.drop("sendMessage")            # taken, and the connection breaks
+    telegram.page("sendMessage", 403)       # something between answers with a page
+    telegram.forgets = False                # brings everything again and again
         telegram.say("hi"); telegram.messages
 
 It knows which edits change nothing (400 "message is not modified"), which messages exist, what
@@ -14,7 +16,7 @@ import asyncio
 import contextlib
 import itertools
 import json
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -31,6 +33,9 @@ class TelegramServer:
     Attributes:
         calls: Method and fields of all that was asked for.
         messages: What stands in the chats, by id.
+        hangs_up: Whether every connection breaks before it is heard what was wanted.
+        forgets: Whether updates that were acknowledged go.
+        cuts: By name of a file: how often fetching it ends half way.
     """
 
     def __init__(self) -> None:
@@ -41,7 +46,10 @@ class TelegramServer:
         self.commands: list[dict[str, str]] = []
         self.files: dict[str, bytes] = {}
         self.updates: list[dict[str, Any]] = []
-        self._refusals: dict[str, deque[tuple[int, dict[str, Any]] | None]] = defaultdict(deque)
+        self.forgets = True
+        self.hangs_up = False
+        self.cuts: Counter[str] = Counter()
+        self._refusals: dict[str, deque[tuple[int, Any] | None]] = defaultdict(deque)
         self._ids = itertools.count(100)
         self._news = asyncio.Event()
         self._poll: asyncio.Event | None = None
@@ -57,6 +65,14 @@ class TelegramServer:
         body = {"ok": False, "error_code": code, "description": words}
         more = {"parameters": parameters} if parameters else {}
         self._refusals[method].append((code, body | more))
+
+    def page(self, method: str, code: int, body: str = "<html>Please log in</html>") -> None:
+        """Answer the next call of a method with something that is not the Bot API's."""
+        self._refusals[method].append((code, body))
+
+    def answer(self, method: str, body: Any) -> None:
+        """Answer the next call of a method with this, as if all were well."""
+        self._refusals[method].append((200, body))
 
     def drop(self, method: str) -> None:
         """Do what the next call of a method asks for, and break the connection."""
@@ -108,10 +124,16 @@ class TelegramServer:
                 {"ok": False, "error_code": 401, "description": "Unauthorized"}, status=401
             )
         fields = {name: _value(value) for name, value in (await request.post()).items()}
+        if self.hangs_up and request.transport is not None:
+            request.transport.abort()
+            return web.Response()
         self.calls.append((method, fields))
         fault = self._refusals[method].popleft() if self._refusals[method] else False
         if fault:
-            return web.json_response(fault[1], status=fault[0])
+            code, body = fault
+            if isinstance(body, str):
+                return web.Response(text=body, content_type="text/html", status=code)
+            return web.json_response(body, status=code)
         code, result = await self._answer(method, fields)
         if fault is None and request.transport is not None:
             request.transport.abort()
@@ -168,7 +190,8 @@ class TelegramServer:
             self._poll.set()
         ended = self._poll = asyncio.Event()
         offset = int(fields.get("offset", 0))
-        self.updates = [each for each in self.updates if each["update_id"] >= offset]
+        if self.forgets:
+            self.updates = [each for each in self.updates if each["update_id"] >= offset]
         loop = asyncio.get_running_loop()
         until = loop.time() + float(fields.get("timeout", 0))
         try:
@@ -190,8 +213,20 @@ class TelegramServer:
             if self._poll is ended:
                 self._poll = None
 
-    async def download(self, request: web.Request) -> web.Response:
-        return web.Response(body=self.files[request.match_info["name"]])
+    async def download(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        data = self.files.get(name)
+        if data is None:
+            return web.Response(text="<html>Not Found</html>", status=404)
+        if not self.cuts[name]:
+            return web.Response(body=data)
+        self.cuts[name] -= 1
+        answer = web.StreamResponse(headers={"Content-Length": str(len(data))})
+        await answer.prepare(request)
+        await answer.write(data[: len(data) // 2])
+        if request.transport is not None:
+            request.transport.abort()
+        return answer
 
 
 def _value(value: Any) -> Any:

@@ -86,6 +86,7 @@ MessageHandler = Callable[[MessageEvent], "asyncio.Task[str | None]"]
 InterruptHandler = Callable[[str], bool]
 FatalErrorHandler = Callable[["PlatformAdapter"], None]
 ClosingHandler = Callable[[str], Awaitable[None]]
+MovedHandler = Callable[[str, str], None]
 
 
 class PlatformAdapter(ABC):
@@ -135,6 +136,7 @@ class PlatformAdapter(ABC):
         self._interrupt_handler: InterruptHandler | None = None
         self._fatal_error_handler: FatalErrorHandler | None = None
         self._closing_handler: ClosingHandler | None = None
+        self._moved_handler: MovedHandler | None = None
 
     # What an adapter does
 
@@ -187,6 +189,10 @@ class PlatformAdapter(ABC):
         parts = split_text(text, limit, self.message_length, numbered=numbered)
         return [Piece(part) for part in parts]
 
+    async def cut_aside(self, text: str) -> list[Piece]:
+        """The same, off the loop where it takes long."""
+        return self.cut(text)
+
     async def send_piece(
         self,
         chat_id: str,
@@ -209,10 +215,14 @@ class PlatformAdapter(ABC):
         words = f"message {message_id} of {chat_id} cannot be changed"
         return SendResult(success=False, error=words)
 
-    async def delete_message(  # noqa: B027 - what cannot be taken away stays
-        self, chat_id: str, message_id: str
-    ) -> None:
-        """Take one of our messages away, if that can be done. Never raises."""
+    async def delete_message(self, chat_id: str, message_id: str) -> bool:
+        """Take one of our messages away, if that can be done. Never raises.
+
+        Returns:
+            Whether there is nothing more to be done about it; False: try again later.
+        """
+        del chat_id, message_id
+        return True
 
     def edit_pause_s(self, chat_id: str) -> float:  # noqa: ARG002 - platforms differ by chat
         """How many seconds there must be between two changes in a chat at least."""
@@ -277,6 +287,11 @@ class PlatformAdapter(ABC):
             raise RuntimeError(f"{self.platform.value} belongs to no running gateway")
         return self._message_handler(event)
 
+    def chat_moved(self, old_id: str, new_id: str) -> None:
+        """Say that a chat has another id from now on; messages from there may follow at once."""
+        if self._moved_handler is not None:
+            self._moved_handler(old_id, new_id)
+
     # What the gateway calls
 
     def set_message_handler(self, handler: MessageHandler) -> None:
@@ -290,6 +305,10 @@ class PlatformAdapter(ABC):
     def set_fatal_error_handler(self, handler: FatalErrorHandler) -> None:
         """Say who is told that the adapter cannot go on."""
         self._fatal_error_handler = handler
+
+    def set_moved_handler(self, handler: MovedHandler) -> None:
+        """Say who is told that a chat has another id."""
+        self._moved_handler = handler
 
     def set_closing_handler(self, handler: ClosingHandler) -> None:
         """Say who is told, and awaited, when a conversation is closed that was opened here."""

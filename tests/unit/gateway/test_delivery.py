@@ -431,3 +431,38 @@ async def test_what_is_under_way_is_not_brought_twice(stage: Stage) -> None:
     )
     assert sum(both) == 1
     assert stage.platform.texts == ["hi", "a"]
+
+
+@pytest.mark.asyncio
+async def test_a_chat_that_wants_to_be_left_for_long_holds_up_no_other(stage: Stage) -> None:
+    deliverer = stage.deliverer()
+    flood = SendResult(
+        success=False, error="slow down", error_kind="rate_limited", retryable=True,
+        retry_after=86_400.0,
+    )  # fmt: skip
+    stage.platform.script = [flood, AWAY, AWAY, AWAY]
+    await deliverer.deliver(reply("to the crowd"))
+    other = Reply(Platform.TELEGRAM, f"{KEY}2", "c2", "to somebody else", message_ref="m2")
+    await deliverer.deliver(other)
+    await until(lambda: stage.pauses.count(1000.0) >= 1)
+    assert max(stage.pauses) == 1000.0  # nobody waits for a day
+    stage.later.set()
+    await until(lambda: len(stage.platform.texts) == 2 and not stage.owed())
+    await deliverer.close()
+
+
+@pytest.mark.asyncio
+async def test_it_is_told_that_a_reply_arrived_before_that_is_noted(stage: Stage) -> None:
+    seen: list[str] = []
+
+    async def arrived() -> None:
+        seen.extend(owed.state for owed in stage.owed())
+
+    deliverer = stage.deliverer()
+    await deliverer.deliver(reply(arrived=arrived))
+    assert seen == ["attempting"]
+    assert not stage.owed()
+    stage.platform.script = [UNKNOWN]
+    await deliverer.deliver(reply("lost", arrived=arrived))
+    assert seen == ["attempting"]
+    await deliverer.close()

@@ -9,21 +9,36 @@ from hermes_desktop.gateway.growing_files import FILE, GrowingFiles
 ONE, TWO, THREE = ("telegram", "42", "1"), ("telegram", "42", "2"), ("discord", "9", "3")
 
 
-def test_the_next_run_hears_once_of_what_was_left(tmp_path: Path) -> None:
+def test_the_next_run_hears_of_what_was_left_until_it_is_away(tmp_path: Path) -> None:
     files = GrowingFiles(tmp_path)
     for place in (ONE, TWO, THREE):
         files.add(place)
     files.remove(TWO)
-    assert files.take("telegram") == []  # they are this run's own
+    assert files.left_behind("telegram") == []  # they are this run's own
 
     later = GrowingFiles(tmp_path)
     later.add(TWO)
-    assert later.take("telegram") == [ONE]
-    assert later.take("telegram") == []
+    assert later.left_behind("telegram") == [ONE]
+    later.taken_away(ONE)
+    later.taken_away(ONE)
+    assert later.left_behind("telegram") == []
     later.remove(TWO)
     last = GrowingFiles(tmp_path)
-    assert last.take("discord") == [THREE]
-    assert GrowingFiles(tmp_path).take("discord") == []
+    assert last.left_behind("discord") == [THREE]
+    assert GrowingFiles(tmp_path).left_behind("discord") == [THREE]  # until it is away
+
+
+def test_what_was_not_changed_for_the_last_time_is_to_be_taken_away(tmp_path: Path) -> None:
+    files = GrowingFiles(tmp_path)
+    for place in (ONE, TWO):
+        files.add(place)
+    files.leave(ONE)
+    files.leave(ONE)
+    assert files.left_behind("telegram") == [ONE]
+    assert GrowingFiles(tmp_path).left_behind("telegram") == [ONE, TWO]
+    files.taken_away(ONE)
+    files.remove(TWO)
+    assert GrowingFiles(tmp_path).left_behind("telegram") == []
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "null", '[1, ["a"], ["a", 2, 3]]', "\x00"])
@@ -32,9 +47,9 @@ def test_nonsense_in_the_file_is_nothing(tmp_path: Path, text: str) -> None:
     path.parent.mkdir()
     path.write_text(text)
     files = GrowingFiles(tmp_path)
-    assert files.take("telegram") == []
+    assert files.left_behind("telegram") == []
     files.add(ONE)
-    assert GrowingFiles(tmp_path).take("telegram") == [ONE]
+    assert GrowingFiles(tmp_path).left_behind("telegram") == [ONE]
 
 
 def test_a_folder_that_cannot_be_written_holds_up_nothing(tmp_path: Path) -> None:
@@ -42,4 +57,4 @@ def test_a_folder_that_cannot_be_written_holds_up_nothing(tmp_path: Path) -> Non
     files = GrowingFiles(tmp_path)
     files.add(ONE)
     files.remove(ONE)
-    assert files.take("telegram") == []
+    assert files.left_behind("telegram") == []

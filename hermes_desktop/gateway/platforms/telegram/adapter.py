@@ -14,12 +14,10 @@ from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
 from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Question, SendResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.telegram import attachments, results
+from hermes_desktop.gateway.platforms.telegram.bot_talk import BotTalk
 from hermes_desktop.gateway.platforms.telegram.formatted import MOST_UNITS, Formatted, units
-from hermes_desktop.gateway.platforms.telegram.inbound import (
-    button_data,
-    groups_of,
-    message_event,
-)
+from hermes_desktop.gateway.platforms.telegram.grouping import groups_of
+from hermes_desktop.gateway.platforms.telegram.inbound import button_data, message_event
 from hermes_desktop.gateway.platforms.telegram.incoming import GENERAL_TOPIC
 from hermes_desktop.gateway.platforms.telegram.loading import ApiMaker, load_api
 from hermes_desktop.gateway.platforms.telegram.markup import formatted
@@ -44,6 +42,7 @@ _GROUP_PAUSE_S = 3.0
 _MOST_CONFLICTS = 5
 _TOAST = 190
 _LEAVING_S = 2.0
+_READ_AT_ONCE = 1000
 
 
 @dataclass(slots=True)
@@ -92,6 +91,7 @@ class TelegramPlatform(PlatformAdapter):
         self._poller: Poller | None = None
         self._tasks = TaskSet()
         self._worker: WorkerThreads | None = None
+        self._talk = BotTalk()
         self._moved: dict[str, str] = {}
         self._unkept: dict[str, Kept] = {}
 
@@ -156,7 +156,7 @@ class TelegramPlatform(PlatformAdapter):
         if api is None or poller is None:
             return False
         try:
-            await api.me()
+            self._bot = await api.me()
         except (RefusalError, OSError):
             return False
         await poller.answers_anew()
@@ -196,19 +196,21 @@ class TelegramPlatform(PlatformAdapter):
     def _hand_over(self, batch: Sequence[Incoming]) -> list[Kept]:
         """Take updates in their order; a future for each, done once it is kept."""
         self._conflicts.number = 0
-        futures: list[Kept] = []
+        futures: dict[Incoming, Kept] = {}
         for group in groups_of(batch):
             kept: Kept = asyncio.get_running_loop().create_future()
-            futures += [kept] * len(group)
+            futures.update(dict.fromkeys(group, kept))
             self._take(group, kept)
-        return futures
+        return [futures[each] for each in batch]
 
     def _take(self, group: Sequence[Incoming], kept: Kept) -> None:
         first = group[0]
         if first.moved_to:
             self._follow(first.chat_id, first.moved_to)
+        if first.user_id and not first.is_bot:
+            self._talk.person_wrote(first.chat_id)
         event = message_event(group, self._bot, self._options)
-        if event is None:
+        if event is None or not self._talk.may_go_on(first):
             if first.query_id:
                 self._tasks.start(self._answer_button(first.query_id, ""), name="button")
             kept.set_result(None)
@@ -251,6 +253,7 @@ class TelegramPlatform(PlatformAdapter):
     def _follow(self, chat_id: str, moved_to: str) -> None:
         log.info("The group %s goes on as %s", chat_id, moved_to)
         self._moved[chat_id] = moved_to
+        self.chat_moved(chat_id, moved_to)
 
     # What goes out
 
@@ -262,6 +265,16 @@ class TelegramPlatform(PlatformAdapter):
         """A text in Markdown as messages, with their marks beside them."""
         return [Piece(part.text, part) for part in formatted(text).cut()]
 
+    async def cut_aside(self, text: str) -> list[Piece]:
+        """The same; long texts on a thread, for reading Markdown takes its time."""
+        worker = self._worker
+        if worker is None or len(text) < _READ_AT_ONCE:
+            return self.cut(text)
+        try:
+            return await worker.run(self.cut, text)
+        except RuntimeError:  # it is closed: we leave
+            return self.cut(text)
+
     async def send(
         self,
         chat_id: str,
@@ -272,7 +285,7 @@ class TelegramPlatform(PlatformAdapter):
     ) -> SendResult:
         """Put a text into a chat. Raises as :meth:`PlatformAdapter.send`."""
         result = SendResult(success=True)
-        for number, piece in enumerate(self.cut(text)):
+        for number, piece in enumerate(await self.cut_aside(text)):
             result = await self.send_piece(
                 chat_id, piece, reply_to=None if number else reply_to, thread_id=thread_id
             )
@@ -346,11 +359,17 @@ class TelegramPlatform(PlatformAdapter):
             return results.of_refusal(error)
         return SendResult(success=True, message_id=message_id)
 
-    async def delete_message(self, chat_id: str, message_id: str) -> None:
+    async def delete_message(self, chat_id: str, message_id: str) -> bool:
         """Take one of our messages away."""
-        if self._api is not None:
-            with contextlib.suppress(RefusalError, OSError):
-                await self._api.delete(self._moved.get(chat_id, chat_id), message_id)
+        if self._api is None:
+            return False
+        try:
+            await self._api.delete(self._moved.get(chat_id, chat_id), message_id)
+        except OSError:
+            return False
+        except RefusalError as error:  # it is away already, or too old
+            return error.code not in results.TRY_AGAIN
+        return True
 
     def edit_pause_s(self, chat_id: str) -> float:
         """Groups may be written to twenty times a minute."""

@@ -5,8 +5,10 @@ Whatever goes wrong comes out as :class:`RefusalError`, :class:`NotSentError` or
 """
 
 import contextlib
+import logging
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
 
 import httpx
 from telegram import Bot as LibraryBot
@@ -14,6 +16,7 @@ from telegram import (
     BotCommand,
     InlineKeyboardButton,
     InlineKeyboardMarkup,
+    LinkPreviewOptions,
     MessageEntity,
     ReplyParameters,
 )
@@ -36,12 +39,16 @@ from hermes_desktop.gateway.platforms.telegram.wire import (
     quiet,
 )
 
+log = logging.getLogger(__name__)
+
 _INSIDES = re.compile(r"^(?:httpx\.\w+: )?(?:\[Errno -?\d+\] )?")
 """What the library writes before what happened; nobody outside can use it."""
 BAD_ADDRESS = (httpx.InvalidURL, ValueError, RuntimeError)
 """What the library raises for an address that it cannot read."""
 WANTED = ("message", "callback_query")
 _BAD, _SERVER = 400, 500
+_NONSENSE = (TypeError, KeyError, ValueError, AttributeError)
+"""What the library raises when it cannot read an answer."""
 _POLL_SPARE_S = 10.0
 _FETCH_S = 60.0
 _LABEL, _HALF_A_ROW = 60, 26
@@ -67,6 +74,9 @@ class TelegramApi:
         self._token = token
         self._options = options
         self._wire, self._poll_wire = Wire(options), PollWire(options, 2)
+        # Telegram would fetch what stands behind a link before anybody has looked at it: whoever
+        # makes the model write an address with a secret in it would have that secret.
+        self._previews = LinkPreviewOptions(is_disabled=not options.link_previews)
         self._bot = LibraryBot(
             token,
             base_url=options.base_url,
@@ -85,7 +95,10 @@ class TelegramApi:
     async def me(self) -> Bot:
         """Who we are."""
         async with self._translated():
-            user = await self._bot.get_me()
+            try:
+                user = await self._bot.get_me()
+            except _NONSENSE:
+                raise UncertainError("its answer makes no sense") from None
         return Bot(user.id, user.username or "", user.full_name)
 
     async def drop_webhook(self) -> None:
@@ -97,7 +110,8 @@ class TelegramApi:
         """Wait for updates from this number on; all before it are forgotten by the server."""
         async with self._translated():
             # What the library cannot read is read by us; see PollWire.
-            with contextlib.suppress(TypeError, KeyError, ValueError, AttributeError):
+            self._poll_wire.results = []
+            with contextlib.suppress(*_NONSENSE):
                 await self._bot.get_updates(
                     offset=offset,
                     limit=limit,
@@ -105,7 +119,7 @@ class TelegramApi:
                     read_timeout=_POLL_SPARE_S,
                     allowed_updates=WANTED,
                 )
-        return [incoming(raw) for raw in self._poll_wire.results if "update_id" in raw]
+        return list(_read(self._poll_wire.results))
 
     async def fetch(self, file_id: str, most: int) -> bytes:
         """What a file holds.
@@ -114,7 +128,10 @@ class TelegramApi:
             RefusalError: It is larger than that, or is not there.
         """
         async with self._translated():
-            found = await self._bot.get_file(file_id)
+            try:
+                found = await self._bot.get_file(file_id)
+            except _NONSENSE:
+                raise UncertainError("its answer makes no sense") from None
             path = found.file_path or ""
             if found.file_size is not None and found.file_size > most:
                 raise RefusalError(413, f"the file has {found.file_size} bytes")
@@ -145,13 +162,14 @@ class TelegramApi:
             try:
                 message = await self._bot.send_message(
                     chat,
-                    part.text,
+                    _whole(part.text),
                     entities=_entities(part) or None,
+                    link_preview_options=self._previews,
                     reply_parameters=answers,
                     message_thread_id=thread,
                     reply_markup=_keyboard(buttons),
                 )
-            except (TypeError, KeyError):  # it was sent; only the answer is strange
+            except _NONSENSE:  # it was sent; only the answer is strange
                 return None
         return str(message.message_id)
 
@@ -159,9 +177,13 @@ class TelegramApi:
         """Let a message show something else; its buttons go."""
         chat, number = _number(chat_id), _number(message_id)
         async with self._translated():
-            with contextlib.suppress(TypeError, KeyError):
+            with contextlib.suppress(*_NONSENSE):
                 await self._bot.edit_message_text(
-                    part.text, chat_id=chat, message_id=number, entities=_entities(part) or None
+                    _whole(part.text),
+                    chat_id=chat,
+                    message_id=number,
+                    entities=_entities(part) or None,
+                    link_preview_options=self._previews,
                 )
 
     async def delete(self, chat_id: str, message_id: str) -> None:
@@ -184,7 +206,10 @@ class TelegramApi:
     async def commands(self) -> list[tuple[str, str]]:
         """The menu of commands as it is."""
         async with self._translated():
-            found = await self._bot.get_my_commands()
+            try:
+                found = await self._bot.get_my_commands()
+            except _NONSENSE:
+                return []
         return [(each.command, each.description) for each in found]
 
     async def set_commands(self, commands: Sequence[tuple[str, str]]) -> None:
@@ -217,6 +242,19 @@ class TelegramApi:
 
     def _clean(self, words: str) -> str:
         return words.replace(self._token, "[secret]")
+
+
+def _read(results: Sequence[Any]) -> Iterator[Incoming]:
+    for raw in results:
+        try:
+            yield incoming(raw)
+        except (TypeError, KeyError, ValueError, AttributeError):  # not even a number
+            log.warning("Telegram sent something that is no update")
+
+
+def _whole(text: str) -> str:
+    """A text without halves of characters, which cannot be sent; as long as before."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _number(name: str) -> int:

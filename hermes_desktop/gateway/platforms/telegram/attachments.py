@@ -18,6 +18,9 @@ log = logging.getLogger(__name__)
 
 _UNSAFE = re.compile(r"[^\w.\-]+")
 _LONGEST = 80
+_MOST_BYTES = 110
+"""Of a name; some file systems that encrypt take 143 for the whole of it."""
+_TRIES = 2
 _KEPT_S = 24 * 3600.0
 _PREFIX = "telegram-"
 _FOLDERS = {"photo": "images"}
@@ -58,17 +61,31 @@ async def fetched(
             )
             continue
         try:
-            data = await fetch(each.file_id, most)
+            data = await _fetched(fetch, each.file_id, most)
             path = await worker.run(save, home, each, data)
         except (RefusalError, OSError) as error:
             log.warning("A file that came with a message could not be had: %s", error)
             words.append(
-                f"[{_named(each)} came with this message and could not be fetched: {error}.]"
+                f"[{_named(each)} came with this message and could not be fetched: {_why(error)}.]"
             )
             continue
         paths.append(str(path))
         types.append(each.mime or "application/octet-stream")
     return replace(event, text="\n".join(words), media_urls=tuple(paths), media_types=tuple(types))
+
+
+async def _fetched(fetch: Fetch, file_id: str, most: int) -> bytes:
+    """What a file holds; asked for once more when the connection broke."""
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(OSError):
+            return await fetch(file_id, most)
+    return await fetch(file_id, most)
+
+
+def _why(error: Exception) -> str:
+    """Why a file could not be had, without the place that it was to lie in."""
+    words = error.strerror if isinstance(error, OSError) and error.errno else None
+    return (words or str(error)).rstrip(".")
 
 
 def _named(each: Attachment) -> str:
@@ -89,9 +106,14 @@ def save(home: Path, attachment: Attachment, data: bytes) -> Path:
     mark = hashlib.sha256(attachment.file_id.encode()).hexdigest()[:10]
     path = folder / f"{_PREFIX}{mark}-{safe_name(attachment)}"
     half = folder / f".{path.name}.part"
-    half.touch(mode=0o600)
-    half.write_bytes(data)
-    half.replace(path)
+    try:
+        half.touch(mode=0o600)
+        half.write_bytes(data)
+        half.replace(path)
+    except OSError:  # the disk is full, maybe
+        with contextlib.suppress(OSError):
+            half.unlink(missing_ok=True)
+        raise
     return path
 
 
@@ -104,13 +126,16 @@ def safe_name(attachment: Attachment) -> str:
         stem, ending = name, (mimetypes.guess_extension(attachment.mime) or "").lstrip(".")
     ending = ending[:12]
     stem = stem[: _LONGEST - len(ending) - 1]
+    spare = _MOST_BYTES - len(ending.encode()) - 1
+    stem = stem.encode()[:spare].decode(errors="ignore")
     return f"{stem}.{ending}" if ending else stem
 
 
 def tidy(home: Path, now: float) -> None:
     """Take away what was saved more than a day ago. Blocking; never raises."""
     for name in ("images", "documents"):
-        for path in (home / "cache" / name).glob(f"{_PREFIX}*"):
+        folder = home / "cache" / name
+        for path in (*folder.glob(f"{_PREFIX}*"), *folder.glob(f".{_PREFIX}*.part")):
             with contextlib.suppress(OSError):
                 if now - path.stat().st_mtime > _KEPT_S:
                     path.unlink()

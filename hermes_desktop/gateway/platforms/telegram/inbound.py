@@ -12,6 +12,7 @@ from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 from hermes_desktop.gateway.platforms.telegram.records import Attachment, Bot, Incoming
 from hermes_desktop.gateway.session_records import SessionSource
 
+_NAME = 64
 FILES, ANSWERS, QUERY = "telegram_files", "answers", "telegram_query"
 BUTTON = "answer"
 
@@ -27,34 +28,13 @@ _TYPES = {
 _COMMAND = re.compile(r"/([A-Za-z0-9_]+)(?:@([A-Za-z0-9_]+))?")
 
 
-def groups_of(batch: Sequence[Incoming]) -> list[list[Incoming]]:
-    """Updates in order; the pictures of an album, and the parts of a long text, together."""
-    groups: list[list[Incoming]] = []
-    for update in batch:
-        if groups and _belongs_to(update, groups[-1][-1]):
-            groups[-1].append(update)
-        else:
-            groups.append([update])
-    return groups
-
-
-def _belongs_to(update: Incoming, last: Incoming) -> bool:
-    place = (update.chat_id, update.user_id, update.thread_id, update.album_id)
-    if place != (last.chat_id, last.user_id, last.thread_id, last.album_id) or not last.goes_on:
-        return False
-    if update.album_id:
-        return True
-    texts = update.kind == last.kind == "message" and bool(update.text)
-    return texts and not update.attachments and not update.text.startswith("/")
-
-
 def message_event(
     group: Sequence[Incoming], bot: Bot, options: TelegramOptions
 ) -> MessageEvent | None:
     """The message that updates make; None: it is nothing to us.
 
     Args:
-        group: One update, or several that :func:`groups_of` put together.
+        group: One update, or several that belong together.
         bot: Who we are.
         options: When a group is answered.
     """
@@ -73,6 +53,8 @@ def message_event(
     if not _is_for_us(spoken, bot, options):
         return None
     text = "\n".join(part for part in (_without_name(words, bot), first.extra_text) if part)
+    if first.forwarded_from:  # other people's words, and no order to us
+        text = f"[Forwarded from {_one_line(first.forwarded_from)}]\n{text}".rstrip()
     reply = first.reply
     return MessageEvent(
         text,
@@ -80,7 +62,7 @@ def message_event(
         source=_source(first),
         message_id=first.message_id,
         platform_update_id=first.update_id,
-        reply_to_message_id=reply.message_id if reply else None,
+        reply_to_message_id=(reply.message_id or None) if reply else None,
         reply_to_text=(reply.text or None) if reply else None,
         reply_to_author_id=(reply.author_id or None) if reply else None,
         reply_to_author_name=(reply.author_name or None) if reply else None,
@@ -128,7 +110,7 @@ def _source(update: Incoming) -> SessionSource:
 
 
 def _is_for_us(update: Incoming, bot: Bot, options: TelegramOptions) -> bool:
-    command = _COMMAND.match(update.text)
+    command = None if update.forwarded_from else _COMMAND.match(update.text)
     ours = {bot.username.lower(), str(bot.id)} - {""}
     if command is not None and command[2] and command[2].lower() not in ours:
         return False
@@ -142,7 +124,8 @@ def _is_for_us(update: Incoming, bot: Bot, options: TelegramOptions) -> bool:
     others_only = any(name.endswith("bot") for name in update.mentions) and not is_meant
     if options.only_meant and others_only:
         return False
-    if not options.require_mention or {update.chat_id, "*"} & options.free_chats:
+    bots_too = not update.is_bot or options.bots == "all"
+    if bots_too and (not options.require_mention or {update.chat_id, "*"} & options.free_chats):
         return True
     return (
         is_meant
@@ -158,6 +141,11 @@ def _without_name(text: str, bot: Bot) -> str:
         return text
     pattern = rf"(?<![\w@])@{re.escape(bot.username)}\b[,:]?[ \t]*"
     return re.sub(pattern, "", text, flags=re.IGNORECASE).strip() or text
+
+
+def _one_line(name: str) -> str:
+    """A name that cannot pretend to be more than one."""
+    return " ".join(name.replace("[", "(").replace("]", ")").split())[:_NAME]
 
 
 def _type(text: str, files: Sequence[Attachment]) -> MessageType:

@@ -1,8 +1,8 @@
 """An update as Telegram sends it, as a record of ours. What makes no sense is ``other``."""
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from hermes_desktop.gateway.platforms.telegram.records import (
     Attachment,
@@ -10,15 +10,22 @@ from hermes_desktop.gateway.platforms.telegram.records import (
     MediaKind,
     Reply,
 )
+from hermes_desktop.gateway.platforms.telegram.unread_kinds import unread_kind
 
 log = logging.getLogger(__name__)
 
 Raw = Mapping[str, Any]
+T = TypeVar("T")
 _KINDS: tuple[MediaKind, ...] = ("animation", "document", "voice", "audio", "video", "sticker")
 GENERAL_TOPIC = "1"
 """The topic of what is in none; ``hermes`` calls it so, too. Nothing can be sent to it by name."""
 _CHANNEL_BOTS = frozenset({777000, 136817688})
 """Telegram's own accounts that stand for a channel or for the channel behind a group."""
+_ANONYMOUS_ADMIN = 1087968824
+"""Telegram's own account that stands for whoever leads a group and shows no name."""
+_SOMEBODY = "somebody"
+_NO_FILES: tuple[Attachment, ...] = ()
+_NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
 def incoming(update: Raw) -> Incoming:
@@ -26,6 +33,8 @@ def incoming(update: Raw) -> Incoming:
 
     Raises:
         KeyError: It has no number.
+        ValueError: Likewise.
+        TypeError: Likewise.
     """
     update_id = int(update["update_id"])
     try:
@@ -33,20 +42,19 @@ def incoming(update: Raw) -> Incoming:
             return _message(update_id, update["message"])
         if isinstance(update.get("callback_query"), Mapping):
             return _answer(update_id, update["callback_query"])
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except _NONSENSE as error:
         log.warning("An update of Telegram cannot be read: %s", type(error).__name__)
     return Incoming(update_id)
 
 
 def _message(update_id: int, raw: Raw) -> Incoming:
     chat, sender = raw["chat"], raw.get("from") or {}
-    text = raw.get("text") or raw.get("caption") or ""
+    text = _clean(raw.get("text") or raw.get("caption") or "")
     entities = raw.get("entities") or raw.get("caption_entities") or ()
-    from_channel = (
-        "sender_chat" in raw
-        or bool(raw.get("is_automatic_forward"))
-        or sender.get("id") in _CHANNEL_BOTS
-    )
+    attachments = _read(_attachments, raw, _NO_FILES)
+    extra_text = _read(_extra_text, raw, "")
+    if not text and not attachments and not extra_text:
+        extra_text = unread_kind(raw)
     return Incoming(
         update_id,
         "message",
@@ -57,17 +65,54 @@ def _message(update_id: int, raw: Raw) -> Incoming:
         thread_id=_topic(raw),
         user_id=str(sender.get("id", "")),
         user_name=_name(sender),
-        is_bot=bool(sender.get("is_bot")),
+        is_bot=bool(sender.get("is_bot")) and sender.get("id") != _ANONYMOUS_ADMIN,
         text=text,
-        mentions=_mentions(text, entities),
-        reply=_reply(raw),
-        attachments=_attachments(raw),
+        mentions=_read(lambda _: _mentions(text, entities), raw, frozenset()),
+        reply=_read(_reply, raw, None),
+        attachments=attachments,
         album_id=str(raw.get("media_group_id", "")),
-        extra_text=_extra_text(raw),
+        extra_text=extra_text,
         at=float(raw["date"]) if "date" in raw else None,
-        from_channel=from_channel,
+        from_channel=_is_from_channel(raw, sender),
+        forwarded_from=_read(_forwarded_from, raw, _SOMEBODY if "forward_origin" in raw else ""),
         moved_to=str(raw.get("migrate_to_chat_id", "")),
     )
+
+
+def _read(reader: Callable[[Raw], T], raw: Raw, otherwise: T) -> T:
+    """A part of a message; one that makes no sense does not take the rest with it."""
+    try:
+        return reader(raw)
+    except _NONSENSE as error:
+        log.warning("A part of a message cannot be read: %s", type(error).__name__)
+        return otherwise
+
+
+def _clean(text: object) -> str:
+    """A text without halves of characters, which nothing can store."""
+    return str(text).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _is_from_channel(raw: Raw, sender: Raw) -> bool:
+    """Whether no person wrote it; who leads a group writes there in the group's own name."""
+    if raw.get("is_automatic_forward") or sender.get("id") in _CHANNEL_BOTS:
+        return True
+    behind = raw.get("sender_chat")
+    return behind is not None and behind.get("id") != raw["chat"].get("id")
+
+
+def _forwarded_from(raw: Raw) -> str:
+    """Who wrote it first, for what was handed on; "" for what was written here."""
+    origin = raw.get("forward_origin")
+    return _origin_name(origin) if isinstance(origin, Mapping) else ""
+
+
+def _origin_name(origin: Raw) -> str:
+    person = origin.get("sender_user")
+    if isinstance(person, Mapping):
+        return _name(person) or _SOMEBODY
+    chat = origin.get("sender_chat") or origin.get("chat") or {}
+    return str(origin.get("sender_user_name") or chat.get("title") or _name(chat) or _SOMEBODY)
 
 
 def _answer(update_id: int, raw: Raw) -> Incoming:
@@ -117,17 +162,26 @@ def _mentions(text: str, entities: Any) -> frozenset[str]:
 
 
 def _reply(raw: Raw) -> Reply | None:
-    answered = raw.get("reply_to_message")
-    if not isinstance(answered, Mapping) or "forum_topic_created" in answered:
+    answered, quote = raw.get("reply_to_message"), (raw.get("quote") or {}).get("text", "")
+    if not isinstance(answered, Mapping):
+        origin = (raw.get("external_reply") or {}).get("origin")
+        if not quote or not isinstance(origin, Mapping):
+            return None
+        return Reply("", _clean(quote), author_name=_origin_name(origin))
+    if "forum_topic_created" in answered:
         return None
     author = answered.get("from") or {}
-    quote = (raw.get("quote") or {}).get("text", "")
+    words = quote or answered.get("text") or answered.get("caption") or _what_it_was(answered)
     return Reply(
-        str(answered["message_id"]),
-        str(quote or answered.get("text") or answered.get("caption") or ""),
-        str(author.get("id", "")),
-        _name(author),
+        str(answered["message_id"]), _clean(words), str(author.get("id", "")), _name(author)
     )
+
+
+def _what_it_was(answered: Raw) -> str:
+    """Words for a message without any that is answered."""
+    for each in _read(_attachments, answered, _NO_FILES):
+        return f"({each.kind}{f': {each.file_name}' if each.file_name else ''})"
+    return _read(_extra_text, answered, "")
 
 
 def _attachments(raw: Raw) -> tuple[Attachment, ...]:

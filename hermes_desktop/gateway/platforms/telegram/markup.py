@@ -12,9 +12,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hermes_desktop.gateway.platforms.telegram.formatted import Formatted, Mark
+from hermes_desktop.gateway.platforms.telegram.links import looks_elsewhere
 
 _WIDEST_TABLE = 38
-_LINKS = ("http://", "https://", "tg://", "mailto:")
+_LINKS = ("http://", "https://", "tg://user?", "mailto:")
 _MARKS = {"strong": "bold", "em": "italic", "s": "strikethrough"}
 
 
@@ -187,7 +188,9 @@ class _Writer:
         self.text += text
         shown = self.text[start:]
         if address.startswith(_LINKS):
-            if shown != address and shown.strip():
+            if looks_elsewhere(shown, address):  # nobody sees where it leads before it is followed
+                self.text += f" ({address})"
+            elif shown != address and shown.strip():
                 self.marks.append(Mark("text_link", start, len(self.text), address))
         elif address and address != shown:
             self.text += f" ({address})"

@@ -35,6 +35,9 @@ class TelegramOptions:
         chats: The only groups that are looked at; empty: all.
         topics: The only topics, likewise.
         most_bytes: The largest file that is fetched.
+        link_previews: Whether Telegram shows what stands behind a link.
+        bots: Which other bots are answered: ``mentions`` only where they mean us, or ``all``. The
+            gateway decides whether any is let in.
     """
 
     base_url: str = API
@@ -49,6 +52,8 @@ class TelegramOptions:
     chats: frozenset[str] = frozenset()
     topics: frozenset[str] = frozenset()
     most_bytes: int = _MOST_BYTES
+    link_previews: bool = False
+    bots: str = "mentions"
 
 
 def read_options(config: PlatformConfig) -> TelegramOptions:
@@ -72,6 +77,8 @@ def read_options(config: PlatformConfig) -> TelegramOptions:
         most_bytes=as_whole_number(
             extra.get("max_download_bytes"), default=_MOST_BYTES, low=1, high=2**31
         ),
+        link_previews=as_bool(extra.get("link_previews"), default=False),
+        bots=(_text(extra, "allow_bots") or "mentions").lower(),
     )
 
 

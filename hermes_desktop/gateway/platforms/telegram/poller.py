@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from hermes_desktop.gateway.platforms.telegram.grouping import may_go_on
 from hermes_desktop.gateway.platforms.telegram.records import Incoming, RefusalError
 
 log = logging.getLogger(__name__)
@@ -15,6 +17,13 @@ CONFLICT, UNKNOWN_TOKEN = 409, frozenset({401, 404})
 _TOO_MANY = 429
 _KEEPING_S = 2.0
 _ALBUM_S = 0.4
+_MOST_ROUNDS = 5
+"""How often the rest of something is waited for, while more of it comes."""
+_LONGEST_WAIT_S = 20.0
+"""Who asks for a longer pause is left for so long, and that is told."""
+_KNOWN = 500
+_AGAIN_S = 1.0
+"""The pause after an answer that brought only what was acknowledged before."""
 _LAST_WORD_S = 1.0
 _TRIES = 3
 _PAUSES_S = (0.3, 1.0, 3.0)
@@ -74,6 +83,7 @@ class Poller:
         self._call: asyncio.Task[list[Incoming]] | None = None
         self._answered = asyncio.Event()
         self._quick = False
+        self._seen: OrderedDict[tuple[int, str], None] = OrderedDict()
 
     async def run(self) -> Failure:
         """Ask until something is wrong that asking again does not mend; what that is."""
@@ -152,7 +162,10 @@ class Poller:
                 "bad_token", f"Telegram does not take the token: {error}.", retryable=False
             )
         if code == _TOO_MANY:
-            return None
+            wait = _wait_after(error, troubles)
+            if wait <= _LONGEST_WAIT_S:
+                return None
+            return Failure("rate_limited", f"Telegram wants to be left for {wait:.0f} s: {error}.")
         log.info("Telegram was asked in vain: %s", error)
         if troubles + 1 < _TRIES:
             return None
@@ -166,23 +179,40 @@ class Poller:
         self._next = None
 
     async def _take(self, batch: list[Incoming]) -> None:
+        again = bool(batch) and all(_name(each) in self._seen for each in batch)
         fresh = self._fresh(batch)
-        if fresh and fresh[-1].goes_on:
+        if may_go_on(fresh):
             fresh = await self._with_rest(fresh)
         if fresh:
             for update, kept in zip(fresh, self._hand_over(fresh), strict=True):
                 self._handed[update.update_id] = kept
+                self._see(update)
         if self._handed:
             await self._wait_for_keeping(is_new=bool(fresh))
+        if again and not self._handed:  # a server that forgets nothing is not asked without end
+            await self._pause(_AGAIN_S)
 
     def _fresh(self, batch: list[Incoming]) -> list[Incoming]:
-        return [each for each in batch if each.update_id not in self._handed]
+        """What was not handed over yet, each once."""
+        return list(dict.fromkeys(each for each in batch if each.update_id not in self._handed))
+
+    def _see(self, update: Incoming) -> None:
+        self._seen[_name(update)] = None
+        if len(self._seen) > _KNOWN:
+            self._seen.popitem(last=False)
 
     async def _with_rest(self, fresh: list[Incoming]) -> list[Incoming]:
-        await self._pause(_ALBUM_S)
-        with contextlib.suppress(RefusalError, OSError):
-            more = self._fresh(await self._source.poll(self._asked_from, 0))
-            return more if len(more) > len(fresh) else fresh
+        for _ in range(_MOST_ROUNDS):
+            await self._pause(_ALBUM_S)
+            try:
+                more = self._fresh(await self._source.poll(self._asked_from, 0))
+            except (RefusalError, OSError):
+                break
+            if len(more) <= len(fresh):
+                break
+            fresh = more
+            if not may_go_on(fresh):
+                break
         return fresh
 
     async def _wait_for_keeping(self, *, is_new: bool) -> None:
@@ -207,6 +237,10 @@ class Poller:
 def _wait_after(error: Exception, troubles: int) -> float:
     asked = error.retry_after if isinstance(error, RefusalError) else None
     return asked or _PAUSES_S[min(troubles, len(_PAUSES_S) - 1)]
+
+
+def _name(update: Incoming) -> tuple[int, str]:
+    return update.update_id, update.message_id
 
 
 def _is_kept(kept: Kept) -> bool:

@@ -67,6 +67,7 @@ class Incoming:
         data: What a pressed button stands for.
         query_id: Names that a button was pressed.
         from_channel: It was not written by a person.
+        forwarded_from: Who wrote it first, when it was handed on; "" when it was written here.
         moved_to: The chat has another id from now on.
     """
 
@@ -90,6 +91,7 @@ class Incoming:
     data: str = ""
     query_id: str = ""
     from_channel: bool = False
+    forwarded_from: str = ""
     moved_to: str = ""
 
     @property

@@ -7,6 +7,8 @@ from hermes_desktop.gateway.platforms.telegram.records import NotSentError, Refu
 
 _TOO_MANY, _FORBIDDEN, _TOO_LARGE = 429, 403, 413
 _UNKNOWN_TOKEN = frozenset({401, 404})
+TRY_AGAIN = _UNKNOWN_TOKEN | {_TOO_MANY}
+"""Codes that say nothing about what was asked for."""
 _KINDS: tuple[tuple[str, ErrorKind], ...] = (
     (r"too long", "too_long"),
     (r"can't parse|entit", "bad_format"),

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +14,7 @@ from hermes_desktop.gateway.platforms.telegram.records import RefusalError
 
 _CONNECT_S, _READ_S = 10.0, 20.0
 _CONNECTIONS = 16
+_LONGEST_WAIT_S = 86_400.0
 
 
 class RefusedCallError(TelegramError):
@@ -21,6 +23,10 @@ class RefusedCallError(TelegramError):
     def __init__(self, refusal: RefusalError) -> None:
         super().__init__(refusal.words)
         self.refusal = refusal
+
+
+class NotTelegramError(TelegramError):
+    """What answered is not the Bot API."""
 
 
 class Wire(HTTPXRequest):
@@ -44,17 +50,28 @@ class Wire(HTTPXRequest):
         )
         self.results: list[Any] = []
 
-    async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
+    async def do_request(
+        self, url: str, method: str, *args: Any, **kwargs: Any
+    ) -> tuple[int, bytes]:
         """Send a request and wait for its answer.
 
         Raises:
             RefusedCallError: Telegram said no.
-            TelegramError: It said nothing, or nothing that could be read.
+            NotTelegramError: Somebody else answered.
+            TelegramError: It said nothing.
         """
-        code, payload = await super().do_request(*args, **kwargs)
-        if not HTTPStatus.OK <= code < HTTPStatus.MULTIPLE_CHOICES:
-            raise RefusedCallError(_refusal(code, payload))
+        code, payload = await super().do_request(url, method, *args, **kwargs)
+        well = HTTPStatus.OK <= code < HTTPStatus.MULTIPLE_CHOICES
+        if well and method == "GET":  # a file
+            return code, payload
+        answer = _answer(code, payload)
+        if not well or not answer.get("ok"):
+            raise RefusedCallError(_refusal(code, answer))
+        self.answered(answer.get("result"))
         return code, payload
+
+    def answered(self, result: Any) -> None:
+        """What a call of Telegram's gave."""
 
 
 class PollWire(Wire):
@@ -66,28 +83,47 @@ class PollWire(Wire):
 
     __slots__ = ()
 
-    async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
-        """Send a request, and keep what came."""
-        self.results = []
-        code, payload = await super().do_request(*args, **kwargs)
-        found = json.loads(payload.decode("utf-8", "replace"))
-        if isinstance(found, dict) and isinstance(found.get("result"), list):
-            self.results = found["result"]
-        return code, payload
+    def answered(self, result: Any) -> None:
+        """Keep what came."""
+        self.results = result if isinstance(result, list) else []
 
 
-def _refusal(code: int, payload: bytes) -> RefusalError:
+def _answer(code: int, payload: bytes) -> dict[str, Any]:
+    """What Telegram says.
+
+    Raises:
+        NotTelegramError: It is not Telegram that says it: a proxy, or a page to log in to a
+            network. Nothing follows from that for a token or a chat.
+    """
     try:
-        answer = json.loads(payload)
-        words = str(answer["description"])
-        parameters = answer.get("parameters") or {}
-        wait = parameters.get("retry_after")
-        moved = parameters.get("migrate_to_chat_id")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        words, wait, moved = _phrase(code), None, None
-    return RefusalError(
-        code, words, float(wait) if wait is not None else None, str(moved) if moved else ""
-    )
+        answer = json.loads(payload.decode("utf-8", "replace"))
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict) and isinstance(answer.get("ok"), bool):
+        return answer
+    if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return {}
+    raise NotTelegramError(f"somebody else than Telegram answered: {_phrase(code)}")
+
+
+def _refusal(code: int, answer: dict[str, Any]) -> RefusalError:
+    told = answer.get("error_code")
+    if HTTPStatus.OK <= code < HTTPStatus.MULTIPLE_CHOICES and isinstance(told, int):
+        code = told
+    parameters = answer.get("parameters")
+    if not isinstance(parameters, dict):
+        parameters = {}
+    words = str(answer.get("description") or _phrase(code))
+    moved = parameters.get("migrate_to_chat_id")
+    wait = _seconds(parameters.get("retry_after"))
+    return RefusalError(code, words, wait, str(moved) if moved else "")
+
+
+def _seconds(value: Any) -> float | None:
+    """How long we are to wait; a day at most, whatever is asked for."""
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return min(max(0.0, float(value)), _LONGEST_WAIT_S)
 
 
 def _phrase(code: int) -> str:

@@ -76,3 +76,35 @@ async def test_what_cannot_be_had_is_said(tmp_path: Path) -> None:
     assert [Path(each).read_bytes() for each in found.media_urls] == [b"p"]
     assert found.media_types == ("image/jpeg",)
     assert same.text == "look"
+
+
+@pytest.mark.asyncio
+async def test_a_full_disk_is_said_and_leaves_no_half_behind(tmp_path: Path) -> None:
+    async def fetch(file_id: str, most: int) -> bytes:
+        return b"x" * 10_000
+
+    file = Attachment("document", "f", "a.txt")
+    whole = attachments.save(tmp_path, file, b"")
+    half = whole.with_name(f".{whole.name}.part")
+    half.symlink_to("/dev/full")
+    event = MessageEvent("look", metadata={"telegram_files": json.dumps([asdict(file)])})
+    worker = WorkerThreads("test-files")
+    try:
+        found = await attachments.fetched(event, fetch, worker, tmp_path, 1_000_000)
+    finally:
+        worker.close()
+    assert found.media_urls == ()
+    assert found.text.endswith("could not be fetched: No space left on device.]")
+    assert str(tmp_path) not in found.text
+    assert not half.is_symlink()
+
+
+def test_halves_that_a_killed_program_left_go_after_a_day(tmp_path: Path) -> None:
+    whole = attachments.save(tmp_path, Attachment("document", "f", "a.txt"), b"x")
+    half = whole.with_name(f".{whole.name}.part")
+    half.write_bytes(b"half")
+    attachments.tidy(tmp_path, whole.stat().st_mtime + 60)
+    assert half.exists()
+    attachments.tidy(tmp_path, whole.stat().st_mtime + 100_000)
+    assert not half.exists()
+    assert not whole.exists()

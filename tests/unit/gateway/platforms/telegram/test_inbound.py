@@ -8,11 +8,11 @@ from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfi
 from hermes_desktop.gateway.config_environment import apply_environment
 from hermes_desktop.gateway.config_yaml import merge_yaml
 from hermes_desktop.gateway.platforms.messages import MessageEvent, MessageType
+from hermes_desktop.gateway.platforms.telegram.grouping import groups_of
 from hermes_desktop.gateway.platforms.telegram.inbound import (
     ANSWERS,
     button_data,
     files_of,
-    groups_of,
     message_event,
 )
 from hermes_desktop.gateway.platforms.telegram.incoming import incoming

@@ -1,0 +1,38 @@
+"""Updates that are parts of one message: of an album, or of a text that was too long."""
+
+from collections.abc import Sequence
+
+from hermes_desktop.gateway.platforms.telegram.records import Incoming
+
+_Place = tuple[str, str, str]
+
+
+def groups_of(batch: Sequence[Incoming]) -> list[list[Incoming]]:
+    """Updates in order; what belongs together is together, whoever else wrote between."""
+    groups: list[list[Incoming]] = []
+    latest: dict[_Place, list[Incoming]] = {}
+    for update in batch:
+        place = (update.chat_id, update.user_id, update.thread_id)
+        group = latest.get(place)
+        if group is not None and _belongs_to(update, group[-1]):
+            group.append(update)
+        else:
+            latest[place] = [update]
+            groups.append(latest[place])
+    return groups
+
+
+def may_go_on(batch: Sequence[Incoming]) -> bool:
+    """Whether the rest of something may be on its way."""
+    latest = {(each.chat_id, each.user_id, each.thread_id): each for each in batch}
+    return any(each.goes_on for each in latest.values())
+
+
+def _belongs_to(update: Incoming, last: Incoming) -> bool:
+    if not last.goes_on or update.album_id != last.album_id:
+        return False
+    if update.album_id:
+        return True
+    texts = update.kind == last.kind == "message" and bool(update.text)
+    same = update.forwarded_from == last.forwarded_from
+    return texts and same and not update.attachments and not update.text.startswith("/")

@@ -1,0 +1,35 @@
+"""Links whose words name another place than the one they lead to."""
+
+import re
+from urllib.parse import urlsplit
+
+_PLACE = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://)?((?:[\w-]+\.)+[^\W\d_]{2,}|\d+(?:\.\d+){3})", re.IGNORECASE
+)
+
+
+def looks_elsewhere(shown: str, address: str) -> bool:
+    """Whether the words of a link look like the address of another host, or of another person.
+
+    Args:
+        shown: The words.
+        address: Where the link leads.
+    """
+    words = shown.strip()
+    if words.startswith("@"):
+        return True
+    found = _PLACE.match(words)
+    if found is None:
+        return False
+    return _host(found[1]) != _host(_host_of(address))
+
+
+def _host_of(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _host(name: str) -> str:
+    return name.lower().removeprefix("www.")
