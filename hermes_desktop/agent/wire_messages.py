@@ -5,6 +5,7 @@ of the shorter one, so that an endpoint can reuse what it has already read.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ WireMessage = dict[str, Any]
 _PLAIN_ROLES = frozenset({"user", "system", "developer"})
 _SENT_PARTS = frozenset({"text", "image_url"})
 _GAP = "\n\n"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
+_MOST_BROKEN = 2000
 
 
 def wire_messages(
@@ -117,17 +121,36 @@ def _calls(stored: Any) -> list[dict[str, Any]]:
             continue
         function = call.get("function")
         inner = function if isinstance(function, Mapping) else call
-        arguments = inner.get("arguments")
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments if arguments is not None else {}, ensure_ascii=False)
+        name = _NOT_IN_NAMES.sub("_", str(inner.get("name") or "unknown"))[:_LONGEST_NAME]
         calls.append(
             {
                 "id": str(call.get("id") or ""),
                 "type": "function",
-                "function": {"name": str(inner.get("name") or "unknown"), "arguments": arguments},
+                "function": {"name": name, "arguments": _arguments(inner.get("arguments"))},
             }
         )
     return calls
+
+
+def _arguments(stored: Any) -> str:
+    """Arguments as every endpoint takes them: a JSON object, in the bytes in which it was stored.
+
+    What a model wrote may be broken. Many servers read it, and would refuse the whole conversation
+    for it, now and ever after.
+    """
+    if not isinstance(stored, str):
+        stored = json.dumps(stored if stored is not None else {}, ensure_ascii=False)
+    if not stored.strip():
+        return "{}"
+    try:
+        whole = isinstance(json.loads(stored, parse_constant=_no_number), dict)
+    except (ValueError, RecursionError):
+        whole = False
+    return stored if whole else json.dumps({"broken": stored[:_MOST_BROKEN]}, ensure_ascii=False)
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _told_call(call: Mapping[str, Any]) -> str:

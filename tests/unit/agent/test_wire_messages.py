@@ -1,6 +1,8 @@
 import json
+import re
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -176,3 +178,39 @@ def test_a_longer_history_begins_like_the_shorter(
     ]
     first, second = wire(*asked), wire(*later)
     assert second[: len(first)] == first
+
+
+@pytest.mark.parametrize(
+    "said",
+    ['{"path": ', "[1]", "null", "5", '"text"', '{"a": NaN}', "{} {}", "\x00", "x" * 5_000_000],
+)
+def test_arguments_that_a_server_would_choke_on_are_told_as_an_object(said: str) -> None:
+    _, answer, _ = wire(
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "", "tool_calls": [call("1", "f", said)]},
+        result("1", "no valid JSON"),
+    )
+    (made,) = answer["tool_calls"]
+    given = json.loads(made["function"]["arguments"])
+    assert given == {"broken": said[:2000]}
+
+
+@pytest.mark.parametrize("said", ["{}", '{ "a" :\n1e5}', '{"ä": "\\ud83d"}', '{"a":1,"a":2}'])
+def test_arguments_that_are_whole_keep_their_bytes(said: str) -> None:
+    _, answer, _ = wire(
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "", "tool_calls": [call("1", "f", said)]},
+        result("1"),
+    )
+    assert answer["tool_calls"][0]["function"]["arguments"] == said
+
+
+def test_nothing_said_is_an_empty_object_and_names_are_names() -> None:
+    _, answer, _ = wire(
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "", "tool_calls": [call("1", "do it, " * 20, " ")]},
+        result("1"),
+    )
+    function = answer["tool_calls"][0]["function"]
+    assert function["arguments"] == "{}"
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", function["name"])
