@@ -1,6 +1,7 @@
 """One question: what, where, why it is held, how long it waits, and the four answers."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import shiboken6
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -22,6 +23,7 @@ from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested
 from hermes_desktop.ui.approvals.countdown import CountdownBar
 from hermes_desktop.ui.approvals.what_box import WhatBox
 from hermes_desktop.ui.chat.middle_column import put_in_middle
+from hermes_desktop.ui.flow_row import FlowRow
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.transcript.look import tint
@@ -70,8 +72,9 @@ class ApprovalSheet(QWidget):
         self.bar = CountdownBar(theme, now, self.tr("Denied by itself in {}"))
         self.left = self.bar.words
         self.buttons: dict[ApprovalChoice, QPushButton] = {}
-        self.go = QPushButton(self.tr("Open that session"), self)
-        self.close_button = QPushButton(self.tr("Close"), self)
+        self.row = FlowRow()
+        self.go = QPushButton(self.tr("Open that session"))
+        self.close_button = QPushButton(self.tr("Close"))
         self._arming = QTimer(self, singleShot=True, interval=ARMED_AFTER_MS)
         self._arming.timeout.connect(self._arm)
         self._arrange()
@@ -101,6 +104,7 @@ class ApprovalSheet(QWidget):
         self.close_button.hide()
         for choice, button in self.buttons.items():
             button.setVisible(choice in asked.choices)
+        self.row.settle()
         span = self._spans.setdefault(asked.request_id, asked.expires_at - self._now())
         self.bar.run_to(asked.expires_at, span=span)
         self.show()
@@ -119,6 +123,7 @@ class ApprovalSheet(QWidget):
         for button in self.buttons.values():
             button.hide()
         self.close_button.show()
+        self.row.settle()
         self.show()
 
     def clear(self) -> None:
@@ -196,33 +201,35 @@ class ApprovalSheet(QWidget):
         column.addLayout(head)
         column.addWidget(self.what, 1)
         column.addWidget(self.why)
-        column.addWidget(self.where)
+        foot = QHBoxLayout()
+        foot.setSpacing(SPACE_12)
+        foot.addWidget(self.where, 1)
+        foot.addWidget(self.left, 0, Qt.AlignmentFlag.AlignBottom)
+        column.addLayout(foot)
         column.addWidget(self.bar)
-        column.addLayout(self._make_buttons())
+        self._make_buttons()
+        column.addWidget(self.row)
         put_in_middle(self, column, top=SPACE_12, bottom=SPACE_12)
+        for one, other in pairwise((self.before, self.next, self.what, *self.row.widgets)):
+            QWidget.setTabOrder(one, other)
 
-    def _make_buttons(self) -> QHBoxLayout:
+    def _make_buttons(self) -> None:
         words: dict[ApprovalChoice, str] = {
             "deny": self.tr("&Deny"),
             "once": self.tr("&Once"),
             "session": self.tr("This &session"),
             "always": self.tr("&Always"),
         }
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_8)
         for choice, text in words.items():
-            button = QPushButton(text, self)
+            button = QPushButton(text)
             button.setAutoDefault(choice == "deny")
             button.clicked.connect(lambda _=False, chosen=choice: self._answer(chosen))
             self.buttons[choice] = button
-            row.addWidget(button)
+            self.row.add(button)
         self.buttons["deny"].setDefault(True)
         for button in (self.close_button, self.go):
             button.setAutoDefault(False)
-            row.addWidget(button)
-        row.addStretch(1)
-        row.addWidget(self.left)
-        return row
+            self.row.add(button)
 
     def _connect(self) -> None:
         self.before.clicked.connect(lambda: self.step_wanted.emit(-1))

@@ -25,15 +25,23 @@ class CountdownBar(QWidget):
         theme: Colours.
         now: Seconds since the epoch.
         sentence: With ``{}`` for the time, such as "Denied by itself in {}".
+        colour: Name of the palette's colour of the bar; near the end it warns in any case.
     """
 
     def __init__(
-        self, theme: Theme, now: Callable[[], float], sentence: str, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        now: Callable[[], float],
+        sentence: str,
+        *,
+        colour: str = "warning",
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
         self._now = now
         self._sentence = sentence
+        self._calm = colour
         self._span = 1.0
         self._end = 0.0
         self.words = QLabel()
@@ -74,7 +82,8 @@ class CountdownBar(QWidget):
         painter.fillRect(self.rect(), QColor(palette.separator))
         left = round(self.width() * self.share)
         at = self.width() - left if self.isRightToLeft() else 0
-        painter.fillRect(at, 0, left, self.height(), QColor(palette.warning))
+        colour = palette.warning if self._is_urgent() else getattr(palette, self._calm)
+        painter.fillRect(at, 0, left, self.height(), QColor(colour))
         painter.end()
 
     def _tick(self) -> None:
@@ -88,5 +97,8 @@ class CountdownBar(QWidget):
 
     def _colour(self) -> None:
         palette = self._theme.palette
-        urgent = 0 < self._end - self._now() <= _URGENT_S
-        tint(self.words, palette.warning if urgent else palette.secondary_text)
+        colour = palette.warning if self._is_urgent() else palette.secondary_text
+        tint(self.words, colour)
+
+    def _is_urgent(self) -> bool:
+        return 0 < self._end - self._now() <= _URGENT_S

@@ -1,7 +1,7 @@
 """What the page says when there is no conversation to show."""
 
 from PySide6.QtCore import QMargins, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from typing_extensions import override
 
@@ -11,10 +11,14 @@ from hermes_desktop.ui.transcript.look import scaled, tint
 
 _MARK = 44
 _WIDTH = 380
+_SIDE, _ROOM, _GAP = 16, 24, 8
 
 
 class EmptyPage(QWidget):
-    """A mark, a title, a sentence, and a line in the secondary colour."""
+    """A mark, a title, a sentence, and a line in the secondary colour.
+
+    Where a question takes the room, what does not fit as a whole is left out, the mark first.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,8 +35,8 @@ class EmptyPage(QWidget):
         row.addWidget(holder)
         row.addStretch(1)
         column = QVBoxLayout(holder)
-        column.setContentsMargins(QMargins(16, 24, 16, 24))
-        column.setSpacing(8)
+        column.setContentsMargins(QMargins(_SIDE, _ROOM, _SIDE, _ROOM))
+        column.setSpacing(_GAP)
         column.addStretch(2)
         for label in (self.mark, self.title, self.words, self.caption):
             label.setTextFormat(Qt.TextFormat.PlainText)
@@ -48,7 +52,7 @@ class EmptyPage(QWidget):
         """Take other words."""
         for label, text in ((self.title, title), (self.words, words), (self.caption, caption)):
             label.setText(text)
-            label.setVisible(bool(text))
+        self._fit()
 
     def say_nothing_open(self) -> None:
         """No session is chosen."""
@@ -79,6 +83,23 @@ class EmptyPage(QWidget):
             self.tr("Your first message goes into this session."),
         )
         return self
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Show the most important parts that have room."""
+        room = self.height() - 2 * _ROOM
+        for label in (self.title, self.words, self.caption, self.mark):
+            high = label.heightForWidth(_WIDTH - 2 * _SIDE) if label.wordWrap() else _MARK
+            fits = bool(label is self.mark or label.text()) and high <= room
+            label.setVisible(fits)
+            if fits:
+                room -= high + _GAP
+            elif label.text():
+                room = 0  # nothing less important without it
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMargins, QSize, Qt
+from PySide6.QtCore import QMargins, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -21,7 +21,7 @@ from typing_extensions import override
 from hermes_desktop.ui.chat.context_words import short_tokens
 from hermes_desktop.ui.chat.usage_words import share_words, total_words
 from hermes_desktop.ui.dialog_buttons import without_icons
-from hermes_desktop.ui.gateway.section_parts import QuietLabel
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel
 from hermes_desktop.ui.scroll_bars import make_slim
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24, Theme
 
@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 
 _BAR = 6
 _WIDTH = 520
+_LEAST = 320
+_LETTERS = 80
 _MOST_HEIGHT = 420
+_BAR_ROOM = 16
+"""What the scroll bar takes, with a gap before it."""
 
 
 class UsageBar(QWidget):
@@ -67,9 +71,8 @@ class ModelLine(QWidget):
         self, theme: Theme, usage: ModelUsage, share: float, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        name, tokens = QLabel(usage.model or self.tr("unknown model")), QLabel()
-        for label in (name, tokens):
-            label.setTextFormat(Qt.TextFormat.PlainText)
+        name, tokens = LeadingLabel(usage.model or self.tr("unknown model")), QLabel()
+        tokens.setTextFormat(Qt.TextFormat.PlainText)
         font = QFont(name.font())
         font.setWeight(QFont.Weight.DemiBold)
         name.setFont(font)
@@ -77,8 +80,9 @@ class ModelLine(QWidget):
         self.words = QuietLabel(theme, share_words(usage))
         self.bar = UsageBar(theme, share)
         head = QHBoxLayout()
+        head.setSpacing(SPACE_8)
         head.addWidget(name, 1)
-        head.addWidget(tokens)
+        head.addWidget(tokens, 0, Qt.AlignmentFlag.AlignBottom)
         column = QVBoxLayout(self)
         column.setContentsMargins(QMargins())
         column.setSpacing(SPACE_4)
@@ -101,9 +105,7 @@ class UsageDialog(QDialog):
     def __init__(self, theme: Theme, title: str, usage: SessionUsage, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Usage"))
-        heading = QLabel(title)
-        heading.setTextFormat(Qt.TextFormat.PlainText)
-        heading.setWordWrap(True)
+        heading = LeadingLabel(title)
         font = QFont(heading.font())
         font.setWeight(QFont.Weight.DemiBold)
         heading.setFont(font)
@@ -123,23 +125,36 @@ class UsageDialog(QDialog):
         if self.lines:
             column.addWidget(self._scrolled(theme), 1)
         column.addWidget(buttons)
-        self.setMinimumWidth(_WIDTH)
-        self.resize(self.minimumSizeHint().expandedTo(QSize(_WIDTH, 0)))
+        wide = max(_WIDTH, _LETTERS * self.fontMetrics().averageCharWidth())
+        self.setMinimumWidth(min(wide, max(parent.window().width() - 2 * SPACE_24, _LEAST)))
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as its lines are at its width; many of them scroll."""
+        layout = self.layout()
+        if layout is None:
+            return
+        wide = self.minimumWidth()
+        if self.lines:
+            inner = wide - 2 * SPACE_24
+            high = self._inside.totalHeightForWidth(inner)
+            if high > _MOST_HEIGHT:
+                self._inside.setContentsMargins(QMargins(0, SPACE_8, _BAR_ROOM, SPACE_8))
+            self._area.setFixedHeight(min(high, _MOST_HEIGHT))
+        self.resize(wide, layout.totalHeightForWidth(wide))
 
     def _scrolled(self, theme: Theme) -> QScrollArea:
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(QMargins(0, SPACE_8, SPACE_16, SPACE_8))
+        column = self._inside = QVBoxLayout(inside)
+        column.setContentsMargins(QMargins(0, SPACE_8, 0, SPACE_8))
         column.setSpacing(SPACE_16)
         for line in self.lines:
             column.addWidget(line)
-        column.addStretch(1)
-        area = QScrollArea()
+        area = self._area = QScrollArea()
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(inside)
-        area.setMinimumHeight(min(inside.sizeHint().height() + SPACE_8, _MOST_HEIGHT))
         make_slim(area, theme)
         return area
 

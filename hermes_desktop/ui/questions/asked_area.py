@@ -30,11 +30,13 @@ class AskedArea(QScrollArea):
         self.buttons: list[ChoiceButton] = []
         self.question = LeadingLabel()
         self.question.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.question.setMinimumHeight(1)  # else the area takes it for two lines, and scrolls
         self.body = QWidget()
         self._column = QVBoxLayout(self.body)
         self._column.setContentsMargins(QMargins(0, 0, SPACE_8, SPACE_4))
         self._column.setSpacing(SPACE_4)
         self._column.addWidget(self.question)
+        self._column.addSpacing(SPACE_4)
         self._column.addStretch(1)
         self.setWidget(self.body)
         self.setWidgetResizable(True)
@@ -58,7 +60,7 @@ class AskedArea(QScrollArea):
         for at, button in enumerate(self.buttons, 1):
             button.clicked.connect(lambda _=False, number=at: self.chosen.emit(number))
             button.installEventFilter(self)
-            self._column.insertWidget(at, button)
+            self._column.insertWidget(at + 1, button)
         self.verticalScrollBar().setValue(0)
         self.updateGeometry()
 
@@ -81,7 +83,10 @@ class AskedArea(QScrollArea):
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusIn and isinstance(watched, QWidget):
-            self.ensureWidgetVisible(watched, 0, SPACE_4)
+            if watched is self.buttons[0] and watched.geometry().bottom() < self.height():
+                self.verticalScrollBar().setValue(0)  # with the question above it
+            else:
+                self.ensureWidgetVisible(watched, 0, SPACE_4)
         return super().eventFilter(watched, event)
 
     def _colour(self) -> None:

@@ -10,6 +10,7 @@ from typing_extensions import override
 from hermes_desktop.ui.chat.announcement import announce
 from hermes_desktop.ui.chat.own_escape import OwnEscape
 from hermes_desktop.ui.chat.sheet_place import SheetPlace
+from hermes_desktop.ui.dialog_size import fit_height
 
 _WIDTH = 620
 _SEEN_ANEW = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.WindowStateChange}
@@ -225,6 +226,7 @@ class AskingDesk(QObject, Generic[Q, A]):
         if self._is_hidden() and self._may_interrupt(asked):
             in_dialog.show_asked(asked, elsewhere=elsewhere, place=place)
             self.dialog.show()
+            fit_height(self.dialog)
             self.dialog.raise_()
             self.dialog.activateWindow()
         else:

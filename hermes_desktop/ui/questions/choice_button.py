@@ -28,7 +28,7 @@ class ChoiceButton(QPushButton):
         row.setSpacing(SPACE_8)
         row.addWidget(self.number)
         row.addWidget(self.words, 1)
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.setAutoDefault(False)

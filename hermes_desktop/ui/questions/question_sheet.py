@@ -64,7 +64,7 @@ class QuestionSheet(QWidget):
         self.skip_button = QPushButton(self.tr("S&kip"), self)
         self.go = QPushButton(self.tr("Open that session"), self)
         self.close_button = QPushButton(self.tr("Close"), self)
-        self.bar = CountdownBar(theme, now, self.tr("Goes on without in {}"))
+        self.bar = CountdownBar(theme, now, self.tr("Goes on without in {}"), colour="accent")
         self._arming = QTimer(self, singleShot=True, interval=ARMED_AFTER_MS)
         self._arming.timeout.connect(self._arm)
         self._arrange()

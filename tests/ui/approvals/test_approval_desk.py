@@ -17,6 +17,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.ui.approvals.approval_desk import ApprovalDesk
 from hermes_desktop.ui.theme import Theme
 from tests.fakes.chat_stage import ChatStage
+from tests.fakes.fitting import cut_words, letters
 from tests.fakes.model_server import hang, text, tool_call
 
 pytestmark = pytest.mark.asyncio
@@ -328,5 +329,47 @@ async def test_a_question_of_another_session_leads_there(stage: ChatStage) -> No
             assert "another session" in desk.sheet.title.text()
             desk.sheet.go.click()
             assert wanted == ["other"]
+        await stage.until(lambda: desk.sheet.asked is None)
+        desk.close()
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+async def test_nothing_is_cut_in_a_narrow_window_with_large_letters(
+    stage: ChatStage, factor: float
+) -> None:
+    with letters(factor):
+        async with stage:
+            desk = desk_of(stage)
+            stage.page.resize(672, 452)
+            stage.page.new_chat()
+            questions = [request(number, session_id="other") for number in (1, 2, 3, 4)]
+            with asking(stage, *questions):
+                await stage.until(lambda: desk.sheet.place.text() == "1 of 4")
+                await stage.until(lambda: not cut_words(desk.sheet))
+                assert desk.sheet.go.isVisible()
+                await stage.until(lambda: not cut_words(stage.page.empty))
+                stage.page.hide()
+                await stage.until(desk.dialog.isVisible)
+                await stage.until(lambda: not cut_words(desk.dialog))
+                assert desk.dialog.height() < desk.dialog_sheet.sizeHint().height() + 60
+                stage.page.show()
+            await stage.until(lambda: desk.sheet.asked is None)
+            desk.close()
+
+
+async def test_tab_goes_through_the_answers_as_they_stand(stage: ChatStage) -> None:
+    async with stage:
+        desk = desk_of(stage)
+        stage.page.new_chat()
+        with asking(stage, request(1, session_id="other"), request(2, session_id="other")):
+            await stage.until(lambda: desk.sheet.place.text() == "1 of 2")
+            await stage.until(lambda: desk.sheet.armed)
+            walked = []
+            desk.sheet.next.setFocus()
+            for _ in range(6):
+                QTest.keyClick(stage.page.focusWidget(), Qt.Key.Key_Tab)
+                walked.append(stage.page.focusWidget())
+            answers = [desk.sheet.buttons[name] for name in ("deny", "once", "session", "always")]
+            assert walked == [desk.sheet.what, *answers, desk.sheet.go]
         await stage.until(lambda: desk.sheet.asked is None)
         desk.close()

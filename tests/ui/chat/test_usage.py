@@ -11,6 +11,7 @@ from hermes_desktop.state.session_usage import Cost, ModelUsage
 from hermes_desktop.ui.chat.usage_dialog import UsageDialog, show_usage
 from hermes_desktop.ui.chat.usage_words import cost_text, share_words, total_words
 from tests.fakes.chat_stage import ChatStage
+from tests.fakes.fitting import cut_words, letters
 from tests.fakes.model_server import text
 
 LARGE = ModelUsage("gpt-x", "openrouter", "", 12, 10_000, 300, 2_000, cost_usd=0.25)
@@ -45,6 +46,23 @@ def test_bars_compare_the_models(qtbot, theme, scheme) -> None:
     folder = os.environ.get("HERMES_PICTURES")
     if folder:
         dialog.grab().save(f"{folder}/usage-{scheme}.png")
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_long_names_and_large_letters_fit(qtbot, theme, factor) -> None:
+    long = ModelUsage(
+        "a-maker/a-model-with-a-very-long-name-2026-preview", "its-endpoint", "", 3, 9_000, 99
+    )
+    with letters(factor):
+        page = QWidget()
+        qtbot.addWidget(page)
+        page.resize(720, 480)
+        dialog = UsageDialog(theme, "Trip plan " * 6, SessionUsage((LARGE, SMALL, long)), page)
+        dialog.open()
+        qtbot.waitUntil(lambda: not cut_words(dialog))
+        edges = {line.bar.mapTo(dialog, line.bar.rect().topRight()).x() for line in dialog.lines}
+        assert edges == {dialog.total.mapTo(dialog, dialog.total.rect().topRight()).x()}
+        dialog.reject()
 
 
 @pytest.mark.asyncio

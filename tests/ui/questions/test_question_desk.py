@@ -20,6 +20,7 @@ from hermes_desktop.ui.questions.asking import Asking
 from hermes_desktop.ui.theme import Theme
 from hermes_desktop.ui.tray import Tray
 from tests.fakes.chat_stage import ChatStage
+from tests.fakes.fitting import cut_words, letters
 from tests.fakes.model_server import text, tool_call
 from tests.fakes.window_stage import WindowStage
 
@@ -452,4 +453,40 @@ async def test_escape_denies_in_the_real_window(tmp_path: Path, theme: Theme) ->
         assert stage.finished[-1].outcome == "done"
         assert (tmp_path / "build").exists()
         assert "denied it" in stage.server.requests[-1].messages[-1]["content"]
+        asking.end()
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+async def test_nothing_is_cut_and_nothing_scrolls_that_need_not(
+    stage: ChatStage, factor: float
+) -> None:
+    with letters(factor):
+        async with stage:
+            asking = desks_of(stage)
+            await ask(stage, asking, question="Which port shall it be?", choices=["80", "443"])
+            sheet = asking.questions.sheet
+            await stage.until(lambda: not sheet.area.verticalScrollBar().maximum())
+            await stage.until(lambda: not cut_words(sheet))
+            stage.page.hide()
+            dialog = asking.questions.dialog
+            await stage.until(dialog.isVisible)
+            await stage.until(lambda: not cut_words(dialog))
+            in_dialog = asking.questions.dialog_sheet
+            assert in_dialog.field.y() < in_dialog.area.geometry().bottom() + 40
+            stage.page.show()
+            sheet.skip()
+            await stage.until(lambda: stage.finished)
+            asking.end()
+
+
+async def test_the_question_stands_in_sight_above_its_first_choice(stage: ChatStage) -> None:
+    async with stage:
+        stage.page.resize(672, 452)
+        asking = desks_of(stage)
+        await ask(stage, asking, choices=["a", "b", LONG, "d"])
+        area = asking.questions.sheet.area
+        assert area.buttons[0].hasFocus()
+        assert not area.question.visibleRegion().isEmpty()
+        asking.questions.sheet.skip()
+        await stage.until(lambda: stage.finished)
         asking.end()

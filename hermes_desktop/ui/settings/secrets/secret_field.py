@@ -11,9 +11,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
 from hermes_desktop.services.pasted_secret import PastedSecret, look_at_pasted
+from hermes_desktop.ui.flow_row import FlowRow
 from hermes_desktop.ui.gateway.section_parts import QuietLabel, words_label
 from hermes_desktop.ui.gateway.state_shapes import StateShape
-from hermes_desktop.ui.settings.secrets.flow_row import FlowRow
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
 from hermes_desktop.ui.settings.secrets.secret_words import (
     also_words,

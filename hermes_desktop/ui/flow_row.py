@@ -18,12 +18,16 @@ class FlowRow(QWidget):
     """Lines of widgets in their own size, from the leading edge on; hidden ones take no room.
 
     A row without a widget that shows is hidden itself.
+
+    Args:
+        gap: Pixels between two of them.
     """
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, gap: int = SPACE_8) -> None:
         super().__init__(parent)
+        self._gap = gap
         self._widgets: list[QWidget] = []
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
@@ -54,8 +58,8 @@ class FlowRow(QWidget):
     @override
     def sizeHint(self) -> QSize:
         shown = [each.sizeHint() for each in self._widgets if not each.isHidden()]
-        width = sum(each.width() + SPACE_8 for each in shown)
-        return QSize(max(0, width - SPACE_8), max((each.height() for each in shown), default=0))
+        width = sum(each.width() + self._gap for each in shown)
+        return QSize(max(0, width - self._gap), max((each.height() for each in shown), default=0))
 
     @override
     def minimumSizeHint(self) -> QSize:
@@ -87,6 +91,6 @@ class FlowRow(QWidget):
             if move:
                 left = width - x - hint.width() if self.isRightToLeft() else x
                 widget.setGeometry(QRect(QPoint(left, y), hint))
-            x += hint.width() + SPACE_8
+            x += hint.width() + self._gap
             line = max(line, hint.height())
         return y + line

@@ -1,0 +1,69 @@
+"""Whether all words of a widget can be read as it stands: none is cut, none lies outside."""
+
+import contextlib
+from collections.abc import Iterator
+
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QCheckBox,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QWidget,
+)
+
+
+@contextlib.contextmanager
+def letters(factor: float) -> Iterator[None]:
+    """Larger letters, as a person sets them for all programs; before any widget is made."""
+    font = QApplication.font()
+    larger = QApplication.font()
+    larger.setPointSizeF(font.pointSizeF() * factor)
+    QApplication.setFont(larger)
+    try:
+        yield
+    finally:
+        QApplication.setFont(font)
+
+
+def cut_words(root: QWidget) -> list[str]:
+    """Texts that show only in part, each with the reason.
+
+    Scrolling downwards is no cutting: only what lies beside a scroll area is named.
+    """
+    found = []
+    for widget in root.findChildren(QWidget):
+        if isinstance(widget, QLabel | QAbstractButton) and widget.isVisibleTo(root):
+            why = _why_cut(widget) if widget.text() else ""
+            why = why or _beside(widget, root)
+            if why:
+                found.append(f"{widget.text()}: {why}")
+    return found
+
+
+def _why_cut(widget: QLabel | QAbstractButton) -> str:
+    if isinstance(widget, QLabel):
+        if not widget.wordWrap():
+            return "too narrow" if widget.sizeHint().width() > widget.width() else ""
+        return "too low" if widget.heightForWidth(widget.width()) > widget.height() else ""
+    if isinstance(widget, QPushButton | QCheckBox) and widget.width() < widget.sizeHint().width():
+        return "too narrow"
+    return ""
+
+
+def _beside(widget: QWidget, root: QWidget) -> str:
+    """Whether it reaches out of what it stands in, to the left or right."""
+    parent = widget.parentWidget()
+    while parent is not None and parent is not root:
+        scrolls = isinstance(parent.parentWidget(), QScrollArea)
+        if scrolls or parent.parentWidget() is root:
+            left = widget.mapTo(parent, widget.rect().topLeft()).x()
+            if left < 0 or left + widget.width() > parent.width():
+                return "reaches out of sight"
+            if scrolls:
+                return ""
+        elif widget.mapTo(parent, widget.rect().bottomLeft()).y() >= parent.height():
+            return "reaches below what it stands in"
+        parent = parent.parentWidget()
+    return ""
