@@ -80,7 +80,7 @@ class StateShape(QWidget):
         self._theme = theme
         self._shape = "stopped"
         self._edge = edge
-        self.setFixedSize(QSize(edge + 4, edge + 4))
+        self.setFixedSize(QSize(edge + 4, max(edge + 4, self.fontMetrics().height())))
         theme.changed.connect(self.update)
 
     @property
@@ -98,5 +98,5 @@ class StateShape(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        place = QRectF(2, 2, self._edge, self._edge)
+        place = QRectF(2, (self.height() - self._edge) / 2, self._edge, self._edge)
         paint_shape(painter, place, self._shape, self._theme.palette)

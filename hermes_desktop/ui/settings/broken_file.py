@@ -59,8 +59,10 @@ class BrokenFile(QWidget):
     def show_error(self, error: HermesError) -> None:
         """Say what is wrong; the lines follow when they were read."""
         self.title.setText(error.title)
-        kept = self.tr("Nothing can be changed here until then; the file is left as it is.")
-        self.detail.setText(plain(" ".join(filter(None, (error.detail, error.hint, kept)))))
+        kept = self.tr("Until then no setting can be changed here.")
+        detail = error.detail.removeprefix(f"{self._file}, ")  # the title names the file
+        detail = detail[:1].upper() + detail[1:]
+        self.detail.setText(plain(" ".join(filter(None, (detail, error.hint, kept)))))
         self.lines.hide()
         ours = self._file.name in error.title
         self.versions.setVisible(ours)

@@ -16,6 +16,8 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from hermes_desktop.ui.settings.field_words import unset_words
+
 if TYPE_CHECKING:
     from hermes_desktop.settings.options import Option
 
@@ -105,7 +107,7 @@ class ChoiceEditor(Editor):
         if option.may_be_none:
             self._words.insert(0, "")
         for word in self._words:
-            meaning = (option.choices or {}).get(word, self.tr("not set"))
+            meaning = (option.choices or {}).get(word, unset_words(option))
             self.box.addItem(_first_up(meaning) if meaning else word, word)
         longest = max(map(len, map(self.box.itemText, range(self.box.count()))), default=0)
         self.wide = longest > 30  # noqa: PLR2004 - what fits into the width of a choice

@@ -156,6 +156,7 @@ class _Lines:
             label.hide()
         line = QHBoxLayout()
         line.setSpacing(SPACE_8)
+        self.sign.setFixedHeight(max(_ICON, self.trouble.fontMetrics().height()))
         line.addWidget(self.sign, 0, Qt.AlignmentFlag.AlignTop)
         line.addWidget(self.trouble, 1)
         choice = QHBoxLayout(self.choice)

@@ -112,7 +112,7 @@ class FieldRow(QWidget):
         self._show_reset(locked=bool(reason))
         conflict = self._draft.in_conflict(self.key)
         twice = twice_words(*self._draft.other_lines(self.key))
-        self.notes.show_state(view, edit, conflict=conflict, locked=reason, more=twice)
+        self.notes.show_state(view, edit, conflict=conflict, locked=lock_reason(view), more=twice)
         self._tell(edit is not None)
         self.update()
 
@@ -160,6 +160,7 @@ class FieldRow(QWidget):
             range_words(self.option),
             changed if self._differs else "",
             state,
+            plain(self._locked),
         )
         self.editor.widget.setAccessibleDescription(
             " ".join(filter(None, (*words, self.notes.words)))

@@ -69,12 +69,18 @@ def value_words(option: Option, value: Any) -> str:
         more = len(value) - _MOST_LISTED
         return f"{listed} and {more} more" if more > 0 else listed or "nobody"
     if value is None or value == "":
-        return "not set"
+        return unset_words(option)
     if option.kind == "choice":
         return (option.choices or {}).get(str(value), str(value))
     unit = label_parts(option).unit
     text = given_of(option, value)
     return f"{text} {unit}" if unit else text
+
+
+def unset_words(option: Option) -> str:
+    """What counts where nothing is chosen."""
+    follows = option.kind == "choice" and option.platform
+    return "as on all platforms" if follows else "not set"
 
 
 def help_words(option: Option, said: Collection[str] = ()) -> str:

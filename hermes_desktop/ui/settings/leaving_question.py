@@ -22,11 +22,13 @@ class LeavingQuestion(QMessageBox):
     def __init__(self, parent: QWidget, count: int) -> None:
         super().__init__(parent)
         self.setIcon(QMessageBox.Icon.Question)
-        words = self.tr("1 change of the settings is not saved.")
+        words = self.tr("1 change to the settings is not saved.")
+        lost = self.tr("If you quit without saving, it is lost.")
         if count != 1:
-            words = self.tr("{n} changes of the settings are not saved.").format(n=count)
+            words = self.tr("{n} changes to the settings are not saved.").format(n=count)
+            lost = self.tr("If you quit without saving, they are lost.")
         self.setText(words)
-        self.setInformativeText(self.tr("If you quit without saving, they are lost."))
+        self.setInformativeText(lost)
         self.save = self.addButton(self.tr("Save and quit"), QMessageBox.ButtonRole.AcceptRole)
         self.leave = self.addButton(
             self.tr("Quit without saving"), QMessageBox.ButtonRole.DestructiveRole

@@ -151,8 +151,8 @@ class ModelPart(SettingsPart):
             QuietLabel(
                 self.context.theme,
                 self.tr(
-                    "Trying asks the model that is filled in below one short question, which costs"
-                    " what a few words cost there. Looking for servers asks this machine only."
+                    "“Try the model” asks the model below one short question, saved or not; that"
+                    " costs as much as a few words. “Find servers” asks nobody but this machine."
                 ),
             )
         )

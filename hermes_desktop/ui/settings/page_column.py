@@ -7,11 +7,12 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QMargins, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
+from hermes_desktop.ui.chat.middle_column import SCROLL_BAR
 from hermes_desktop.ui.gateway.section_parts import QuietLabel, words_label
 from hermes_desktop.ui.scroll_bars import make_slim
 from hermes_desktop.ui.settings.parts import Hit, Pending, SettingsContext, SettingsPart
@@ -58,6 +59,8 @@ class PageColumn(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._arrange(context)
         make_slim(self, context.theme)
+        self.verticalScrollBar().rangeChanged.connect(self._keep_bar_free)
+        self._keep_bar_free()
         self._growing = list(self.parts)
         self._more = QTimer(self)
         self._more.setInterval(0)
@@ -166,6 +169,12 @@ class PageColumn(QScrollArea):
         elif top + widget.height() + _ROOM > bar.value() + view:
             bar.setValue(min(top - _ROOM, top + widget.height() + _ROOM - view))
 
+    def _keep_bar_free(self) -> None:
+        """Pages with a bar and without one begin at the same place: none jumps sideways."""
+        room = 0 if self.verticalScrollBar().maximum() else SCROLL_BAR
+        left = self.isRightToLeft()
+        self._middle.setContentsMargins(QMargins(room * left, 0, room * (not left), 0))
+
     def _arrange(self, context: SettingsContext) -> None:
         content = QWidget()
         column = QVBoxLayout(content)
@@ -181,7 +190,7 @@ class PageColumn(QScrollArea):
         column.addStretch(1)
         content.setMaximumWidth(MOST_WIDTH + 2 * SPACE_8)
         holder = self._holder = QWidget()
-        middle = QHBoxLayout(holder)
+        middle = self._middle = QHBoxLayout(holder)
         middle.setContentsMargins(0, 0, 0, 0)
         middle.addStretch(1)
         middle.addWidget(content, 1000)

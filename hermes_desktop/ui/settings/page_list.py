@@ -89,6 +89,12 @@ class PageList(QListWidget):
             words = f"{count} change{'' if count == 1 else 's'} not saved" if count else ""
             item.setData(Qt.ItemDataRole.AccessibleDescriptionRole, words)
 
+    def least_width(self) -> int:
+        """How wide it is so that no name is cut."""
+        metrics = self.fontMetrics()
+        words = max(metrics.horizontalAdvance(item.text()) for item in self._items())
+        return SPACE_8 + ICON_SIZE + SPACE_8 + words + SPACE_8 + _DOT + SPACE_8 + 1
+
     @override
     def sizeHint(self) -> QSize:
         return QSize(super().sizeHint().width(), ROW_HEIGHT * self.count())

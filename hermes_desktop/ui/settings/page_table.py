@@ -89,7 +89,7 @@ PAGES: tuple[PageEntry, ...] = (
         PRIVACY,
         "Privacy",
         "lock",
-        "Where secrets are kept, and what is written down.",
+        "Where tokens and keys are kept, and what uses them.",
         above=(SecretsGroup,),
     ),
     PageEntry(

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from typing_extensions import override
 
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.settings.tab_order import focus_in
 from hermes_desktop.ui.theme import SPACE_8, SPACE_16
 
@@ -36,8 +37,7 @@ class PendingBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.words = QLabel()
-        self.words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.words = LeadingLabel()
         self.difference = QPushButton(self.tr("See the difference…"))
         self.difference.setAccessibleName(self.tr("See the difference"))
         self.discard = QPushButton(self.tr("Discard"))
@@ -78,7 +78,6 @@ class PendingBar(QWidget):
         if faulty:
             words += self.tr(" · {n} to look at first").format(n=faulty)
         self.words.setText(words)
-        self.words.setToolTip(words)
         if not count:
             self._give_focus_up()
         self.setVisible(count > 0)

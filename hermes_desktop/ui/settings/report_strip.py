@@ -47,6 +47,7 @@ class ReportStrip(QWidget):
         self.details = LeadingLabel()
         self.buttons: dict[str, QPushButton] = {}
         self.close_button = QToolButton()
+        self._kept: tuple[str, str, tuple[str, ...]] | None = None
         self._arrange()
         self.close_button.clicked.connect(self.clear)
         theme.changed.connect(self._colour)
@@ -56,6 +57,16 @@ class ReportStrip(QWidget):
     def words(self) -> str:
         """All that it says."""
         return "\n".join(filter(None, (self.title.text(), self.details.text())))
+
+    @property
+    def can_close(self) -> bool:
+        """Whether something shows that a person can close."""
+        return self.isVisible() and not self.close_button.isHidden()
+
+    def keep(self, level: str, title: str, details: Sequence[str]) -> None:
+        """Say what holds as long as the page does: it cannot be closed, and returns."""
+        self._kept = (level, title, tuple(details))
+        self.tell(*self._kept)
 
     def tell(
         self,
@@ -73,6 +84,7 @@ class ReportStrip(QWidget):
             actions: Words of buttons by the names that ``acted`` tells.
         """
         self._level = level
+        self.close_button.setVisible((level, title, tuple(details)) != self._kept)
         self.title.setText(title)
         self.details.setText("\n".join(filter(None, details)))
         self.details.setVisible(bool(self.details.text()))
@@ -93,8 +105,11 @@ class ReportStrip(QWidget):
             button.deleteLater()
 
     def clear(self) -> None:
-        """Say nothing any more."""
-        self.hide()
+        """Say nothing any more, but what holds all the time."""
+        if self._kept is None:
+            self.hide()
+        elif not self.close_button.isHidden():
+            self.tell(*self._kept)
 
     def _add_button(self, name: str, words: str) -> None:
         button = QPushButton(words)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPalette
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPalette, QPen
 from PySide6.QtWidgets import (
     QFrame,
+    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QStyle,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _HIT = int(Qt.ItemDataRole.UserRole)
 _WHERE = _HIT + 1
-_ROW_HEIGHT = 48
+_ROOM = 6
 _ENTER = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
@@ -68,12 +69,19 @@ class SearchResults(QWidget):
         super().__init__(parent)
         self.head = QuietLabel(theme)
         self.list = _HitList(theme)
-        column = QVBoxLayout(self)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
         column.setSpacing(SPACE_8)
         column.addWidget(self.head)
         column.addWidget(self.list, 1)
-        self.list.setMaximumWidth(MOST_WIDTH)
+        column.addStretch(0)
+        content.setMaximumWidth(MOST_WIDTH + 2 * SPACE_8)
+        middle = QHBoxLayout(self)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.addStretch(1)
+        middle.addWidget(content, 1000)
+        middle.addStretch(1)
         self.list.itemClicked.connect(self._choose)
         self.list.entered_on.connect(self._choose)
 
@@ -146,7 +154,8 @@ class _HitDelegate(QStyledItemDelegate):
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> QSize:
-        return QSize(0, _ROW_HEIGHT)
+        first, second = _line_heights(option.font)
+        return QSize(0, first + second + 2 * _ROOM)
 
     @override
     def paint(
@@ -164,15 +173,20 @@ class _HitDelegate(QStyledItemDelegate):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(palette.selection if marked else palette.hover))
             painter.drawRoundedRect(rect, RADIUS_BUTTON, RADIUS_BUTTON)
-        inner = rect.adjusted(SPACE_8, 5, -SPACE_8, -5)
-        half = inner.height() // 2
+        if marked and option.widget.hasFocus():
+            painter.setPen(QPen(QColor(palette.accent), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(rect.adjusted(1, 0, -1, 0), RADIUS_BUTTON, RADIUS_BUTTON)
+        inner = option.rect.adjusted(SPACE_8, _ROOM, -SPACE_8, -_ROOM)
         align = QStyle.visualAlignment(option.direction, Qt.AlignmentFlag.AlignLeft)
         lines = (
             (index.data(Qt.ItemDataRole.DisplayRole), palette.text, option.font),
             (index.data(_WHERE), palette.secondary_text, scaled(option.font, SMALL)),
         )
-        for number, (text, colour, font) in enumerate(lines):
-            place = QRect(inner.left(), inner.top() + number * half, inner.width(), half)
+        top = inner.top()
+        for (text, colour, font), high in zip(lines, _line_heights(option.font), strict=True):
+            place = QRect(inner.left(), top, inner.width(), high)
+            top += high
             painter.setFont(font)
             painter.setPen(QColor(colour))
             words = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, place.width())
@@ -180,7 +194,14 @@ class _HitDelegate(QStyledItemDelegate):
         painter.restore()
 
 
+def _line_heights(font: QFont) -> tuple[int, int]:
+    return QFontMetrics(font).lineSpacing(), QFontMetrics(scaled(font, SMALL)).lineSpacing()
+
+
 def _head(count: int, text: str) -> str:
     if not count:
-        return f"No setting has “{text.strip()}” in its name, its description or its key."
+        return (
+            f"No setting has “{text.strip()}” in its name, its description or its key. Try another "
+            "word; what stands in config.yaml without a field is listed under “Other keys”."
+        )
     return "1 setting" if count == 1 else f"{count} settings"

@@ -171,7 +171,7 @@ class SettingsView(QWidget):
         if row is not None and row.key in self.draft.edits:
             self.draft.drop(row.key)
             return True
-        if self.strip.isVisible():
+        if self.strip.can_close:
             self.strip.clear()
             return True
         return False
@@ -199,7 +199,9 @@ class SettingsView(QWidget):
         self.stack.set_locked(self._managed)
         if self._managed and not self._told_managed:
             self._told_managed = True
-            self.strip.tell("info", self.tr("Settings cannot be changed here."), (self._managed,))
+            whose = self.tr("They can be looked at; whoever set this home up changes them.")
+            title = self.tr("Settings cannot be changed here.")
+            self.strip.keep("info", title, (self._managed, whose))
         if not self.search.text():
             self.show_page(self._name)
         if changed and self.draft.edits and not self.keeper.busy:
@@ -329,6 +331,7 @@ class SettingsView(QWidget):
         right.addWidget(self.strip)
         right.addWidget(self.broken)
         right.addWidget(self.stack, 1)
+        self.stack.setMinimumHeight(1)  # gives way to what must be read
         right.addWidget(self.bar)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -354,8 +357,8 @@ class SettingsView(QWidget):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = self.width() < _NARROW_BELOW
-        self._side.setFixedWidth(NARROW_WIDTH + SPACE_8 if narrow else LIST_WIDTH)
+        wide = NARROW_WIDTH + SPACE_8 if self.width() < _NARROW_BELOW else LIST_WIDTH
+        self._side.setFixedWidth(max(wide, self.list.least_width() + 2 * SPACE_12))
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -86,7 +86,7 @@ async def test_a_file_that_makes_no_sense_is_shown_and_left_alone(home, stage) -
         stage.write(broken)
         stage.view.keeper.load()
         await stage.until(stage.view.broken.lines.isVisible)
-        assert "line 3" in stage.view.broken.detail.text()
+        assert "Line 3" in stage.view.broken.detail.text()
         assert "▸ 3" in stage.view.broken.lines.text()
         assert "sk-very" not in stage.view.broken.lines.text()
         assert not line.isEnabled()
@@ -161,7 +161,7 @@ async def test_a_managed_home_is_only_looked_at(home, theme) -> None:
     async with SettingsStage(home, theme) as stage:
         shown = field(stage, DAYS)
         assert not shown.editor.widget.isEnabled()
-        assert ".managed says so" in shown.notes.origin.text()
+        assert ".managed says so" in shown.editor.widget.accessibleDescription()
         assert ".managed says so" in stage.view.strip.words
         assert not shown.reset.isVisible()
 

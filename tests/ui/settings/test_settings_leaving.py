@@ -41,7 +41,7 @@ async def test_save_and_quit(home, theme) -> None:
         await stage.fill_in()
         stage.window.run_action("quit")
         question = await stage.question()
-        assert "1 change of the settings is not saved" in question.text()
+        assert "1 change to the settings is not saved" in question.text()
         assert stage.quits == 0
         await stage.answer(question.save)
         assert stage.quits == 1

@@ -50,7 +50,7 @@ class PeopleBlock(QWidget):
         ]
         self.listed = QuietLabel(theme)
         self.said = SaidLine(theme)
-        self.requests_title = QuietLabel(theme, self.tr("They ask to be let in:"))
+        self.requests_title = QuietLabel(theme, self.tr("Requests to be let in"))
         self.requests = PeopleList(
             (
                 Offer(self.tr("Approve"), self.tr("Approve {name}"), self._approve),
@@ -58,7 +58,7 @@ class PeopleBlock(QWidget):
             ),
             verb=self.tr("asked"), one_platform=True, nothing="", theme=theme,
         )  # fmt: skip
-        self.people_title = QuietLabel(theme, self.tr("You let them in:"))
+        self.people_title = QuietLabel(theme, self.tr("People who were let in"))
         self.people = PeopleList(
             (Offer(self.tr("Revoke…"), self.tr("Revoke {name}"), self._revoke),),
             verb=self.tr("let in"), one_platform=True, nothing="", theme=theme,

@@ -38,7 +38,7 @@ class SaidLine(QWidget):
         self._theme = theme
         self._level: Level = "info"
         self._icon = QLabel()
-        self._icon.setFixedSize(QSize(_ICON, _ICON + 2))
+        self._icon.setFixedSize(QSize(_ICON, max(_ICON + 2, self.fontMetrics().height())))
         self.words = LeadingLabel()
         self.words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.button = QPushButton(self)

@@ -10,6 +10,7 @@ from typing_extensions import override
 from hermes_desktop.services.platform_facts import PLATFORMS, SecretFacts
 from hermes_desktop.settings.secret_marks import is_secret_key
 from hermes_desktop.settings.secret_states import SecretStoreError
+from hermes_desktop.ui.flow_row import FlowRow
 from hermes_desktop.ui.gateway.gateway_words import plain
 from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_label
 from hermes_desktop.ui.gateway.state_shapes import StateShape
@@ -168,14 +169,12 @@ class SecretsGroup(SettingsPart):
             "environment, keyring, plain file, .env, config.yaml."
         )
         self.column.addWidget(QuietLabel(self.context.theme, about))
-        boxes = QHBoxLayout()
-        boxes.setSpacing(SPACE_16)
-        boxes.addWidget(self.unset)
-        boxes.addWidget(self.ends)
-        boxes.addStretch(1)
+        boxes = FlowRow(gap=SPACE_16)
+        for box in (self.unset, self.ends):
+            boxes.add(box)
         for widget in (self.keyring, self.keyring_said, self.waiting, self.table, self.empty):
             self.column.addWidget(widget)
-        self.column.addLayout(boxes)
+        self.column.addWidget(boxes)
         self.detail.column.addLayout(self.detail_place)
         self.column.addWidget(self.detail)
         self.detail.hide()
