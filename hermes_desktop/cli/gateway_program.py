@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from hermes_desktop.services.hosting_services import GatewayServices
 
 ENDED_AS_ASKED, FAILED = 0, 1
+_NO_PLATFORM = (
+    "No platform is set up yet, so nobody can write to it. For Telegram: "
+    "`hermes-desktop secrets set TELEGRAM_BOT_TOKEN`; the bot is connected at once."
+)
 _NOT_HOSTING = frozenset({"stopped", "attached"})
 _BY_ITSELF = frozenset({"gone", "failed"})
 
@@ -119,6 +123,8 @@ class GatewayProgram:
         starting.result()
         if self._gateway.state in _NOT_HOSTING and not self._asked:
             raise _not_started(self._gateway.status, self._services.paths)
+        if not self._gateway.status.platforms:
+            output.say(_NO_PLATFORM)
         output.say(f"The gateway of {self._services.paths.home} runs. Ctrl-C ends it.")
 
     async def _serve(self) -> int:

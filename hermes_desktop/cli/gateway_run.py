@@ -42,7 +42,8 @@ def run(*, insist: bool, drain_s: int, paths: "HermesPaths") -> int:
         raise NotFoundError(
             "There is no such home.",
             f"The folder {paths.home} does not exist.",
-            "Run `hermes setup`, or start the window with `hermes-desktop` once.",
+            "Name a model, which makes it: `hermes-desktop config set model.default NAME`. "
+            "Starting the window once makes it, too.",
         )
     facts = read_facts(paths)
     if facts.gateway is not None:  # before anything is opened

@@ -32,7 +32,7 @@ _ANY_LENGTH = 1_000_000
 @click.option("--json", "as_json", is_flag=True, help="One JSON object with all figures.")
 @with_home
 def insights(*, days: int, source: str | None, as_json: bool, paths: "HermesPaths") -> None:
-    """Count what the sessions of the last days used: tokens, costs, tools.
+    """Count tokens, costs and tools of the last days.
 
     Costs that nobody named are told as not known. Archived sessions and those of subagents count.
     """

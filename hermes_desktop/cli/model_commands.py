@@ -35,7 +35,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="One JSON array of 
 
 @click.group("models")
 def models() -> None:
-    """See which model answers, find servers on this machine, try one.
+    """See which model answers, find servers, try one.
 
     Which one answers is a setting: `hermes-desktop config set model.default NAME`, and
     model.provider or model.base_url beside it.
@@ -47,9 +47,10 @@ def models() -> None:
 @_json
 @with_home
 def list_models(*, everything: bool, as_json: bool, paths: "HermesPaths") -> None:
-    """Say who answers and who stands by, and list the providers that could be chosen.
+    """Say which model answers, and list providers.
 
-    In a pipe: provider, standing (key, no key needed, no key, switched off), address.
+    Models that stand by are named, too; providers are those that could be chosen. In a pipe:
+    provider, standing (key, no key needed, no key, switched off), address.
     """
 
     async def look(
@@ -79,10 +80,11 @@ def list_models(*, everything: bool, as_json: bool, paths: "HermesPaths") -> Non
 @_json
 @with_home
 def local(*, ports: tuple[int, ...], as_json: bool, paths: "HermesPaths") -> None:
-    """Find model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM.
+    """Find model servers on this machine.
 
-    Looks at their usual ports on 127.0.0.1, for a second; nothing else is asked, and no key is
-    sent. In a pipe: address, model, context length, remarks.
+    Knows Ollama, LM Studio, llama.cpp and vLLM. Looks at their usual ports on 127.0.0.1, for a
+    second; nothing else is asked, and no key is sent. In a pipe: address, model, context length,
+    remarks.
     """
     from hermes_desktop.services.model_servers import USUAL_PORTS
 
@@ -113,10 +115,11 @@ def test(
     as_json: bool,
     paths: "HermesPaths",
 ) -> None:
-    """Ask a model one short question; without a name, the one that the settings choose.
+    """Ask a model one short question.
 
-    The key is the one that belongs to the address: from the environment, the keyring, .env or
-    config.yaml. The question costs what a few words cost there.
+    Without a name, the model of the settings is asked. The key is the one that belongs to the
+    address: from the environment, the keyring, .env or config.yaml. The question costs what a few
+    words cost there.
     """
     given = {"model": model, "provider": provider, "base_url": base_url}
     chosen = {name: output.without_surrogates(value) for name, value in given.items() if value}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hermes_desktop.tui_gateway.transport.streams import Streams
 
 _BY_ITSELF = ""
+_FOLDER = "hermes-desktop"
 
 
 @click.command()
@@ -34,12 +35,13 @@ _BY_ITSELF = ""
 )
 @with_home
 def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
-    """Serve front ends, editors and scripts: JSON-RPC 2.0, one object a line, both ways.
+    """Serve editors and scripts by JSON-RPC.
 
-    Requests come on standard input, answers and events go to standard output, and nothing else
-    does. The first frame is the event gateway.ready; session.create, then prompt.submit, is a
-    conversation. When the input ends, replies that are being written are written to their end.
-    Ctrl-C and SIGTERM interrupt them; what came so far is kept.
+    JSON-RPC 2.0, one object a line, both ways. Requests come on standard input, answers and events
+    go to standard output, and nothing else does. The first frame is the event gateway.ready;
+    session.create, then prompt.submit, is a conversation. When the input ends, replies that are
+    being written are written to their end. Ctrl-C and SIGTERM interrupt them; what came so far is
+    kept.
     """
     if socket is None:
         from hermes_desktop import __version__
@@ -115,7 +117,10 @@ def _own_path(paths: "HermesPaths") -> Path:
     from hermes_desktop.core.paths import runtime_dir
 
     digest = hashlib.sha256(os.fsencode(paths.home.resolve())).hexdigest()[:16]
-    return runtime_dir() / "hermes-desktop" / f"rpc-{digest}.sock"
+    folder = runtime_dir()
+    if folder.name != _FOLDER:  # the system's own, for all programs
+        folder /= _FOLDER
+    return folder / f"rpc-{digest}.sock"
 
 
 @contextlib.contextmanager

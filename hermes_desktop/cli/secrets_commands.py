@@ -24,7 +24,7 @@ _WAITING = "Waiting for the keyring; it may ask for its password…"
 
 @click.group("secrets")
 def secrets() -> None:
-    """See where tokens and keys are, and keep them in the desktop's keyring.
+    """Keep tokens and keys in the desktop's keyring.
 
     What counts is the first of: environment, keyring, .env, config.yaml, gateway.json. `hermes`
     itself knows no keyring; its own commands look in the environment and in .env.
@@ -88,10 +88,11 @@ def set_secret(*, name: str, plain: bool, paths: "HermesPaths") -> None:
 @with_consent
 @with_home
 def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> None:
-    """Move a secret from .env or config.yaml into the keyring, or back into .env.
+    """Move a secret into the keyring, or back.
 
-    It is read back from its new place before it is taken out of the old one, and taken out of the
-    versions of config.yaml that are kept.
+    From .env or config.yaml into the keyring; with --back from the keyring into .env. It is read
+    back from its new place before it is taken out of the old one, and taken out of the versions of
+    config.yaml that are kept.
     """
     from hermes_desktop.services.secrets_book import NOT_FOUND_BY_HERMES
 
@@ -125,26 +126,34 @@ def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> No
 @with_consent
 @with_home
 def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Take a secret out of the keyring for good; what stands in files stays."""
+    """Take a secret out of the keyring for good.
+
+    One that was kept with `secrets set --plain` is taken out of that file. What stands in .env
+    or config.yaml stays.
+    """
     book = _book(paths)
     view = book.find(output.without_surrogates(name))
     left = [place for place in view.places if place.where not in {"keyring", "plain file"}]
     if len(left) == len(view.places):
         book.remove(view.name)  # says that it is not kept here
     then = f"then {_words(left[0], show_end=False)} counts" if left else "it is then nowhere"
-    if consent.obtain(f"{view.name} is taken out of the keyring; {then}.\n", "Take it out?"):
+    kept = " and ".join(place.where for place in view.places if place not in left)
+    if consent.obtain(f"{view.name} is taken out of the {kept}; {then}.\n", "Take it out?"):
         _say_that_it_waits()
         book.remove(view.name)
         if consent.as_json:
             output.write_json([_object(book.find(view.name), show_end=False)])
         else:
-            output.write(f"{view.name} is no longer in the keyring.\n")
+            output.write(f"{view.name} is no longer in the {kept}.\n")
 
 
 @secrets.command("check")
 @with_home
 def check(*, paths: "HermesPaths") -> None:
-    """See whether the keyring works, by keeping something in it and taking it out again."""
+    """See whether the keyring works.
+
+    Something is kept in it and taken out again.
+    """
     from hermes_desktop.settings.secrets import SecretStoreError
 
     _say_that_it_waits()

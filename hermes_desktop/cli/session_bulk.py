@@ -52,10 +52,11 @@ def prune(
     consent: Consent,
     paths: "HermesPaths",
 ) -> None:
-    """Move ended sessions to the trash; without a condition those that began 90 days ago.
+    """Move old ended sessions to the trash.
 
-    They can be restored for 30 days. Each row that meets the conditions goes by itself; subagents
-    and branches of it stay unless they meet them, too.
+    Without a condition those that began more than 90 days ago. They can be restored for 30 days.
+    Each row that meets the conditions goes by itself; subagents and branches of it stay unless
+    they meet them, too.
     """
     if for_good and large:
         raise click.UsageError("--for-good keeps no copy, so that --large says nothing.")
@@ -138,9 +139,10 @@ def archive(
     consent: Consent,
     paths: "HermesPaths",
 ) -> None:
-    """Hide sessions from the lists: those named, or all ended ones that meet the conditions.
+    """Hide sessions from the lists.
 
-    Nothing is deleted; `sessions unarchive` shows them again.
+    Those that are named, or all ended ones that meet the conditions. Nothing is deleted; `sessions
+    unarchive` shows them again.
     """
     if sessions and choice:
         raise click.UsageError("Name sessions or give conditions, not both.")

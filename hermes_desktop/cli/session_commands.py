@@ -83,7 +83,7 @@ _PLACES = {
 
 @click.group(cls=LazyGroup, places=_PLACES)
 def sessions() -> None:
-    """Look at the sessions of a home, change them, keep their store in order."""
+    """List, read, change, export and restore the sessions of a home."""
 
 
 @sessions.command("list")

@@ -81,10 +81,11 @@ def unarchive(*, sessions: tuple[str, ...], as_json: bool, paths: "HermesPaths")
 def delete(
     *, sessions: tuple[str, ...], large: bool, consent: Consent, paths: "HermesPaths"
 ) -> None:
-    """Move sessions to the trash, from where they can be restored for 30 days.
+    """Move sessions to the trash.
 
-    A session goes with all its parts, if it was compressed, and with the sessions of its
-    subagents. A session is named by its id, at least eight characters of it, or its exact title.
+    `sessions trash restore` brings them back for 30 days. A session goes with all its parts, if it
+    was compressed, and with the sessions of its subagents. A session is named by its id, at least
+    eight characters of it, or its exact title.
     """
     with open_actions(paths) as (actions, db):
         ids = [choose_for_change(db, output.without_surrogates(each)) for each in sessions]

@@ -17,9 +17,10 @@ from hermes_desktop.state.bulk_filters import DAY_S, SessionFilter
 if TYPE_CHECKING:
     _FloatType = click.ParamType[float]
     _TextType = click.ParamType[str]
+    _CountType = click.ParamType[int]
     _AnyType = click.ParamType[Any]
 else:  # releases before 8.4 do not know what a type gives
-    _FloatType = _TextType = _AnyType = click.ParamType
+    _FloatType = _TextType = _CountType = _AnyType = click.ParamType
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -70,20 +71,32 @@ class Words(_TextType):
         return text
 
 
-class Dollars(click.FloatRange):
+class Count(_CountType):
+    """A number of things; the greatest that SQLite takes would help nobody on a help page."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read it; wrong usage if it is none."""
+        return int(click.IntRange(0, _GREATEST).convert(value, param, ctx))
+
+
+class Dollars(_FloatType):
     """An amount of money; no infinity, no nonsense."""
+
+    name = "amount"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Read it; wrong usage if it is no amount."""
-        amount = float(super().convert(value, param, ctx))
+        amount = float(click.FloatRange(0).convert(value, param, ctx))
         if not math.isfinite(amount):
             self.fail(f"{amount} is no amount.", param, ctx)
         return amount
 
 
-_MOMENT, _WORDS, _NUMBER, _DOLLARS = Moment(), Words(), click.IntRange(0, _GREATEST), Dollars(0)
+_MOMENT, _WORDS, _NUMBER, _DOLLARS = Moment(), Words(), Count(), Dollars()
 
 _OPTIONS: tuple[tuple[str, str, _AnyType, str, str], ...] = (
     ("--older-than", "older_than", _MOMENT, "AGE", "Began longer ago: 30m, 5h, 2d, 1w, days."),

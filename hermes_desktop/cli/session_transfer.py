@@ -59,7 +59,7 @@ def export(  # noqa: PLR0913 - one argument an option
     dry_run: bool,
     paths: "HermesPaths",
 ) -> None:
-    """Write sessions to a file, to standard output or into a folder.
+    """Write sessions to a file, a folder or standard output.
 
     Without a condition everything is exported, archived sessions and subagents included; with
     conditions the ended sessions that meet them, the oldest first. JSONL goes to standard output
@@ -116,10 +116,10 @@ def _markdown(
 @click.option("--json", "as_json", is_flag=True, help="One JSON array of the sessions in the file.")
 @with_home
 def import_sessions(*, place: str, dry_run: bool, as_json: bool, paths: "HermesPaths") -> None:
-    """Add sessions from a JSONL export; those that are there already are left as they are.
+    """Add sessions from a JSONL export.
 
-    The whole file is looked at first: with a mistake in it nothing is changed. A snapshot of the
-    store is taken before.
+    Those that are there already are left as they are. The whole file is looked at first: with a
+    mistake in it nothing is changed. A snapshot of the store is taken before.
     """
     given = session_import.parse(_read(place))
     if dry_run:

@@ -38,7 +38,7 @@ _COLUMNS = (
 
 @click.group()
 def trash() -> None:
-    """What was deleted in the last 30 days."""
+    """See and restore what was deleted in the last 30 days."""
 
 
 @trash.command("list")
@@ -70,10 +70,10 @@ def list_items(*, choice: TrashFilter, as_json: bool, paths: "HermesPaths") -> N
 def restore(
     *, wanted: tuple[str, ...], choice: TrashFilter, consent: Consent, paths: "HermesPaths"
 ) -> None:
-    """Put deleted sessions back as they were: those named, or all that meet the conditions.
+    """Put deleted sessions back as they were.
 
-    ID is the number that `trash list` shows, or the id of the session it shows; 3-7 are all numbers
-    from 3 to 7.
+    Those that are named, or all that meet the conditions. ID is the number that `trash list`
+    shows, or the id of the session it shows; 3-7 are all numbers from 3 to 7.
     """
     if bool(wanted) == bool(choice):
         raise click.UsageError("Name what is to be restored, or give conditions.")

@@ -85,14 +85,17 @@ def get(*, key: str, as_json: bool, paths: "HermesPaths") -> None:
 @click.argument("key")
 @with_home
 def explain(*, key: str, paths: "HermesPaths") -> None:
-    """Say what a setting does, what it may be, what changing it means and when it counts."""
+    """Say what a setting does and what it may be.
+
+    Also what a change brings with it, and when it counts.
+    """
     view = _book(paths).find(output.without_surrogates(key))
     output.write("".join(output.one_line(line) + "\n" for line in explanation(view)))
 
 
 @config.command("reference")
 def reference() -> None:
-    """Print every setting and secret there is, as a page of Markdown."""
+    """Print all settings and secrets as a Markdown page."""
     from hermes_desktop.services.settings_reference import settings_reference
 
     output.write(settings_reference())
@@ -106,7 +109,9 @@ def reference() -> None:
 def set_value(
     *, pairs: tuple[str, ...], dry_run: bool, as_json: bool, paths: "HermesPaths"
 ) -> None:
-    """Change settings; all of them, or none if one makes no sense.
+    """Change settings: all that are given, or none.
+
+    If one value makes no sense, nothing is written.
 
     Lists are given with commas between their entries. A value that begins with a dash stands
     behind `--`.
@@ -140,7 +145,7 @@ def unset(*, keys: tuple[str, ...], dry_run: bool, as_json: bool, paths: "Hermes
 @_json
 @with_home
 def versions(*, as_json: bool, paths: "HermesPaths") -> None:
-    """List the versions of config.yaml that were replaced here, the newest first."""
+    """List former versions of config.yaml, the newest first."""
     found = _book(paths).config.versions()
     if as_json:
         output.write_json([_version(each) for each in found])
@@ -156,7 +161,11 @@ def versions(*, as_json: bool, paths: "HermesPaths") -> None:
 @click.argument("version", default="1")
 @with_home
 def diff(*, version: str, paths: "HermesPaths") -> None:
-    """Show what changed since a version, by its number or name; secrets are hidden."""
+    """Show what changed since a former version.
+
+    VERSION is a number or a name from `config versions`; without one, the latest. Secrets are
+    hidden.
+    """
     store = _book(paths).config
     found = store.diff_to(store.find_version(output.without_surrogates(version)))
     if found:
@@ -170,7 +179,11 @@ def diff(*, version: str, paths: "HermesPaths") -> None:
 @with_consent
 @with_home
 def restore(*, version: str, consent: Consent, paths: "HermesPaths") -> None:
-    """Bring a version back as a whole; what stands there now becomes a version, too."""
+    """Bring a former version of config.yaml back.
+
+    VERSION is a number or a name from `config versions`; without one, the latest. What stands
+    there now becomes a version, too.
+    """
     book = _book(paths)
     found = book.config.find_version(output.without_surrogates(version))
     preview = book.restore(found, dry_run=True)

@@ -35,7 +35,10 @@ _COLUMNS = (
 
 @click.group()
 def snapshot() -> None:
-    """Copies of the whole store: the latest five of the last 30 days are kept."""
+    """Take and list copies of the whole store.
+
+    The latest five of the last 30 days are kept. `sessions restore` puts one back.
+    """
 
 
 @snapshot.command()
@@ -83,8 +86,8 @@ def list_all(*, as_json: bool, paths: "HermesPaths") -> None:
 def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     """Put a snapshot in the place of the store.
 
-    What is there now is kept in a snapshot first, or set aside as it is where it cannot be read. It
-    is refused while another program has the store open.
+    What is there now is kept in a snapshot first, or set aside as it is where it cannot be read.
+    It is refused while another program has the store open.
     """
     info = store_care.find(paths, output.without_surrogates(name))
     if not consent.dry_run:

@@ -32,10 +32,11 @@ _UNHEALTHY = 1
 @click.option("--json", "as_json", is_flag=True, help="One JSON array with one object.")
 @with_home
 def health(*, full: bool, repair: bool, yes: bool, as_json: bool, paths: "HermesPaths") -> int:
-    """Check the store: size, integrity, search index, who has it open, where it lies.
+    """Check the store, and repair its search index.
 
-    The exit code is 1 when something does harm. Nothing is changed without --repair, and nothing
-    is repaired before it was asked for and a snapshot was taken.
+    Tells its size, integrity, search index, who has it open and where it lies. The exit code is 1
+    when something does harm. Nothing is changed without --repair, and nothing is repaired before
+    it was asked for and a snapshot was taken.
     """
     with long_work() as work:
         report = health_report(
@@ -149,7 +150,7 @@ def _object(report: "HealthReport") -> dict[str, Any]:
 @click.option("--json", "as_json", is_flag=True, help="One JSON array with one object.")
 @with_home
 def optimize(*, dry_run: bool, as_json: bool, paths: "HermesPaths") -> None:
-    """Put the search index in order and give unused space back to the disk.
+    """Tidy the search index and free unused space.
 
     Space is given back only while no other program has the store open, and after a snapshot.
     """

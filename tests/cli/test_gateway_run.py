@@ -90,6 +90,7 @@ def test_a_signal_ends_it_in_order(gateway: Running, number: signal.Signals) -> 
     assert gateway.end(number) == 0
 
     assert gateway.said.endswith("Ending …\n")
+    assert "No platform is set up yet" in gateway.said
     assert is_gone(identity)
     assert not gateway.home.joinpath(PID_FILE).exists()
     state = read_json(gateway.home / STATE_FILE)

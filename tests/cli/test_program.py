@@ -55,6 +55,34 @@ def test_help_names_every_command(program: Program, arguments: list[str]) -> Non
 
 
 @pytest.mark.parametrize(
+    "group",
+    [
+        "",
+        "config",
+        "gateway",
+        "gateway pairing",
+        "models",
+        "plugins",
+        "secrets",
+        "sessions",
+        "sessions snapshot",
+        "sessions trash",
+    ],
+)
+def test_what_a_group_says_of_its_commands_is_not_cut(program: Program, group: str) -> None:
+    commands = program.run(*group.split(), "--help").out.partition("Commands:\n")[2]
+
+    assert commands
+    assert "..." not in commands
+
+
+def test_numbers_without_a_limit_name_none(program: Program) -> None:
+    assert "[0<=" not in program.run("sessions", "prune", "--help").out
+    assert program.run("sessions", "prune", "--min-messages", "-1").code == 2
+    assert program.run("sessions", "prune", "--min-cost", "-1").code == 2
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["nonsense"],

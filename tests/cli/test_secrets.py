@@ -141,7 +141,8 @@ def test_without_a_keyring_a_plain_file_only_by_consent(program: Program, home: 
     assert listed(program)[TOKEN]["counts"] == "plain file"
     (kept,) = [file for file in (home / "desktop").iterdir() if VALUE in file.read_text()]
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert program.run("secrets", "remove", TOKEN, "--yes").code == 0
+    removed = program.run("secrets", "remove", TOKEN, "--yes")
+    assert (removed.code, removed.out) == (0, f"{TOKEN} is no longer in the plain file.\n")
     assert no_file_holds(home, VALUE)
 
 
