@@ -55,6 +55,8 @@ class SettingsStage:
         self.view.resize(1070, 660)
         self.view.show()
         self.view.come_forward()
+        self.view.activateWindow()  # shortcuts count in the active window; none is without a
+        await self.until(self.view.isActiveWindow)  # window manager, unless asked for
         await self.until(lambda: self.view.ready or self.view.broken.isVisible())
         return self
 
