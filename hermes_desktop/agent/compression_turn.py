@@ -1,6 +1,7 @@
 """Room for one turn: looked at before it, between its steps, and when the model refuses."""
 
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -198,11 +199,17 @@ class TurnRoom:
 
     def _shorten(self, session_id: str, wish: Wish, cancel: CancelSignal) -> Shortened:
         """Shorten it, and tell whoever watches the turn while that takes its time."""
-        self._tell(CallNote(SHORTENING))
+        told = threading.Event()
+
+        def begins() -> None:
+            told.set()
+            self._tell(CallNote(SHORTENING))
+
         try:
-            done = self.care.shorten(session_id, wish, cancel)
+            done = self.care.shorten(session_id, wish, cancel, begins)
         finally:
-            self._tell(CallNote(""))
+            if told.is_set():
+                self._tell(CallNote(""))
         if done.kind == "failed" and done.error is not None:
             self._tell(CallNote(f"The session could not be shortened: {done.error.title}"))
         elif done.kind == "done":

@@ -34,6 +34,8 @@ from hermes_desktop.settings.config_file import Lookup
 
 log = logging.getLogger(__name__)
 
+_OF_THE_ADDRESS = ("ca_bundle", "ssl_ca_cert", "ssl_verify", "verify_ssl", "tls_verify")
+
 _WHAT_TO_SET = (
     "Set model.default (a name) and model.base_url (the address of a server) in config.yaml. For "
     "OpenRouter, model.default in config.yaml and OPENROUTER_API_KEY in .env are enough. "
@@ -139,7 +141,7 @@ def with_chosen_model(config: Mapping[str, Any], chosen: Mapping[str, str]) -> M
     if "provider" in chosen or "base_url" in chosen:
         for name in ("provider", "base_url", "api_key", "api", "key_env", "api_key_env"):
             own.pop(name, None)
-        for name in ("api_mode", "context_length", "max_tokens", "ca_bundle", "ssl_ca_cert"):
+        for name in ("api_mode", "context_length", "max_tokens", *_OF_THE_ADDRESS):
             own.pop(name, None)
         config = {k: v for k, v in config.items() if k not in {"provider", "base_url"}}
     if "model" in chosen:
@@ -278,6 +280,7 @@ def _checked(named: Named, lookup: Lookup) -> ModelChoice:
         ca_bundle=named.ca_bundle,
         request_timeout_s=named.request_timeout_s,
         stale_timeout_s=named.stale_timeout_s,
+        wants_no_check=named.wants_no_check,
     )
 
 

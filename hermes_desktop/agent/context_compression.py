@@ -9,7 +9,7 @@ import logging
 import math
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -175,20 +175,27 @@ class ContextCare:
         after = estimate(map(dict, plan.messages(""))) + self._summary_tokens(rows)
         return Shortened("done", session_id, before, min(before, after), len(plan.middle))
 
-    def shorten(self, session_id: str, wish: Wish, cancel: CancelSignal) -> Shortened:
+    def shorten(
+        self,
+        session_id: str,
+        wish: Wish,
+        cancel: CancelSignal,
+        begins: Callable[[], object] = lambda: None,
+    ) -> Shortened:
         """Shorten a conversation. Never raises for what may go wrong; see :class:`Shortened`.
 
         Args:
             session_id: The conversation.
             wish: How.
             cancel: Ends it; nothing is changed then.
+            begins: Told when there is something to shorten, before that takes its time.
         """
         holder = new_holder()
         if not self._store.try_acquire_compression_lock(session_id, holder):
             return Shortened("busy", session_id, error=self._why_busy(session_id))
         try:
             with self._kept(session_id, holder):
-                done = self._locked(session_id, wish, holder, cancel)
+                done = self._locked(session_id, wish, holder, cancel, begins)
         except NotFoundError:
             return Shortened("nothing", session_id)
         except (BusyError, RefusedError) as error:
@@ -225,7 +232,14 @@ class ContextCare:
             over.set()
             thread.join()
 
-    def _locked(self, session_id: str, wish: Wish, holder: str, cancel: CancelSignal) -> Shortened:
+    def _locked(
+        self,
+        session_id: str,
+        wish: Wish,
+        holder: str,
+        cancel: CancelSignal,
+        begins: Callable[[], object],
+    ) -> Shortened:
         rows = self._store.get_messages(session_id)
         before = estimate(rows)
         overtaken = self._overtaken(session_id, wish, before)
@@ -234,6 +248,7 @@ class ContextCare:
         plan = make_plan(rows, self._limits(wish, rows))
         if plan is None:
             return Shortened("nothing", session_id, before, before)
+        begins()
         summary, error = self._summary(session_id, plan, rows, wish, cancel)
         if summary is None:
             kind: Kind = "failed" if error is not None else "cancelled"

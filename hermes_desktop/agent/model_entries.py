@@ -32,6 +32,7 @@ class Named:
     request_timeout_s: float | None = None
     stale_timeout_s: float | None = None
     missing_variable: str = ""
+    wants_no_check: bool = False
 
     def at(self, entry: "Named") -> "Named":
         """An endpoint's entry, with the model that the model section names."""
@@ -47,6 +48,7 @@ class Named:
             context_length=self.context_length or entry.context_length,
             max_tokens=self.max_tokens or entry.max_tokens,
             ca_bundle=self.ca_bundle or entry.ca_bundle,
+            wants_no_check=self.wants_no_check or entry.wants_no_check,
         )
 
 
@@ -72,6 +74,7 @@ def model_section(config: Mapping[str, Any], lookup: Lookup) -> Named:
         context_length=reader.number("context_length"),
         max_tokens=reader.number("max_tokens"),
         ca_bundle=reader.text("ca_bundle", "ssl_ca_cert"),
+        wants_no_check=reader.is_off("ssl_verify", "verify_ssl", "tls_verify"),
     )
 
 
@@ -182,6 +185,7 @@ def _from_entry(entry: Mapping[str, Any], where: str, model: str, lookup: Lookup
         or reader.number("max_output_tokens", "max_tokens"),
         ca_bundle=reader.text("ca_bundle", "ssl_ca_cert"),
         missing_variable="" if key else reader.text("key_env", "api_key_env"),
+        wants_no_check=reader.is_off("ssl_verify", "verify_ssl", "tls_verify"),
     )
 
 
@@ -235,6 +239,13 @@ class Reader:
         """The value of the variable that is named as the one with the key; "" for none."""
         variable = self.text("key_env", "api_key_env")
         return (self.lookup(variable) or "").strip() if variable else ""
+
+    def is_off(self, *names: str) -> bool:
+        """Whether one of these switches is off, as YAML and people write it."""
+        return any(
+            str(self.values.get(name)).strip().lower() in {"false", "no", "off", "0"}
+            for name in names
+        )
 
     def number(self, *names: str) -> int | None:
         """The first of these that is a whole number above 0, or None."""

@@ -205,6 +205,7 @@ class ModelChoice:
         ca_bundle: A file with certificates that this endpoint's own is trusted by, too.
         request_timeout_s: How long it may be silent before it begins to answer; None: the usual.
         stale_timeout_s: How long it may be silent in between; None: the usual.
+        wants_no_check: The settings say that its certificate is not to be looked at. It is.
     """
 
     model: str
@@ -220,6 +221,7 @@ class ModelChoice:
     ca_bundle: str = ""
     request_timeout_s: float | None = None
     stale_timeout_s: float | None = None
+    wants_no_check: bool = False
 
     def __repr__(self) -> str:
         return f"ModelChoice({self.model!r} at {self.base_url!r} from {self.origin!r})"

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.compression_turn import SHORTENING
 from hermes_desktop.agent.conversation_loop import ask
 from hermes_desktop.agent.providers.endpoint_check import check_endpoint
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
@@ -251,6 +252,7 @@ def test_too_long_with_nothing_to_shorten(desk: Desk) -> None:
     assert (result["failed"], result["error_kind"]) == (True, "too_long")
     assert result["compression_exhausted"]
     assert "131072" in result["error_detail"]
+    assert CallNote(SHORTENING) not in desk.notes  # there is nothing that could be
     desk.taken_up()
 
 
@@ -260,6 +262,7 @@ def test_too_long_is_shortened_and_asked_again(desk: Desk) -> None:
     result = desk.turn("one more page")
     assert result["completed"], result["error"]
     assert result["final_response"] == "That page fits now."
+    assert desk.notes.count(CallNote(SHORTENING)) == 1
     first, second = desk.server.asked("one more page")[-2:]
     assert len(second["messages"]) < len(first["messages"])
     assert "Faust was discussed" in str(second["messages"])

@@ -146,6 +146,15 @@ class Failures:
             again=again,
         )
 
+    def distrusted(self, reason: str, hint: str) -> CallFailedError:
+        """Whoever answers cannot show who it is."""
+        if self._choice.wants_no_check:
+            hint += (
+                " ssl_verify: false is not heeded here: whoever stands in between could read "
+                "the key and all that is said."
+            )
+        return self.unreachable(f"its certificate is not accepted ({reason})", hint, again=False)
+
     def broken(self, reason: str, *, again: bool = True) -> CallFailedError:
         """The answer began and is no whole reply."""
         return CallFailedError(

@@ -235,9 +235,7 @@ def _told_of_certificate(
             "If you trust whoever issued it, name the file with that certificate in config.yaml "
             "as model.ca_bundle, or in SSL_CERT_FILE."
         )
-    return failures.unreachable(
-        f"its certificate is not accepted ({reason}{by})", hint, again=False
-    )
+    return failures.distrusted(f"{reason}{by}", hint)
 
 
 def _told_of_tls(error: ssl.SSLError, failures: Failures) -> CallFailedError:

@@ -419,3 +419,22 @@ def test_address_and_key_do_not_go_along_to_another_provider() -> None:
     assert parts(elsewhere) == ("x", "http://elsewhere.invalid/v1", None, "custom")
     with pytest.raises(NotConfiguredError, match="not known"):
         chosen(config, {"model": "x", "provider": "nobody"})
+
+
+@pytest.mark.parametrize("name", ["ssl_verify", "verify_ssl", "tls_verify"])
+@pytest.mark.parametrize("value", [False, "false", "No"])
+def test_a_wish_that_is_not_heeded_is_known(name: str, value: object) -> None:
+    model = {"default": "m", "base_url": LOCAL, name: value}
+    assert resolve({"model": model}).wants_no_check
+    entry = {"name": "own", "base_url": LOCAL, name: value}
+    config = {"model": {"default": "m", "provider": "own"}, "custom_providers": [entry]}
+    assert resolve(config).wants_no_check
+    assert not resolve({"model": {**model, name: True}}).wants_no_check
+    assert not resolve(with_chosen_model({"model": model}, {"base_url": LOCAL})).wants_no_check
+
+
+def test_a_variable_stands_over_a_key_beside_the_address() -> None:
+    entry = {"name": "own", "base_url": LOCAL, "key_env": "K", "api_key": "beside"}
+    config = {"model": {"default": "m", "provider": "own"}, "custom_providers": [entry]}
+    assert resolve(config, K="of the variable").api_key == "of the variable"
+    assert resolve(config).api_key == "beside"

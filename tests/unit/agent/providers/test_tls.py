@@ -47,8 +47,10 @@ def serving(authority: trustme.CA) -> Serving:
     return _serve
 
 
-def _asked(server: ModelServer, tls: SharedTls, ca_bundle: str = "") -> str:
-    choice = ModelChoice("m", server.base_url, "sk-secret-1", "custom", "t", ca_bundle=ca_bundle)
+def _asked(server: ModelServer, tls: SharedTls, ca_bundle: str = "", **more: bool) -> str:
+    choice = ModelChoice(
+        "m", server.base_url, "sk-secret-1", "custom", "t", ca_bundle=ca_bundle, **more
+    )
     provider = OpenAICompatibleProvider(choice, tls=tls)
     request = ChatRequest("m", ({"role": "user", "content": "Hello"},))
     try:
@@ -58,9 +60,9 @@ def _asked(server: ModelServer, tls: SharedTls, ca_bundle: str = "") -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
-def _refusal(server: ModelServer, tls: SharedTls | None = None) -> CannotReachError:
+def _refusal(server: ModelServer, tls: SharedTls | None = None, **more: bool) -> CannotReachError:
     with pytest.raises(CannotReachError) as caught:
-        _asked(server, tls or SharedTls(environ={}))
+        _asked(server, tls or SharedTls(environ={}), **more)
     assert not server.requests  # nothing was sent, the key least of all
     return caught.value
 
@@ -92,6 +94,12 @@ def test_a_stranger_is_named(serving: Serving) -> None:
     assert "unable to get local issuer certificate" in error.detail
     assert "issued by “Example Works”" in error.detail
     assert "model.ca_bundle" in error.hint
+
+
+def test_a_certificate_is_looked_at_whatever_the_settings_say(serving: Serving) -> None:
+    with serving() as server:
+        assert "ssl_verify: false is not heeded" in _refusal(server, wants_no_check=True).hint
+        assert "ssl_verify" not in _refusal(server).hint
 
 
 def test_another_name(serving: Serving, bundle: Path) -> None:
