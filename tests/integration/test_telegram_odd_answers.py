@@ -19,7 +19,7 @@ from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.model_server import text
 from tests.fakes.program import rows
 from tests.fakes.telegram_server import BOT, TelegramServer, telegram_server
-from tests.fakes.telegram_stage import telegram_stage
+from tests.fakes.telegram_stage import TelegramStage, telegram_stage
 
 pytestmark = pytest.mark.asyncio
 
@@ -60,6 +60,10 @@ async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(10):
         while not condition():
             await asyncio.sleep(0.01)
+
+
+def is_idle(stage: TelegramStage) -> bool:
+    return stage.services.gateway.look().running_turns == 0
 
 
 def about_numbers(telegram: TelegramServer) -> list[str]:
@@ -179,12 +183,12 @@ async def test_numbers_that_come_twice_or_go_backwards_lose_and_double_nothing(
 ) -> None:
     async with telegram_server() as telegram, telegram_stage(tmp_path, telegram.base_url) as stage:
         telegram.say("one")
-        await stage.until(lambda: len(telegram.texts()) == 1)
+        await stage.until(lambda: len(telegram.texts()) == 1 and is_idle(stage))
         telegram.say("two", update_id=3)
         first = dict(telegram.updates[-1])
         telegram.updates += [first, dict(first)]
         telegram.updates[-3]["update_id"] = 7
-        await stage.until(lambda: len(telegram.texts()) == 2)
+        await stage.until(lambda: len(telegram.texts()) == 2 and is_idle(stage))
         telegram.updates = []
         telegram.say("three")
         telegram.updates[-1]["update_id"] = 1
@@ -369,3 +373,41 @@ async def test_a_group_that_becomes_a_supergroup_goes_on_with_its_session(tmp_pa
         assert [call["chat_id"] for call in telegram.called("sendMessage")] == ["-9", "-1009"]
         assert any("-1009" in each.detail for each in stage.notices)
         assert len(rows(stage.home)) == 1
+
+
+async def test_who_changes_a_message_is_answered_anew(tmp_path: Path) -> None:
+    async with telegram_server() as telegram, telegram_stage(tmp_path, telegram.base_url) as stage:
+        telegram.say("How high is the Mount Blank?")
+        await stage.until(lambda: telegram.texts() and is_idle(stage))
+        sent = telegram.called("sendMessage")[0]
+        number = json.loads(sent["reply_parameters"])["message_id"]
+        changed = {
+            "message_id": number, "date": 1, "chat": {"id": 42, "type": "private"},
+            "from": {"id": 42, "is_bot": False, "first_name": "Alice"},
+        }  # fmt: skip
+        telegram.update(edited_message=changed | {"edit_date": 2, "location": {"latitude": 1}})
+        telegram.update(
+            edited_message=changed | {"edit_date": 3, "text": "How high is the Mount Blank?"}
+        )
+        new = "/new How high is Mont Blanc?"
+        for _ in range(2):  # it is told twice
+            telegram.update(edited_message=changed | {"edit_date": 4, "text": new})
+        await stage.until(lambda: len(telegram.texts()) == 2)
+        telegram.update(edited_message=changed | {"message_id": 3, "edit_date": 5, "text": "old"})
+        await stage.until(lambda: not telegram.updates)
+        prompt = stage.model.requests[-1].messages[-1]["content"]
+        assert prompt == (
+            "[I have changed my message “How high is the Mount Blank?”. Now it says:]\n" + new
+        )
+        assert len(stage.model.requests) == 2
+        again = json.loads(telegram.called("sendMessage")[1]["reply_parameters"])
+        assert again["message_id"] == number
+
+
+async def test_who_opens_the_chat_is_told_what_there_is(tmp_path: Path) -> None:
+    async with telegram_server() as telegram, telegram_stage(tmp_path, telegram.base_url) as stage:
+        telegram.say("/start")
+        await stage.until(telegram.texts)
+        assert "/new" in telegram.texts()[0]
+        assert "/help" in telegram.texts()[0]
+        assert not stage.model.requests

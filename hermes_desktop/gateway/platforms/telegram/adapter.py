@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
@@ -14,17 +13,23 @@ from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
 from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Question, SendResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.telegram import attachments, results
-from hermes_desktop.gateway.platforms.telegram.bot_talk import BotTalk
 from hermes_desktop.gateway.platforms.telegram.formatted import MOST_UNITS, Formatted, units
 from hermes_desktop.gateway.platforms.telegram.grouping import groups_of
-from hermes_desktop.gateway.platforms.telegram.inbound import button_data, message_event
+from hermes_desktop.gateway.platforms.telegram.inbound import button_data
 from hermes_desktop.gateway.platforms.telegram.incoming import GENERAL_TOPIC
+from hermes_desktop.gateway.platforms.telegram.intake import Intake
 from hermes_desktop.gateway.platforms.telegram.loading import ApiMaker, load_api
 from hermes_desktop.gateway.platforms.telegram.markup import formatted
 from hermes_desktop.gateway.platforms.telegram.menu import menu
 from hermes_desktop.gateway.platforms.telegram.options import read_options
 from hermes_desktop.gateway.platforms.telegram.packages import missing_words
-from hermes_desktop.gateway.platforms.telegram.poller import UNKNOWN_TOKEN, Failure, Kept, Poller
+from hermes_desktop.gateway.platforms.telegram.poller import (
+    UNKNOWN_TOKEN,
+    Conflicts,
+    Failure,
+    Kept,
+    Poller,
+)
 from hermes_desktop.gateway.platforms.telegram.records import (
     Bot,
     Incoming,
@@ -43,13 +48,6 @@ _MOST_CONFLICTS = 5
 _TOAST = 190
 _LEAVING_S = 2.0
 _READ_AT_ONCE = 1000
-
-
-@dataclass(slots=True)
-class Conflicts:
-    """How often in a row another program had the bot's messages; outlives connections."""
-
-    number: int = 0
 
 
 class TelegramPlatform(PlatformAdapter):
@@ -91,7 +89,7 @@ class TelegramPlatform(PlatformAdapter):
         self._poller: Poller | None = None
         self._tasks = TaskSet()
         self._worker: WorkerThreads | None = None
-        self._talk = BotTalk()
+        self._intake = Intake(self._options)
         self._moved: dict[str, str] = {}
         self._unkept: dict[str, Kept] = {}
 
@@ -207,10 +205,8 @@ class TelegramPlatform(PlatformAdapter):
         first = group[0]
         if first.moved_to:
             self._follow(first.chat_id, first.moved_to)
-        if first.user_id and not first.is_bot:
-            self._talk.person_wrote(first.chat_id)
-        event = message_event(group, self._bot, self._options)
-        if event is None or not self._talk.may_go_on(first):
+        event = self._intake.event_of(group, self._bot)
+        if event is None:
             if first.query_id:
                 self._tasks.start(self._answer_button(first.query_id, ""), name="button")
             kept.set_result(None)

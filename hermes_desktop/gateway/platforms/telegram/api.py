@@ -45,7 +45,7 @@ _INSIDES = re.compile(r"^(?:httpx\.\w+: )?(?:\[Errno -?\d+\] )?")
 """What the library writes before what happened; nobody outside can use it."""
 BAD_ADDRESS = (httpx.InvalidURL, ValueError, RuntimeError)
 """What the library raises for an address that it cannot read."""
-WANTED = ("message", "callback_query")
+WANTED = ("message", "edited_message", "callback_query")
 _BAD, _SERVER = 400, 500
 _NONSENSE = (TypeError, KeyError, ValueError, AttributeError)
 """What the library raises when it cannot read an answer."""
@@ -154,9 +154,9 @@ class TelegramApi:
         buttons: Sequence[tuple[str, str]] = (),
     ) -> str | None:
         """Send a message; its id, None where the server told none that could be read."""
-        answers = None
-        if reply_to is not None and reply_to.isdecimal():
-            answers = ReplyParameters(int(reply_to), allow_sending_without_reply=True)
+        answers, number = None, (reply_to or "").partition("-")[0]  # of a changed message: its own
+        if number.isdecimal():
+            answers = ReplyParameters(int(number), allow_sending_without_reply=True)
         chat, thread = _number(chat_id), _number(thread_id) if thread_id else None
         async with self._translated():
             try:

@@ -31,8 +31,9 @@ def may_go_on(batch: Sequence[Incoming]) -> bool:
 def _belongs_to(update: Incoming, last: Incoming) -> bool:
     if not last.goes_on or update.album_id != last.album_id:
         return False
+    if not update.kind == last.kind == "message":
+        return False
     if update.album_id:
         return True
-    texts = update.kind == last.kind == "message" and bool(update.text)
-    same = update.forwarded_from == last.forwarded_from
-    return texts and same and not update.attachments and not update.text.startswith("/")
+    texts = bool(update.text) and update.forwarded_from == last.forwarded_from
+    return texts and not update.attachments and not update.text.startswith("/")

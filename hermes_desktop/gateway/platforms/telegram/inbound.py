@@ -25,6 +25,8 @@ _TYPES = {
     "animation": MessageType.VIDEO,
     "sticker": MessageType.STICKER,
 }
+_GREETING = re.compile(r"/start(?:@\w+)?(?:\s|\Z)")
+"""What an app writes when somebody opens the chat for the first time."""
 _COMMAND = re.compile(r"/([A-Za-z0-9_]+)(?:@([A-Za-z0-9_]+))?")
 
 
@@ -39,7 +41,7 @@ def message_event(
         options: When a group is answered.
     """
     first = group[0]
-    if first.kind == "other" or first.from_channel or not first.user_id:
+    if first.kind in {"other", "edited"} or first.from_channel or not first.user_id:
         return None
     if first.chat_type not in {"private", "group", "supergroup"} or first.user_id == str(bot.id):
         return None
@@ -55,6 +57,8 @@ def message_event(
     text = "\n".join(part for part in (_without_name(words, bot), first.extra_text) if part)
     if first.forwarded_from:  # other people's words, and no order to us
         text = f"[Forwarded from {_one_line(first.forwarded_from)}]\n{text}".rstrip()
+    elif _GREETING.match(text):
+        text = "/help"
     reply = first.reply
     return MessageEvent(
         text,

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hermes_desktop.gateway.platforms.telegram.records import (
@@ -40,6 +41,10 @@ def incoming(update: Raw) -> Incoming:
     try:
         if isinstance(update.get("message"), Mapping):
             return _message(update_id, update["message"])
+        if isinstance(update.get("edited_message"), Mapping):
+            changed = update["edited_message"]
+            edited = str(changed.get("edit_date", ""))
+            return replace(_message(update_id, changed), kind="edited", edited=edited)
         if isinstance(update.get("callback_query"), Mapping):
             return _answer(update_id, update["callback_query"])
     except _NONSENSE as error:

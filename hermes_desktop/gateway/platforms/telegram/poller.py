@@ -48,6 +48,13 @@ class Failure:
     retryable: bool = True
 
 
+@dataclass(slots=True)
+class Conflicts:
+    """How often in a row another program had the bot's messages; outlives connections."""
+
+    number: int = 0
+
+
 class Poller:
     """Long polling. The server forgets an update when the next one is asked for, no sooner.
 

@@ -59,7 +59,8 @@ class Incoming:
     """One update.
 
     Attributes:
-        kind: ``message``, ``answer`` (a button was pressed) or ``other``, which is nothing to us.
+        kind: ``message``, ``edited`` (one that was changed), ``answer`` (a button was pressed) or
+            ``other``, which is nothing to us.
         chat_type: As Telegram says it: ``private``, ``group``, ``supergroup`` or ``channel``.
         thread_id: The topic, where the chat has topics.
         mentions: Names that are mentioned, in small letters and without the sign; ids, too.
@@ -68,11 +69,12 @@ class Incoming:
         query_id: Names that a button was pressed.
         from_channel: It was not written by a person.
         forwarded_from: Who wrote it first, when it was handed on; "" when it was written here.
+        edited: When it was changed.
         moved_to: The chat has another id from now on.
     """
 
     update_id: int
-    kind: Literal["message", "answer", "other"] = "other"
+    kind: Literal["message", "edited", "answer", "other"] = "other"
     chat_id: str = ""
     chat_type: str = ""
     chat_title: str = ""
@@ -92,6 +94,7 @@ class Incoming:
     query_id: str = ""
     from_channel: bool = False
     forwarded_from: str = ""
+    edited: str = ""
     moved_to: str = ""
 
     @property

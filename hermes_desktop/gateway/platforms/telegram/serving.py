@@ -4,10 +4,11 @@ from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.gateway.config import PlatformConfig
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
 from hermes_desktop.gateway.platforms.registry import AdapterContext
-from hermes_desktop.gateway.platforms.telegram.adapter import Conflicts, TelegramPlatform
+from hermes_desktop.gateway.platforms.telegram.adapter import TelegramPlatform
 from hermes_desktop.gateway.platforms.telegram.loading import ApiMaker, load_api
 from hermes_desktop.gateway.platforms.telegram.options import read_options
 from hermes_desktop.gateway.platforms.telegram.packages import install_command, missing_words
+from hermes_desktop.gateway.platforms.telegram.poller import Conflicts
 from hermes_desktop.gateway.platforms.telegram.records import RefusalError
 
 

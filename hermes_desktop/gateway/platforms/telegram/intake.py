@@ -1,0 +1,37 @@
+"""What an adapter remembers of what came in, to tell what is for us."""
+
+from collections.abc import Sequence
+
+from hermes_desktop.gateway.platforms.messages import MessageEvent
+from hermes_desktop.gateway.platforms.telegram.bot_talk import BotTalk
+from hermes_desktop.gateway.platforms.telegram.edits import Edits
+from hermes_desktop.gateway.platforms.telegram.inbound import message_event
+from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
+from hermes_desktop.gateway.platforms.telegram.records import Bot, Incoming
+
+
+class Intake:
+    """Makes messages of updates.
+
+    Args:
+        options: When a group is answered.
+    """
+
+    def __init__(self, options: TelegramOptions) -> None:
+        self._options = options
+        self._talk, self._edits = BotTalk(), Edits()
+
+    def event_of(self, group: Sequence[Incoming], bot: Bot) -> MessageEvent | None:
+        """The message that updates make, which belong together; None: it is nothing to us."""
+        first = group[0]
+        if first.user_id and not first.is_bot:
+            self._talk.person_wrote(first.chat_id)
+        if first.kind == "edited":
+            changed = self._edits.changed(first)
+            return message_event([changed], bot, self._options) if changed is not None else None
+        event = message_event(group, bot, self._options)
+        if event is None or not self._talk.may_go_on(first):
+            return None
+        for each in group:
+            self._edits.remember(each)
+        return event
