@@ -117,8 +117,8 @@ _OPTIONS: tuple[tuple[str, str, _AnyType, str, str], ...] = (
     ("--max-messages", "max_messages", _NUMBER, "N", "At most so many messages."),
     ("--min-tokens", "min_tokens", _NUMBER, "N", "At least so many tokens, in and out."),
     ("--max-tokens", "max_tokens", _NUMBER, "N", "At most so many tokens, in and out."),
-    ("--min-cost", "min_cost", _DOLLARS, "USD", "Cost at least so much."),
-    ("--max-cost", "max_cost", _DOLLARS, "USD", "Cost at most so much."),
+    ("--min-cost", "min_cost", _DOLLARS, "USD", "Cost at least so much, as far as it is known."),
+    ("--max-cost", "max_cost", _DOLLARS, "USD", "Cost at most so much; unknown counts as 0."),
     ("--min-tool-calls", "min_tool_calls", _NUMBER, "N", "At least so many tool calls."),
     ("--max-tool-calls", "max_tool_calls", _NUMBER, "N", "At most so many tool calls."),
 )
