@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.island import Island, island_with
+from tests.fakes.model_server import ModelServer
 
 _ROOT = Path(__file__).parents[2]
 _SCRIPTS = Path(__file__).parent / "scripts"
@@ -108,3 +109,25 @@ def island(hermes: RealHermes) -> Iterator[Island]:
     """A process namespace with the real program and us, for one home."""
     with island_with(hermes) as made:
         yield made
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    """The model that both programs ask."""
+    with ModelServer() as running:
+        yield running
+
+
+def choose_model(home: Path, server: ModelServer, **more: object) -> None:
+    """Write a config.yaml with which both programs ask this server, and nobody for titles."""
+    settings = {
+        "model": {
+            "default": "a-model",
+            "provider": "custom",
+            "base_url": server.base_url,
+            "api_key": "k-123456",
+            "context_length": 128_000,
+        },
+        "auxiliary": {"title_generation": {"enabled": False}},
+    }
+    (home / "config.yaml").write_text(json.dumps(settings | more))

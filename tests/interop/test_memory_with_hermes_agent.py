@@ -1,39 +1,19 @@
 """What waits to be remembered: staged by one program, decided on in the other."""
 
-import json
-from collections.abc import Iterator
-
 import pytest
 
 from hermes_desktop.agent.memory_store import MemoryStore
 from tests.fakes.model_server import ModelServer, text, tool_call
 from tests.fakes.program import Program
-from tests.interop.conftest import RealHermes
+from tests.interop.conftest import RealHermes, choose_model
 from tests.interop.test_rpc_with_hermes_agent import TheirProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
 def home(hermes: RealHermes, server: ModelServer) -> RealHermes:
-    settings = {
-        "model": {
-            "default": "a-model",
-            "provider": "custom",
-            "base_url": server.base_url,
-            "api_key": "k-123456",
-            "context_length": 128_000,
-        },
-        "auxiliary": {"title_generation": {"enabled": False}},
-        "memory": {"write_approval": True},
-    }
-    (hermes.home / "config.yaml").write_text(json.dumps(settings))
+    choose_model(hermes.home, server, memory={"write_approval": True})
     return hermes
 
 

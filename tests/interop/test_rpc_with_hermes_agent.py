@@ -1,6 +1,5 @@
 """The protocol's server of hermes-agent and ours, side by side on one session of one home."""
 
-import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from tests.fakes.model_server import ModelServer, text, tool_call
 from tests.fakes.program import Program
 from tests.fakes.rpc_client import PATIENCE_S, RpcClient, RpcProcess
-from tests.interop.conftest import RealHermes
+from tests.interop.conftest import RealHermes, choose_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
 
@@ -57,24 +56,8 @@ class TheirProcess(RpcClient):
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
 def configured(hermes: RealHermes, server: ModelServer) -> RealHermes:
-    settings = {
-        "model": {
-            "default": "a-model",
-            "provider": "custom",
-            "base_url": server.base_url,
-            "api_key": "k-123456",
-            "context_length": 128_000,
-        },
-        "auxiliary": {"title_generation": {"enabled": False}},
-    }
-    (hermes.home / "config.yaml").write_text(json.dumps(settings))
+    choose_model(hermes.home, server)
     return hermes
 
 

@@ -1,15 +1,12 @@
 """What a running turn was told here is told again by hermes-agent in the same bytes."""
 
-import json
-from collections.abc import Iterator
-
 import pytest
 
 from hermes_desktop.agent.steering import Hint, with_hints
 from hermes_desktop.agent.thinking import stored
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, text
-from tests.interop.conftest import RealHermes
+from tests.interop.conftest import RealHermes, choose_model
 from tests.interop.test_rpc_with_hermes_agent import TheirProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
@@ -17,24 +14,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(1
 SID = "20260304_120000_abcdef"
 
 
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
 def test_both_programs_tell_it_alike(hermes: RealHermes, server: ModelServer) -> None:
-    settings = {
-        "model": {
-            "default": "a-model",
-            "provider": "custom",
-            "base_url": server.base_url,
-            "api_key": "k-123456",
-            "context_length": 128_000,
-        },
-        "auxiliary": {"title_generation": {"enabled": False}},
-    }
-    (hermes.home / "config.yaml").write_text(json.dumps(settings))
+    choose_model(hermes.home, server)
     result = with_hints('{"todos": [], "summary": {}}', (Hint("rather tea"),))
     call = {"id": "c1", "type": "function", "function": {"name": "todo", "arguments": "{}"}}
     db = SessionDB(hermes.state_db)
