@@ -39,7 +39,7 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
 
     JSON-RPC 2.0, one object a line, both ways. Requests come on standard input, answers and events
     go to standard output, and nothing else does. The first frame is the event gateway.ready;
-    session.create, then prompt.submit, is a conversation. When the input ends, replies that are
+    session.create, then prompt.submit, begins a session. When the input ends, replies that are
     being written are written to their end. Ctrl-C and SIGTERM interrupt them; what came so far is
     kept.
     """

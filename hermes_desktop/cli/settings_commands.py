@@ -31,7 +31,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="One JSON array of 
 def config() -> None:
     """See and change settings, without a text editor.
 
-    config.yaml is changed value by value: remarks, order and everything else in it stay, and the
+    config.yaml is changed value by value: comments, order and everything else in it stay, and the
     five versions before are kept. Secrets are another matter: see `hermes-desktop secrets`.
     """
 

@@ -91,8 +91,10 @@ KNOWN = {
     5: KnownBug("56391 23975", "an interruption during compression forks the conversation", (
         "busy test_what_must_not_be_cut_in_two_is_not_interrupted",
         "shorteners test_one_wins_and_none_forks",
-        "shorteners test_killed_while_the_summary_is_written_"
-        "nothing_is_lost_and_it_can_be_done_at_once",
+        (
+            "shorteners test_killed_while_the_summary_is_written_"
+            "nothing_is_lost_and_it_can_be_done_at_once"
+        ),
     )),
     6: KnownBug("45966 46237", "a kept agent is stale, or is made anew with each turn", (
         "cache test_own_turns_keep_the_agent_and_repeat_the_request",
