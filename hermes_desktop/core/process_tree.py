@@ -108,6 +108,14 @@ def end_all(mark: str, leader: int, *, waited_for: bool = False, since: int | No
     return len(killed - {leader})
 
 
+def end_marked(mark: str) -> bool:
+    """Kill whatever carries a mark; whether there was anything. Blocking; never raises."""
+    alive = members(mark)
+    if alive:
+        end_all(mark, alive[0], waited_for=True)
+    return bool(alive)
+
+
 def _look() -> dict[int, _Seen]:
     """Every process of this user that is no zombie."""
     found: dict[int, _Seen] = {}

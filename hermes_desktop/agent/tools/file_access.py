@@ -34,7 +34,7 @@ def for_reading(text: str, context: ToolContext) -> Path:
     """
     path, outside = resolve(text, context)
     context.gate.read(str(path), context.session_id, context.cancel, outside=outside)
-    return path
+    return _still(path, text)
 
 
 def for_writing(text: str, context: ToolContext) -> Path:
@@ -43,7 +43,36 @@ def for_writing(text: str, context: ToolContext) -> Path:
     if path.is_dir():
         raise ToolError(f"{text} is a folder.")
     context.gate.write(str(path), context.session_id, context.cancel, outside=outside)
+    return _still(path, text)
+
+
+def _still(path: Path, shown: str) -> Path:
+    """The path, if it is still the file that was judged: a person may have thought for a while."""
+    if os.path.realpath(path) != str(path):
+        raise ToolError(f"{shown} leads elsewhere by now. Look at it again.")
     return path
+
+
+Stamp = tuple[int, int, int, int]
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """What tells one state of a file from another; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def refuse_changed(path: Path, shown: str, seen: Stamp | None) -> None:
+    """Keep what somebody else wrote meanwhile.
+
+    Raises:
+        ToolError: The file is not what it was when it was read.
+    """
+    if stamp_of(path) != seen:
+        raise ToolError(f"{shown} was changed meanwhile; nothing was written. Read it again.")
 
 
 def read_text(path: Path, shown: str, *, exactly: bool = False) -> str:

@@ -5,7 +5,9 @@ from hermes_desktop.agent.tools.file_access import (
     for_reading,
     for_writing,
     read_text,
+    refuse_changed,
     refuse_marks,
+    stamp_of,
 )
 from hermes_desktop.core.atomic_files import write_text_atomic
 
@@ -54,7 +56,10 @@ def _patch(arguments: Arguments, context: ToolContext) -> Answer:
     path = for_writing(shown, context)
     # Whoever may write a file is not thereby allowed to be shown where secrets are kept; the
     # answer tells how often the text was found, and nothing else.
+    seen = stamp_of(path)
     text = read_text(path, shown, exactly=True)
+    if text.count("\r\n") == text.count("\n") > 0:  # whoever wrote the call was shown lines
+        old, new = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
     count = text.count(old)
     if not count:
         raise ToolError(f"old_string does not occur in {shown}. Read it again.")
@@ -64,6 +69,7 @@ def _patch(arguments: Arguments, context: ToolContext) -> Answer:
     if len(changed) > MOST_WRITTEN:
         raise ToolError("The file would become too long.")
     refuse_marks(text, changed)
+    refuse_changed(path, shown, seen)
     write_text_atomic(path, changed, mode=0o644)
     return {"written": str(path), "replaced": count}
 

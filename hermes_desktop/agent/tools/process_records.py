@@ -115,10 +115,7 @@ def _lost(entry: Mapping[str, Any]) -> LostProcess | None:
     mark = entry.get("mark")
     ran_on = False
     if isinstance(mark, str) and mark and not entry.get("over"):
-        alive = process_tree.members(mark)
-        ran_on = bool(alive)
-        if alive:
-            process_tree.end_all(mark, alive[0], waited_for=True)
+        ran_on = process_tree.end_marked(mark)
     try:
         return LostProcess(
             id=str(entry["id"]),

@@ -13,6 +13,7 @@ from hermes_desktop.agent.tools.background_process import POLITE_S, BackgroundPr
 from hermes_desktop.agent.tools.moved_keys import MovedKeys
 from hermes_desktop.agent.tools.process_output import Excerpt
 from hermes_desktop.agent.tools.process_records import LostProcess, ProcessRecords
+from hermes_desktop.core import process_tree
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import BusyError
 
@@ -100,6 +101,7 @@ class ProcessTable:
         self._lost: tuple[ProcessInfo, ...] = ()
         self._moved = MovedKeys()
         self._closed = False
+        self._mark = ""
         self._listeners: list[Callable[[ProcessInfo], object]] = []
 
     def on_end(self, listener: Callable[[ProcessInfo], object]) -> Callable[[], None]:
@@ -138,6 +140,19 @@ class ProcessTable:
         process.watch()
         self._write_down()
         return self._info(kept)
+
+    def covered(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """An environment for a command that is waited for.
+
+        Its programs are ended by the next program if this one is killed. Blocking for
+        milliseconds when it is first asked.
+        """
+        with self._lock:
+            first = not self._mark
+            self._mark = self._mark or process_tree.new_mark()
+        if first:
+            self._write_down()
+        return process_tree.marked(environ, self._mark)
 
     def listed(self, session_key: str | None = None) -> tuple[ProcessInfo, ...]:
         """What runs, what has ended lately and what was lost, in the order of their starts."""
@@ -223,6 +238,8 @@ class ProcessTable:
         names = {each.id for each in running}
         self._write_down(names)  # before: whoever kills us now leaves them to the next program
         self.kill_all(polite_s=QUIT_S)
+        if self._mark:  # turns that were left behind
+            process_tree.end_marked(self._mark)
         self._write_down(names, over=True)
         return running
 
@@ -283,12 +300,13 @@ class ProcessTable:
     def _write_down(self, names: set[str] | None = None, *, over: bool = False) -> None:
         with self._writing:
             with self._lock:
-                listed = [
+                found = [
                     (each.id, each.process, each.wanted, each.started_at)
                     for each in self._kept.values()
                     if (each.id in names if names is not None else not each.process.is_over)
                 ]
-            self._records.write(
+                covering = [{"mark": self._mark}] if self._mark and not over else []
+            listed = [
                 {
                     "id": name,
                     "mark": process.mark,
@@ -300,8 +318,9 @@ class ProcessTable:
                     "notify": wanted.notify,
                     "over": over,
                 }
-                for name, process, wanted, started_at in listed
-            )
+                for name, process, wanted, started_at in found
+            ]
+            self._records.write([*listed, *covering])
 
 
 def _of_lost(lost: LostProcess) -> ProcessInfo:

@@ -32,9 +32,10 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
         notify = bool(arguments.get("notify_on_complete"))
         return start_in_background(command, shell, folder, context, notify=notify)
     timeout = float(arguments.get("timeout", min(setup.terminal_timeout_s, LONGEST_S)))
+    environ = setup.environ if setup.processes is None else setup.processes.covered(setup.environ)
     ended = run_bounded(
         [shell, "-c", command],
-        environ=setup.environ,
+        environ=environ,
         cwd=folder,
         timeout_s=timeout,
         most_bytes=4 * MOST_OUTPUT,

@@ -27,7 +27,14 @@ _ALL_SECONDS = 60.0
 _READABLE = re.compile(r"^(text/|application/(json|xml|xhtml|javascript|rss|atom|\S+\+))")
 _NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
 """Codecs of Python for text that no page is written in; some need hours for a large one."""
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NOBODYS = tuple(
+    ipaddress.ip_network(each)
+    for each in (
+        "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "64:ff9b::/96", "64:ff9b:1::/48",
+        "fec0::/10", "2001::/23", "2002::/16", "3fff::/20", "5f00::/16",
+    )
+)  # fmt: skip
+"""Networks that lead elsewhere or to nobody; which of them Python knows depends on its age."""
 _PORTS = frozenset({80, 443, 8080, 8443})
 
 
@@ -85,14 +92,9 @@ def is_public(text: str) -> bool:
     except ValueError:
         return False
     if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            address = address.ipv4_mapped
-        elif (
-            address.sixtofour is not None
-            or address.teredo is not None
-            or address in ipaddress.ip_network("64:ff9b::/96")
-        ):
-            return False
+        address = address.ipv4_mapped or address
+    if any(address in each for each in _NOBODYS):
+        return False
     odd = address.is_multicast or address.is_reserved or address.is_unspecified
     return address.is_global and not odd
 

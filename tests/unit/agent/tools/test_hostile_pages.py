@@ -14,6 +14,7 @@ import pytest
 
 from hermes_desktop.agent.tools import web_fetch
 from hermes_desktop.agent.tools.page_text import page_text
+from hermes_desktop.agent.tools.web_fetch import public_address as really
 from tests.fakes.tool_stage import ToolStage, call
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=%b\r\n%b\r\n"
@@ -78,6 +79,44 @@ def test_an_answer_that_never_ends(
             time.sleep(0.02)
 
     assert "did not end" in fetched(stage, drip)["error"]
+
+
+@pytest.mark.parametrize("leads_to", ["http://127.0.0.1:{}/", "//[::1]:{}/", "http://0x7f.1:{}/"])
+def test_a_page_that_leads_to_this_machine(
+    stage: ToolStage, monkeypatch: pytest.MonkeyPatch, leads_to: str
+) -> None:
+    def only_the_first(parts: SplitResult) -> str:
+        return "127.0.0.1" if parts.hostname == "example.test" else really(parts)
+
+    monkeypatch.setattr(web_fetch, "public_address", only_the_first)
+    monkeypatch.setattr(web_fetch, "_PORTS", range(65536))
+    with socket.create_server(("127.0.0.1", 0)) as own:
+        own.settimeout(0.2)
+        target = leads_to.format(own.getsockname()[1]).encode()
+        head = b"HTTP/1.1 302 Found\r\nLocation: " + target + b"\r\nContent-Length: 0\r\n\r\n"
+        got = fetched(stage, lambda connection: connection.sendall(head))
+        assert "its own network" in got["error"]
+        with pytest.raises(TimeoutError):
+            own.accept()
+
+
+def test_a_page_that_leads_on_and_on(stage: ToolStage) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as serving:
+        heard: list[bytes] = []
+
+        def serve() -> None:
+            while len(heard) < 5:
+                connection, _ = serving.accept()
+                with connection:
+                    heard.append(connection.recv(65536))
+                    connection.sendall(b"HTTP/1.1 302 Found\r\nLocation: /x\r\n\r\n")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        url = f"http://example.test:{serving.getsockname()[1]}/"
+        assert "leads on and on" in stage.result(call("web_fetch", url=url))[0]["error"]
+        thread.join(20)
+    assert len(heard) == 5
 
 
 def test_a_page_that_unpacks_to_very_much(stage: ToolStage) -> None:

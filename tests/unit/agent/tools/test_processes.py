@@ -255,6 +255,48 @@ def test_what_a_killed_program_has_left_is_ended_by_the_next(tmp_path: Path) -> 
     eventually(lambda: process_tree.began(pid) is None)
 
 
+_KILLED_WAITING = """
+import os, sys, threading, time
+from pathlib import Path
+from tests.fakes.tool_stage import ToolStage, call
+stage = ToolStage(Path(sys.argv[1]))
+stage.model.calls = [(call("terminal", command="(setsid sleep 61 &); echo x > begun; sleep 61"),)]
+agent = stage.agent()
+threading.Thread(target=agent.run_conversation, args=("Do it",), daemon=True).start()
+while not (stage.cwd / "begun").exists():
+    threading.Event().wait(0.01)
+(record,) = (stage.home / "desktop" / "processes").iterdir()
+print(record.read_text(), flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_command_of_a_killed_program_is_ended_by_the_next(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _KILLED_WAITING, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=Path(__file__).parents[4],
+    )
+    assert done.returncode == -9, done.stderr
+    (entry,) = json.loads(done.stdout)["processes"]
+    assert len(process_tree.members(entry["mark"])) >= 2
+    table = ProcessTable(SystemClock(), tmp_path / "user" / ".hermes" / "desktop" / "processes")
+    assert table.take_lost() == ()  # nobody was promised to hear of it
+    assert not process_tree.members(entry["mark"])
+    table.close()
+
+
+def test_closing_ends_commands_of_turns_that_were_left_behind(stage: ToolStage) -> None:
+    environ = stage.processes.covered(stage.environ)
+    left = subprocess.Popen(["sleep", "60"], env=environ, start_new_session=True)
+    stage.processes.close()
+    assert left.wait(20) == -9
+    assert not list((stage.home / "desktop" / "processes").iterdir())
+
+
 def test_records_that_make_no_sense_are_left_alone(tmp_path: Path) -> None:
     for number, text in enumerate(("", "[]", "{", '{"owner": 3, "processes": [1, {"id": "x"}]}')):
         (tmp_path / f"{number}.json").write_text(text)

@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from hermes_desktop.agent.tools.approval_queue import ApprovalRequest, Choice
 from hermes_desktop.agent.tools.base import ToolError
+from hermes_desktop.agent.tools.file_access import refuse_changed, stamp_of
 from hermes_desktop.agent.tools.memory import memory_prompt
 from hermes_desktop.agent.tools.page_text import page_text
 from hermes_desktop.agent.tools.web_fetch import is_public, public_address
@@ -153,6 +155,52 @@ def test_a_mark_is_not_written_over_a_secret(stage: ToolStage) -> None:
     assert (stage.cwd / "c.ini").read_text() == "a = hunter2hunter2\nb = 2\n"
 
 
+def test_lines_of_a_file_keep_their_ends(stage: ToolStage) -> None:
+    file = stage.cwd / "a.txt"
+    for old, new in (("one\ntwo", "1\n2\n3"), ("one\r\ntwo", "1\r\n2\n3"), ("one", "1")):
+        file.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\nend\r\n")
+        assert one(stage, "patch", path="a.txt", old_string=old, new_string=new)["replaced"] == 1
+        wanted = new.replace("\r\n", "\n").replace("\n", "\r\n").encode()
+        rest = b"\r\nend\r\n" if "two" in old else b"\r\ntwo\r\nend\r\n"
+        assert file.read_bytes() == b"\xef\xbb\xbf" + wanted + rest
+    file.write_bytes(b"one\r\ntwo\n")  # mixed ones are nobody's to change
+    assert (
+        "does not occur"
+        in one(stage, "patch", path="a.txt", old_string="one\ntwo", new_string="x")["error"]
+    )
+
+
+def test_a_path_that_leads_elsewhere_after_the_word_is_not_touched(stage: ToolStage) -> None:
+    outside = stage.cwd.parent / "outside"
+    outside.mkdir()
+    (outside / "a.txt").write_text("harmless")
+    (stage.home / ".env").write_text("KEY=secret-of-the-home")
+
+    def swap(_request: ApprovalRequest) -> Choice:
+        (outside / "a.txt").unlink(missing_ok=True)
+        (outside / "a.txt").symlink_to(stage.home / ".env")
+        return "once"
+
+    stage.person(swap)
+    for name, more in (("read_file", {}), ("write_file", {"content": "x"})):
+        (outside / "a.txt").unlink(missing_ok=True)
+        (outside / "a.txt").write_text("harmless")
+        assert "leads elsewhere" in one(stage, name, path="../outside/a.txt", **more)["error"]
+    assert (stage.home / ".env").read_text() == "KEY=secret-of-the-home"
+
+
+def test_what_somebody_else_wrote_meanwhile_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one")
+    seen = stamp_of(file)
+    refuse_changed(file, "a.txt", seen)
+    for change in (lambda: file.write_text("two!"), lambda: os.utime(file, (1, 1)), file.unlink):
+        seen = stamp_of(file)
+        change()
+        with pytest.raises(ToolError, match="changed meanwhile"):
+            refuse_changed(file, "a.txt", seen)
+
+
 def test_searching(stage: ToolStage) -> None:
     (stage.cwd / "a.py").write_text("def one():\n    pass\n")
     (stage.cwd / ".env").write_text("def secret\n")
@@ -239,7 +287,9 @@ def test_secrets_reach_nobody(stage: ToolStage, caplog: pytest.LogCaptureFixture
     "address",
     ["127.0.0.1", "10.1.2.3", "192.168.1.1", "172.16.0.1", "169.254.169.254", "0.0.0.0", "::1",
      "fe80::1%eth0", "fd00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "2002:7f00:1::", "224.0.0.1",
-     "64:ff9b::7f00:1", "100.64.0.1", "255.255.255.255", "nonsense"],
+     "64:ff9b::7f00:1", "64:ff9b:1::7f00:1", "fec0::1", "::127.0.0.1", "192.0.0.8", "192.88.99.1",
+     "198.18.0.1", "2001::1", "2001:db8::1", "3fff::1", "5f00::1", "100::1", "ff02::1",
+     "100.64.0.1", "255.255.255.255", "nonsense"],
 )  # fmt: skip
 def test_addresses_of_ones_own(address: str) -> None:
     assert not is_public(address)
@@ -253,7 +303,10 @@ def test_addresses_of_the_internet() -> None:
 @pytest.mark.parametrize(
     "url",
     ["http://localhost/", "http://127.0.0.1/", "http://[::1]/", "http://2130706433/",
-     "http://0x7f.1/", "file:///etc/passwd", "ftp://example.org/", "http://user:p@example.org/",
+     "http://0x7f.1/", "http://0177.0.0.1/", "http://127.1/", "http://0/", "http://[::]/",
+     "http://[::ffff:7f00:1]/", "http://[::ffff:127.0.0.1]/", "HTTP://LOCALHOST/",
+     "http://\u2460\u2461\u2466.0.0.1/", "http://127\u30020\u30020\u30021/", "http:127.0.0.1",
+     "http://x@127.0.0.1/", "http://127.0.0.1:80:80/", "file:///etc/passwd", "ftp://example.org/", "http://user:p@example.org/",
      "http://127.0.0.1:22/", "http:///x", "http://example.org:99999/", "gopher://x/"],
 )  # fmt: skip
 def test_what_is_not_fetched(url: str) -> None:
