@@ -7,6 +7,7 @@ time instead of sending the same text again.
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 
 MOST_STRIKES = 3
 _CALL_S = 30.0
+_SHARE = 4.0
+"""A text that takes long to make ready is shown so many times that long after."""
 _UNFINISHED = " …"
 _NOT_YET = re.compile(r"[A-Za-z0-9_\-.:/+=]{1,200}\Z")
 """A word that still grows: it may be the beginning of a secret, which is known by its whole."""
@@ -82,6 +85,7 @@ class ReplyStream:
         self._segments = [_Segment()]
         self._ids: list[str] = []
         self._interval = max(0.0, settings.edit_interval)
+        self._reading_s = 0.0
         self._strikes = 0
         self._off = False
         self._said_in_all = 0
@@ -127,7 +131,7 @@ class ReplyStream:
         """Wait as long as there must be between two changes, and once more for a few words."""
         adapter = self._adapter_of(self._place.platform)
         least = adapter.edit_pause_s(self._place.chat_id) if adapter is not None else 0.0
-        wait = max(self._interval, least)
+        wait = max(self._interval, least, _SHARE * self._reading_s)
         await self._first(self._pause(wait))
         fresh = self._said_in_all - self._shown_of_it
         if fresh < self._settings.buffer_threshold and len(self._segments) == 1:
@@ -162,7 +166,10 @@ class ReplyStream:
         adapter = self._adapter_of(self._place.platform)
         if adapter is None:  # it is connected again, or the reply is owed
             return
-        for number, piece in enumerate(await adapter.cut_aside(text)):
+        began = time.monotonic()
+        pieces = await adapter.cut_aside(text)
+        self._reading_s = time.monotonic() - began
+        for number, piece in enumerate(pieces):
             if number < len(segment.shown):
                 before = segment.shown[number]
                 if before.piece == piece:

@@ -5,6 +5,9 @@ be wrong. What Telegram knows no mark for is rewritten: headings are bold, lists
 tables stand in columns, wide ones row by row.
 """
 
+import itertools
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -55,11 +58,16 @@ class _Writer:
     def done(self) -> Formatted:
         """All of it, with the places of code kept free of other marks."""
         text = self.text.rstrip()
-        whole = [mark for mark in self.marks if mark.kind in {"code", "pre"}]
+        whole = sorted(
+            (mark for mark in self.marks if mark.kind in {"code", "pre"}),
+            key=lambda mark: mark.start,
+        )
+        ends = [mark.end for mark in whole]
         marks: list[Mark] = []
         for mark in self.marks:
             if mark.kind in {"bold", "italic", "strikethrough"}:
-                marks += _without(mark, whole)
+                first = bisect_right(ends, mark.start)
+                marks += _without(mark, itertools.islice(whole, first, None))
             else:
                 marks.append(mark)
         kept = [
@@ -239,12 +247,17 @@ _BLOCKS = {
 }
 
 
-def _without(mark: Mark, whole: list[Mark]) -> list[Mark]:
-    """The parts of a mark beside code, which allows no other mark."""
+def _without(mark: Mark, whole: Iterable[Mark]) -> list[Mark]:
+    """The parts of a mark beside code, which allows no other mark.
+
+    Args:
+        mark: The mark.
+        whole: Code in its order, from the first that ends behind the beginning of the mark.
+    """
     parts, start = [], mark.start
     for code in whole:
-        if code.start >= mark.end or code.end <= start:
-            continue
+        if code.start >= mark.end:
+            break
         if code.start > start:
             parts.append(Mark(mark.kind, start, code.start, mark.detail))
         start = max(start, code.end)

@@ -119,3 +119,9 @@ def test_whatever_a_model_writes_becomes_messages_that_telegram_takes(
         assert units(part.text) <= limit
         assert all(0 <= m.start < m.end <= len(part.text) for m in part.marks)
     assert "".join("".join(p.text.split()) for p in parts) == "".join(shown.text.split())
+
+
+def test_code_within_long_lists_is_kept_free_of_other_marks() -> None:
+    shown = formatted("- **a `b` c `d`** *`e`*\n" * 500)
+    kinds = {(kind, part) for kind, part, _ in marked(shown)}
+    assert kinds == {("bold", "a "), ("bold", " c "), ("code", "b"), ("code", "d"), ("code", "e")}
