@@ -26,7 +26,7 @@ class AskingAgent(AIAgent):
     def run_conversation(self, *args: Any, **kwargs: Any) -> AgentResult:
         now = time.time()
         request = ApprovalRequest(
-            "1", KEY, "s", "u1", "telegram", "terminal", "rm -rf x", "/work",
+            "1", KEY, "s", "u1", "telegram", "terminal", "rm -rf x", "/home/otto",
             ("It deletes.",), ("once", "deny"), now, now + 60,
         )  # fmt: skip
         self.answers.append(self.queue.ask(request, threading.Event(), 60))

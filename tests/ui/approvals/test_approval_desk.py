@@ -200,7 +200,7 @@ LONG = "\n".join(f"rm -rf build/part_{n} && echo removed part {n}" for n in rang
 
 def request(number: int, *, what: str = "rm -rf build", session_id: str = "s") -> ApprovalRequest:
     return ApprovalRequest(
-        f"r{number}", "k", session_id, "", "desktop", "terminal", what, "/work",
+        f"r{number}", "k", session_id, "", "desktop", "terminal", what, "/home/otto",
         ("It deletes folders.",), ("once", "session", "always", "deny"),
         time.time(), time.time() + 300,
     )  # fmt: skip

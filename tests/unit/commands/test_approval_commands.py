@@ -34,7 +34,7 @@ def request(number: int = 1, user_id: str = "7") -> ApprovalRequest:
     now = time.time()
     choices: tuple[Choice, ...] = ("once", "session", "deny")
     return ApprovalRequest(
-        str(number), KEY, "s", user_id, "telegram", "terminal", f"rm -rf x{number}", "/work",
+        str(number), KEY, "s", user_id, "telegram", "terminal", f"rm -rf x{number}", "/home/otto",
         ("It deletes.",), choices, now, now + 60,
     )  # fmt: skip
 

@@ -33,7 +33,7 @@ class Waiting:
     def ask(self, key: str, number: int) -> None:
         now = time.time()
         request = ApprovalRequest(
-            f"a{number}", key, key, "", "tui", "terminal", f"rm {number}", "/work",
+            f"a{number}", key, key, "", "tui", "terminal", f"rm {number}", "/home/otto",
             ("It deletes.",), ("once", "deny"), now, now + 60,
         )  # fmt: skip
         self._wait(lambda: self.approvals.ask(request, threading.Event(), 60))
