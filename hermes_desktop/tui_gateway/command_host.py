@@ -155,7 +155,8 @@ class SessionHost:
             server.boundary("on_session_finalize", old, source_of(session))
             drop_agent(session)
             session["session_key"] = session_id
-            session.pop("former_keys", None)
+            for name in ("former_keys", "context", "compressions"):
+                session.pop(name, None)
             session["pending_title"] = None
             session["model_override"] = {}
             session.pop("parent_session_id", None)
@@ -169,6 +170,7 @@ class SessionHost:
     async def shortened(self, old_id: str, new_id: str) -> None:
         """Go on where the shortened conversation goes on."""
         session = self._session
+        session.pop("context", None)  # so full it is no more
         if new_id == old_id or session["session_key"] != old_id:
             return
         agent = session.get("agent")

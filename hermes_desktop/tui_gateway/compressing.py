@@ -3,6 +3,7 @@
 import logging
 from typing import Any
 
+from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway import ending, guard
@@ -10,6 +11,7 @@ from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
 from hermes_desktop.tui_gateway.session_record import (
     info_of,
+    note_context,
     shown_history,
     told_messages,
     usage_of,
@@ -45,6 +47,7 @@ def compress(call: Call) -> dict[str, Any]:
             if done is not None and done.changed:
                 _follow(server, sid, session, done.session_id)
                 guard.read_anew(db, session)
+                _note_size(session, done.after)
     except HermesError as error:
         raise in_protocol(error, Code.COMPRESS) from error
     tell_info(server, sid, session)
@@ -99,6 +102,12 @@ def _follow(server: Server, sid: str, session: Session, new_id: str) -> None:
         server.sync_key(sid, session)
     elif new_id != session["session_key"]:
         ending.follow_to(server, session, new_id)
+
+
+def _note_size(session: Session, tokens: int) -> None:
+    known = session.get("context")
+    length = known.context_length if isinstance(known, ContextNews) else None
+    note_context(session, ContextNews(tokens, length, about=True))
 
 
 def _summary(done: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.commands.present_session import chain_rows
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.session_usage import cost_of
@@ -123,7 +124,27 @@ def usage_of(db: SessionDB | None, session: Session) -> dict[str, Any]:
         "cost_usd": cost.usd,
         "cost_estimated": cost.estimated,
         "cost_partial": cost.partial,
+        **_context(session),
     }
+
+
+def note_context(session: Session, news: ContextNews) -> None:
+    """Keep how full the session is; what is only about right comes from shortening it."""
+    session["context"] = news
+    session["compressions"] = session.get("compressions", 0) + news.about
+
+
+def _context(session: Session) -> dict[str, Any]:
+    """How full it is, as front ends of ``hermes`` look for it; what nobody knows is left out."""
+    news = session.get("context")
+    told: dict[str, Any] = {"compressions": session.get("compressions", 0)}
+    if isinstance(news, ContextNews):
+        told["context_used"] = news.used_tokens
+        if news.context_length:
+            told["context_max"] = news.context_length
+            share = 100 * news.used_tokens / news.context_length
+            told["context_percent"] = min(100, round(share))
+    return told
 
 
 _USAGE = {

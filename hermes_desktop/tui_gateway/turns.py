@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from hermes_desktop.agent.types import CallBegun
+from hermes_desktop.agent.types import CallBegun, ContextNews
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
@@ -18,7 +18,13 @@ from hermes_desktop.state.records import SessionMark
 from hermes_desktop.tui_gateway import agents, boundaries, guard, rows, titles
 from hermes_desktop.tui_gateway.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
-from hermes_desktop.tui_gateway.session_record import info_of, model_of, source_of, usage_of
+from hermes_desktop.tui_gateway.session_record import (
+    info_of,
+    model_of,
+    note_context,
+    source_of,
+    usage_of,
+)
 
 log = logging.getLogger(__name__)
 
@@ -230,6 +236,9 @@ class _Turn:
         """A tool begins, or is over, or there is a note; on any thread of the turn."""
         if isinstance(news, CallBegun):
             self._server.emit("tool.generating", self._sid, {"name": news.name})
+            return
+        if isinstance(news, ContextNews):
+            note_context(self._session, news)
             return
         if hasattr(news, "lasting"):
             kind = "warning" if news.lasting else "status"

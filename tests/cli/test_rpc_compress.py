@@ -51,7 +51,10 @@ def test_a_session_is_shortened_and_goes_on(
             assert done["after_tokens"] < done["before_tokens"]
             assert (done["session_key"] == "s1") is in_place
             assert "the numbers" in str(model.summaries[0].messages)
-            rpc.said(sid, "and on")
+            assert done["usage"]["context_used"] == done["after_tokens"]
+            complete = rpc.said(sid, "and on")
+            assert complete["usage"]["compressions"] == 1
+            assert 0 < complete["usage"]["context_used"] < done["before_tokens"]
             assert "and on" in str(server.requests[-1].messages[-1]["content"])
             assert len(server.requests[-1].messages) < shown
             rpc.call("session.close", session_id=sid)

@@ -13,10 +13,12 @@ from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.thinking import chosen_of
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.process_table import ProcessTable, Wanted
+from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.tui_gateway import ending, live_sessions, server
 from hermes_desktop.tui_gateway.background_methods import END_REASON, MOST_TASKS
+from hermes_desktop.tui_gateway.session_record import note_context
 from tests.fakes.rpc_server import PATIENCE_S, ServerStage
 from tests.fakes.tool_stage import ToolStage, call
 
@@ -186,6 +188,23 @@ def test_a_session_that_was_shortened_has_used_what_all_its_parts_have(stage: Se
     assert told["input"] == before["input"] + 15
     assert told["calls"] == before["calls"] + 2
     assert (told["cost_usd"], told["cost_partial"], told["cost_estimated"]) == (0.5, True, False)
+
+
+def test_how_full_a_session_is_stands_beside_what_it_used(stage: ServerStage) -> None:
+    sid, session = stage.begin()
+    told = stage.call("session.usage", session_id=sid)
+    assert told["compressions"] == 0
+    assert "context_used" not in told
+    note_context(session, ContextNews(900, 3_000, 2_000))
+    stage.say(sid, "Hello")
+    told = stage.peer.payloads("message.complete")[-1]["usage"]
+    assert (told["context_used"], told["context_max"], told["context_percent"]) == (900, 3_000, 30)
+    note_context(session, ContextNews(50, about=True))
+    told = stage.call("session.usage", session_id=sid)
+    assert (told["context_used"], told["compressions"]) == (50, 1)
+    assert "context_max" not in told
+    stage.call("slash.exec", session_id=sid, command="/new")
+    assert "context_used" not in stage.call("session.usage", session_id=sid)
 
 
 def test_figures_of_the_last_days(stage: ServerStage) -> None:
