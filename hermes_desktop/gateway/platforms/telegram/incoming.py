@@ -57,7 +57,7 @@ def _message(update_id: int, raw: Raw) -> Incoming:
     text = _clean(raw.get("text") or raw.get("caption") or "")
     entities = raw.get("entities") or raw.get("caption_entities") or ()
     attachments = _read(_attachments, raw, _NO_FILES)
-    extra_text = _read(_extra_text, raw, "")
+    extra_text = _clean(_read(_extra_text, raw, ""))
     if not text and not attachments and not extra_text:
         extra_text = unread_kind(raw)
     return Incoming(
@@ -65,7 +65,7 @@ def _message(update_id: int, raw: Raw) -> Incoming:
         "message",
         chat_id=str(chat["id"]),
         chat_type=str(chat.get("type", "")),
-        chat_title=chat.get("title") or _name(chat),
+        chat_title=_clean(chat.get("title") or _name(chat)),
         message_id=str(raw["message_id"]),
         thread_id=_topic(raw),
         user_id=str(sender.get("id", "")),
@@ -117,7 +117,7 @@ def _origin_name(origin: Raw) -> str:
     if isinstance(person, Mapping):
         return _name(person) or _SOMEBODY
     chat = origin.get("sender_chat") or origin.get("chat") or {}
-    return str(origin.get("sender_user_name") or chat.get("title") or _name(chat) or _SOMEBODY)
+    return _clean(origin.get("sender_user_name") or chat.get("title") or _name(chat) or _SOMEBODY)
 
 
 def _answer(update_id: int, raw: Raw) -> Incoming:
@@ -128,7 +128,7 @@ def _answer(update_id: int, raw: Raw) -> Incoming:
         "answer",
         chat_id=str(chat["id"]),
         chat_type=str(chat.get("type", "")),
-        chat_title=chat.get("title") or _name(chat),
+        chat_title=_clean(chat.get("title") or _name(chat)),
         message_id=f"button-{raw['id']}",
         thread_id=_topic(message),
         user_id=str(sender["id"]),
@@ -148,7 +148,7 @@ def _topic(raw: Raw) -> str:
 
 def _name(person: Raw) -> str:
     full = " ".join(str(person[key]) for key in ("first_name", "last_name") if person.get(key))
-    return full or str(person.get("username") or "")
+    return _clean(full or person.get("username") or "")
 
 
 def _mentions(text: str, entities: Any) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """What an adapter remembers of what came in, to tell what is for us."""
 
+import logging
 from collections.abc import Sequence
 
 from hermes_desktop.gateway.platforms.messages import MessageEvent
@@ -8,6 +9,8 @@ from hermes_desktop.gateway.platforms.telegram.edits import Edits
 from hermes_desktop.gateway.platforms.telegram.inbound import message_event
 from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 from hermes_desktop.gateway.platforms.telegram.records import Bot, Incoming
+
+log = logging.getLogger(__name__)
 
 
 class Intake:
@@ -23,6 +26,13 @@ class Intake:
 
     def event_of(self, group: Sequence[Incoming], bot: Bot) -> MessageEvent | None:
         """The message that updates make, which belong together; None: it is nothing to us."""
+        try:
+            return self._event_of(group, bot)
+        except Exception:  # a bug here would come again with every answer and keep all others away
+            log.exception("Nothing could be made of an update of Telegram")
+            return None
+
+    def _event_of(self, group: Sequence[Incoming], bot: Bot) -> MessageEvent | None:
         first = group[0]
         if first.user_id and not first.is_bot:
             self._talk.person_wrote(first.chat_id)
