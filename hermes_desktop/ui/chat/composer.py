@@ -1,11 +1,10 @@
 """Where messages are written: the field, Send and Stop, and what must be said beside them."""
 
 from PySide6.QtCore import QEvent, QMargins, QObject, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
-    QPushButton,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
@@ -17,15 +16,10 @@ from hermes_desktop.services.desktop_chat import ChatReadiness
 from hermes_desktop.ui.chat.message_input import MessageInput
 from hermes_desktop.ui.chat.middle_column import put_in_middle
 from hermes_desktop.ui.chat.read_only_box import ReadOnlyBox
+from hermes_desktop.ui.chat.reason_box import ReasonBox
 from hermes_desktop.ui.resource_files import icon_size, tinted_icon
 from hermes_desktop.ui.theme import RADIUS_BLOCK, Theme
 from hermes_desktop.ui.transcript.look import tint
-
-_MODEL_HELP = (
-    "Hermes reads the same config.yaml as the hermes command. Run “hermes model” in a terminal and"
-    " choose a provider and a model, or set model.default, model.base_url and the provider's key"
-    " yourself. Then choose “Check again”."
-)
 
 
 class _Frame(QWidget):
@@ -48,52 +42,6 @@ class _Frame(QWidget):
         painter.end()
 
 
-class ReasonBox(QWidget):
-    """Why no message can be sent, and what to do about it.
-
-    Signals:
-        check_wanted: The person changed something and wants it looked at.
-    """
-
-    check_wanted = Signal()
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.title = QLabel(self)
-        self.words = QLabel(self)
-        self.help = QLabel(self.tr(_MODEL_HELP), self)
-        self.help_button = QPushButton(self.tr("How to set a model"), self)
-        self.check_button = QPushButton(self.tr("Check again"), self)
-        font = self.title.font()
-        font.setBold(True)
-        self.title.setFont(font)
-        self.help_button.setCheckable(True)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.check_button)
-        buttons.addWidget(self.help_button)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(QMargins(2, 4, 2, 8))
-        for label in (self.title, self.words, self.help):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            column.addWidget(label)
-        column.addLayout(buttons)
-        self.help.hide()
-        self.help_button.toggled.connect(self.help.setVisible)
-        self.check_button.clicked.connect(self.check_wanted)
-
-    def show_reason(self, readiness: ChatReadiness, *, about_model: bool) -> None:
-        """Say it."""
-        self.title.setText(readiness.title)
-        self.words.setText(" ".join(part for part in (readiness.detail, readiness.hint) if part))
-        self.words.setVisible(bool(self.words.text()))
-        self.help_button.setVisible(about_model)
-        if not about_model:
-            self.help_button.setChecked(False)
-
-
 class Composer(QWidget):
     """The lower part of the page.
 
@@ -102,13 +50,15 @@ class Composer(QWidget):
             :meth:`take_out` once somebody has taken it.
         stop_wanted: The running reply is to be stopped.
         check_wanted: Look at the settings again; also when the window becomes the active one,
-            for they are mostly changed in another.
+            for they may be changed in another, and when it shows again, after the settings.
+        settings_wanted: The settings are to be opened, at the key of one of them or at "".
         copy_wanted: Go on in a copy of a session that may only be read.
     """
 
     submitted = Signal(str)
     stop_wanted = Signal()
     check_wanted = Signal()
+    settings_wanted = Signal(str)
     copy_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -124,7 +74,7 @@ class Composer(QWidget):
         self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setWordWrap(True)
         self.note.hide()
-        self.reason = ReasonBox(self)
+        self.reason = ReasonBox(theme, self)
         self.reason.hide()
         self.read_only = ReadOnlyBox(theme, self)
         self.read_only.hide()
@@ -186,7 +136,7 @@ class Composer(QWidget):
             self.reason.show_reason(readiness, about_model=about_model)
         self.reason.setVisible(not readiness.ready)
         if in_field and not readiness.ready:
-            self.reason.check_button.setFocus()  # a field that is off would give it to the rail
+            self.reason.first_button.setFocus()  # a field that is off would give it to the rail
         self._update()
         if self._focus_waits and readiness.ready:
             self.field.setFocus()
@@ -234,6 +184,12 @@ class Composer(QWidget):
             self.stop_wanted.emit()
         else:
             super().keyPressEvent(event)
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._ready:
+            self.check_wanted.emit()
 
     @override
     def changeEvent(self, event: QEvent) -> None:
@@ -291,6 +247,7 @@ class Composer(QWidget):
         self.send_button.clicked.connect(self._submit)
         self.stop_button.clicked.connect(self.stop_wanted)
         self.reason.check_wanted.connect(self.check_wanted)
+        self.reason.settings_wanted.connect(self.settings_wanted)
         self.read_only.copy_wanted.connect(self.copy_wanted)
         self._theme.changed.connect(self._dress)
         self.setFocusProxy(self.field)
@@ -308,6 +265,5 @@ class Composer(QWidget):
         colours = self._theme.palette
         self._update()
         self.stop_button.setIcon(tinted_icon("stop", colours.text))
-        for label in (self.note, self.reason.words, self.reason.help):
-            tint(label, colours.secondary_text)
+        tint(self.note, colours.secondary_text)
         self._frame.update()

@@ -264,8 +264,11 @@ async def test_without_a_model_the_composer_says_what_to_set(stage) -> None:
         assert not composer.field.isEnabled()
         assert composer.reason.title.text()
         assert composer.reason.words.text()
-        composer.reason.help_button.click()
-        assert composer.reason.help.isVisible()
+        wanted: list[str] = []
+        composer.settings_wanted.connect(wanted.append)
+        composer.reason.settings_button.click()
+        assert wanted == ["model.default"]
+        assert "`" not in composer.reason.words.text()
         stage.configure()
         composer.reason.check_button.click()
         await stage.until(composer.field.isEnabled)
@@ -430,7 +433,7 @@ async def test_a_read_only_history_can_be_read_but_not_written(stage) -> None:
         composer = stage.page.composer
         await stage.until(composer.reason.isVisible)
         assert not composer.field.isEnabled()
-        assert not composer.reason.help_button.isVisible()
+        assert not composer.reason.settings_button.isVisible()
 
 
 async def test_a_session_that_cannot_be_opened_leaves_the_page_usable(stage) -> None:

@@ -127,7 +127,7 @@ def test_the_keyboard_stays_here_when_nothing_can_be_sent(composer, qtbot) -> No
     composer.field.setFocus()
     qtbot.waitUntil(composer.field.hasFocus)
     composer.set_readiness(ChatReadiness(False, "", "No model is set."))
-    assert composer.reason.check_button.hasFocus()
+    assert composer.reason.first_button.hasFocus()
 
 
 def test_what_is_typed_while_a_message_is_handed_over_is_the_next_one(composer, qtbot) -> None:

@@ -140,5 +140,4 @@ async def test_pictures_of_every_state(stage: ChatStage, scheme) -> None:
         page.composer.set_text("What I typed is kept")
         page.composer.check_wanted.emit()
         await stage.until(page.composer.reason.isVisible)
-        page.composer.reason.help_button.click()
         save(stage, "no-model")

@@ -1,0 +1,68 @@
+"""Why no message can be sent, above the message field, with the way to where it can be changed."""
+
+import re
+
+from PySide6.QtCore import QMargins, Signal
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from hermes_desktop.services.desktop_chat import ChatReadiness
+from hermes_desktop.ui.flow_row import FlowRow
+from hermes_desktop.ui.gateway.gateway_words import plain
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel, words_label
+from hermes_desktop.ui.theme import Theme
+
+_KEY = re.compile(r"\b[a-z_]+(?:\.[a-z_]+)+\b(?<!\.yaml)(?<!\.json)(?<!\.env)(?<!\.db)")
+
+
+class ReasonBox(QWidget):
+    """A title, why, and what to do about it.
+
+    Signals:
+        check_wanted: The person changed something and wants it looked at.
+        settings_wanted: The settings are to be opened, at the key of one of them or at "".
+    """
+
+    check_wanted = Signal()
+    settings_wanted = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.key = ""
+        self.title: LeadingLabel = words_label()
+        self.words = QuietLabel(theme)
+        self.settings_button = QPushButton(self.tr("Open the settings"))
+        self.check_button = QPushButton(self.tr("Check again"))
+        self._buttons = FlowRow()
+        for button in (self.settings_button, self.check_button):
+            button.setAutoDefault(False)
+            self._buttons.add(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(QMargins(2, 4, 2, 8))
+        for widget in (self.title, self.words, self._buttons):
+            column.addWidget(widget)
+        self.check_button.clicked.connect(self.check_wanted)
+        self.settings_button.clicked.connect(lambda: self.settings_wanted.emit(self.key))
+
+    def show_reason(self, readiness: ChatReadiness, *, about_model: bool) -> None:
+        """Say it.
+
+        Args:
+            readiness: What is missing.
+            about_model: A setting can put it right.
+        """
+        self.title.setText(plain(readiness.title))
+        words = " ".join(part for part in (readiness.detail, readiness.hint) if part)
+        self.words.setText(plain(words))
+        self.words.setVisible(bool(words))
+        found = _KEY.search(words)
+        self.key = found[0] if found is not None else ""
+        self.settings_button.setVisible(about_model)
+        for button in (self.settings_button, self.check_button):
+            button.setAccessibleDescription(f"{self.title.text()} {self.words.text()}")
+        self._buttons.settle()
+
+    @property
+    def first_button(self) -> QPushButton:
+        """What helps most."""
+        hidden = self.settings_button.isHidden()
+        return self.check_button if hidden else self.settings_button
