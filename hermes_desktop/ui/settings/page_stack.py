@@ -78,8 +78,14 @@ class PageStack(QStackedWidget):
         if not column.focus_key(key):
             return
         column.settle()
-        focused = focus_in(column)
-        if focused is not None and column.isAncestorOf(focused):
+        self.follow(focus_in(column))
+
+    def follow(self, focused: QWidget | None) -> None:
+        """Bring what has the focus now into sight, if it is on the page in front."""
+        column = self.currentWidget()
+        if focused is None or not isinstance(column, PageColumn):
+            return
+        if column.isAncestorOf(focused):
             column.bring_into_sight(_row_of(focused))
 
     # ------------------------------------------------------------------------ all pages as one

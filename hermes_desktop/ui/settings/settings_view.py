@@ -341,9 +341,14 @@ class SettingsView(QWidget):
 
     @override
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Pages are made late and grow: their order is put right when somebody walks through."""
+        """Pages are made late and grow: their order is put right when somebody walks through.
+
+        Whoever walks into a page sees where they are: the page scrolls by itself only within.
+        """
         order_tabs(self)
-        return super().focusNextPrevChild(next)
+        moved = super().focusNextPrevChild(next)
+        self.stack.follow(focus_in(self))
+        return moved
 
     @override
     def keyPressEvent(self, event: QKeyEvent) -> None:
