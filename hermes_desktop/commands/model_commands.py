@@ -49,7 +49,7 @@ async def _tell(context: CommandContext) -> CommandReply:
     choice = await context.run(lambda: context.facts.choose_model(override))
     if choice is None:
         return CommandReply("No model is set.")
-    chosen = "It was chosen for this session." if override else ""
+    chosen = "This session has a model of its own." if override else ""
     return CommandReply(
         lines(
             f"{choice.model} answers, at {choice.provider}.",

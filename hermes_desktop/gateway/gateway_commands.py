@@ -200,10 +200,11 @@ class RunnerHost:
     # Its model
 
     def model_override(self) -> Mapping[str, str]:
-        """What was chosen for this conversation."""
+        """What was chosen for this conversation, or what its channel has of its own."""
         chosen = self._runner._session_model_overrides.get(self._key)  # noqa: SLF001
         entry = self._runner.session_store._entries.get(self._key)  # noqa: SLF001 - without loading
-        return dict(chosen or (entry.model_override if entry is not None else None) or {})
+        chosen = chosen or (entry.model_override if entry is not None else None)
+        return dict(chosen or self._runner.channel_model(self._source))
 
     async def set_model_override(self, override: Mapping[str, str]) -> None:
         """Choose a model; an empty mapping takes the choice back."""

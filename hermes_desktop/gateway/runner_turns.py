@@ -19,6 +19,7 @@ from hermes_desktop.gateway.agent_preparation import (
     prepare_agent,
 )
 from hermes_desktop.gateway.agents import AgentRequest, TurnAgent
+from hermes_desktop.gateway.channel_models import channel_model
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.keyed_locks import GivenUpError
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
@@ -269,10 +270,18 @@ class RunnerTurns(RunnerShowing):
         return prepared
 
     def _model_override(self, session_entry: SessionEntry) -> dict[str, str]:
-        """What was chosen in a chat for its present conversation: the model, how it thinks."""
+        """The model of a chat's conversation, where it is not the usual one; how it thinks.
+
+        What was chosen for the conversation stands over what its channel has of its own.
+        """
         session_key = session_entry.session_key
         chosen = self._session_model_overrides.get(session_key) or session_entry.model_override
+        chosen = chosen or self.channel_model(session_entry.origin)
         return {**(chosen or {}), **self._thinking_of(session_entry.session_id, session_key)}
+
+    def channel_model(self, source: SessionSource | None) -> dict[str, str]:
+        """The model that a chat has by the settings of its platform; empty: the usual one."""
+        return channel_model(self.config.platforms, source)
 
     def _settle(
         self,

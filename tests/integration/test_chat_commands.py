@@ -465,7 +465,7 @@ async def test_model(tmp_path: Path) -> None:
         assert told.startswith("scripted answers, at test.")
         await talk(chat, "one")
         assert "big answers from your next message on, at test." in await chat.tell("/model big")
-        assert "It was chosen for this session." in await chat.tell("/model")
+        assert "This session has a model of its own." in await chat.tell("/model")
         assert chat.gateway.runner._session_model_overrides[KEY] == {"model": "big"}
         made = len(chat.gateway.factory.made)
         await talk(chat, "two")
@@ -482,7 +482,7 @@ async def test_model(tmp_path: Path) -> None:
         assert "The model of the settings answers" in await chat.tell("/model default")
         assert KEY not in chat.gateway.runner._session_model_overrides
         await talk(chat, "/model big", "/new")
-        assert "It was chosen" not in await chat.tell("/model")
+        assert "a model of its own" not in await chat.tell("/model")
 
 
 @pytest.mark.asyncio
