@@ -25,6 +25,9 @@ def chat(*, query: str, resume: str | None, latest: bool, paths: "HermesPaths") 
 
     The reply alone goes to standard output; everything else to standard error. A new session is
     begun unless one is named. Ctrl-C stops the reply; what came so far is kept in the session.
+
+    What may do harm is asked about at the terminal. Without one nobody can be asked: it is not
+    done, and the assistant is told so.
     """
     if resume is not None and latest:
         raise click.UsageError("Give --resume or --continue, not both.")
