@@ -219,13 +219,15 @@ class Composer(QWidget):
         colour = colours.accent if self.send_button.isEnabled() else colours.disabled_text
         self.send_button.setIcon(tinted_icon("send", colour))
         self.stop_button.setVisible(self._running)
-        words = self.tr("Write a message…")
+        words, more = self.tr("Write a message…"), ""
         if not usable:
             words = self.reason.title.text()
         elif self._running:
             words = self.tr("Write the next message; it waits for the reply…")
+            more = self.tr("/steer and a message tells the reply that is being written at once.")
         self.field.setPlaceholderText(words)
-        self.field.setAccessibleDescription("" if usable else words)
+        self.field.setToolTip(more)
+        self.field.setAccessibleDescription(more if usable else words)
 
     def _arrange(self) -> None:
         row = QHBoxLayout(self._frame)

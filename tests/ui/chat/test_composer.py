@@ -101,7 +101,10 @@ def test_stop_is_offered_only_while_a_reply_is_written(composer, qtbot) -> None:
     composer.stop_wanted.connect(lambda: stopped.append(True))
     assert not composer.stop_button.isVisible()
     qtbot.keyClick(composer.field, Qt.Key.Key_Escape)
+    assert composer.field.toolTip() == ""
     composer.set_running(True)
+    assert "/steer" in composer.field.toolTip()
+    assert composer.field.accessibleDescription() == composer.field.toolTip()
     composer.stop_button.click()
     qtbot.keyClick(composer.field, Qt.Key.Key_Escape)
     assert stopped == [True, True]
