@@ -36,6 +36,10 @@ _UNREACHABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE
 _MIGRATE = (
     "Run `hermes sessions stats` once with the current hermes-agent; that brings it up to date."
 )
+_HOW_TO_BEGIN = (
+    'Begin one in the window or with `hermes-desktop chat -q "Hello"`, or choose another home with '
+    "--profile or HERMES_HOME."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +93,9 @@ def _look_at_place(path: Path, *, read_only: bool) -> None:
         return
     if read_only:
         raise StateUnavailableError(
-            "There is no conversation store yet.",
+            "There are no sessions in this home yet.",
             f"{path} does not exist.",
-            "Start a session first, or choose another home.",
+            _HOW_TO_BEGIN,
         )
     make_file(path)
 
@@ -126,9 +130,9 @@ def _understand(
     if layout.is_empty and not _belongs_to_another_program(conn):
         if not may_make:
             raise StateUnavailableError(
-                "There is no conversation store yet.",
+                "There are no sessions in this home yet.",
                 f"{path} is still empty.",
-                "Start a session first, or choose another home.",
+                _HOW_TO_BEGIN,
             )
         _need_full_text(conn)
         initialise(conn, patience)
