@@ -17,6 +17,7 @@ from hermes_desktop.agent.tools.executor import ToolBox
 from hermes_desktop.agent.tools.memory import memory_prompt
 from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.processes import PROCESS
+from hermes_desktop.agent.tools.project_notes import project_notes
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.agent.tools.registry import enabled_tools
 from hermes_desktop.core.clean_environment import without_secrets
@@ -101,10 +102,13 @@ def build_tools(
         session_key=session_key,
     )
     names = {tool.toolset for tool in tools}
-    prompt = _guidance(folder) if names & {"file", "terminal"} else ""
-    if "memory" in names:
-        prompt = "\n\n".join(part for part in (prompt, memory_prompt(parts.home)) if part)
-    return ToolBox(tools, setup, gate, prompt)
+    works_here = bool(names & {"file", "terminal"})
+    said = (
+        _guidance(folder) if works_here else "",
+        project_notes(folder, parts.clean) if works_here else "",
+        memory_prompt(parts.home) if "memory" in names else "",
+    )
+    return ToolBox(tools, setup, gate, "\n\n".join(part for part in said if part))
 
 
 def _asker(
