@@ -109,7 +109,7 @@ class TitleWriter:
             return None
         self._named.add(session_id)
         thread = threading.Thread(
-            target=self._name, args=(session_id, *said), name="session-title", daemon=True
+            target=self._name, args=(session_id, said), name="session-title", daemon=True
         )
         thread.start()
         return thread
@@ -118,11 +118,23 @@ class TitleWriter:
         """Give up what is on its way. Any thread."""
         self._closed.set()
 
-    def _name(self, session_id: str, question: str, answer: str) -> None:
+    def _has_gone_on(self, session_id: str) -> bool:
+        """Whether more than the first questions were asked, those behind a summary counted."""
+        parts = self.store.get_compression_lineage(session_id) or [session_id]
+        rows = (row for part in parts for row in self._rows(part))
+        asked = {plain_text(row["content"]) for row in rows if _is_question(row)}
+        return len(asked) > FIRST_QUESTIONS
+
+    def _rows(self, session_id: str) -> list[dict[str, Any]]:
+        return self.store.get_messages(session_id, include_inactive=True)
+
+    def _name(self, session_id: str, said: "_Exchange") -> None:
         try:
             if self.store.get_session_title(session_id) is not None:
                 return
-            name = self._ask(session_id, question, answer)
+            if said.shortened and self._has_gone_on(session_id):
+                return
+            name = self._ask(session_id, said.question, said.answer)
             if self._closed.is_set():
                 return
             if name:
@@ -172,14 +184,31 @@ class TitleWriter:
         self.store.record_auxiliary_usage(session_id, TASK, only_existing=True, **amounts)
 
 
-def _first_exchange(history: Sequence[ConversationMessage]) -> tuple[str, str] | None:
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """What a conversation is named after.
+
+    Attributes:
+        shortened: A summary stands in it: for the work of its first reply, or for all of a long
+            conversation.
+    """
+
+    question: str
+    answer: str
+    shortened: bool
+
+
+def _is_question(message: Mapping[str, Any]) -> bool:
+    return message["role"] == "user" and not is_summary(message)
+
+
+def _first_exchange(history: Sequence[ConversationMessage]) -> _Exchange | None:
     """The first question with words and what was answered last; None if there is more by now."""
-    if any(is_summary(each) for each in history):
-        return None
-    asked = [plain_text(each["content"]) for each in history if each["role"] == "user"]
-    said = [plain_text(each["content"]) for each in history if each["role"] == "assistant"]
+    words = [each for each in history if not is_summary(each)]
+    asked = [plain_text(each["content"]) for each in words if each["role"] == "user"]
+    said = [plain_text(each["content"]) for each in words if each["role"] == "assistant"]
     question = next((text for text in asked if text.strip()), "")
     answer = next((text for text in reversed(said) if text.strip()), "")
     if not question or not answer or len(asked) > FIRST_QUESTIONS:
         return None
-    return question, answer
+    return _Exchange(question, answer, len(words) < len(history))

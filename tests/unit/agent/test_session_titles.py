@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.compression_plan import MARK
 from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
@@ -123,6 +124,27 @@ def test_long_conversations_blank_ones_and_those_named_already_are_left_alone(
     db.create_session(SID, "desktop")
     assert name(writer, said("a", "b"))
     assert not name(writer, said("a", "b", "c", "d"))
+
+
+@pytest.mark.parametrize(("questions", "wanted"), [(1, "Rome"), (3, None)])
+def test_a_first_reply_that_took_much_work_was_shortened_and_is_named(
+    db: SessionDB, server: ModelServer, questions: int, wanted: str | None
+) -> None:
+    server.name = "Rome"
+    db.create_session(SID, "desktop")
+    for number in range(questions):
+        db.append_message(SID, "user", f"question {number}")
+        db.append_message(SID, "assistant", "", tool_calls=[{"id": "1", "name": "ls"}])
+        db.append_message(SID, "tool", "much", tool_call_id="1", tool_name="ls")
+    kept = [
+        {"role": "assistant", "content": f"{MARK} Much was done."},
+        {"role": "user", "content": f"question {questions - 1}"},
+        {"role": "assistant", "content": "That is all."},
+    ]
+    db.archive_and_compact(SID, kept)
+    assert name(writer_for(db, server), db.get_messages_as_conversation(SID))
+    assert db.get_session_title(SID) == wanted
+    assert len(server.naming) == (wanted is not None)
 
 
 def test_a_model_that_fails_leaves_it_without_a_name_and_is_asked_again(db: SessionDB) -> None:
