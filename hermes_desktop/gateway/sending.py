@@ -18,7 +18,7 @@ _RETRIES = 2
 _PAUSE_S = 2.0
 _LONGEST_PAUSE_S = 60.0
 _FALLBACK_CHARS = 3500
-_NO_USE_TO_SEND = frozenset({"forbidden", "transient"})
+_NO_USE_TO_SEND = frozenset({"forbidden", "transient", "rate_limited"})
 
 AdapterOf = Callable[[Platform], PlatformAdapter | None]
 

@@ -16,6 +16,7 @@ from hermes_desktop.gateway.dead_targets import DeadTargets
 from hermes_desktop.gateway.delivery import MAYBE_TWICE, Deliverer, Reply, SendingManners, send
 from hermes_desktop.gateway.delivery_ledger import MOST_AGE_S, DeliveryLedger
 from hermes_desktop.gateway.platforms.base import MessageEvent, SendResult
+from hermes_desktop.gateway.platforms.messages import ErrorKind, Piece, Shown
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.delivery_store import DeliveryStore, Obligation, Owner
 from hermes_desktop.state.own_store import OwnStore
@@ -465,4 +466,56 @@ async def test_it_is_told_that_a_reply_arrived_before_that_is_noted(stage: Stage
     stage.platform.script = [UNKNOWN]
     await deliverer.deliver(reply("lost", arrived=arrived))
     assert seen == ["attempting"]
+    await deliverer.close()
+
+
+class Changing(ScriptedPlatform):
+    """Has texts that can be changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.edits: list[SendResult] = []
+        self.away: list[str] = []
+
+    async def edit_piece(self, chat_id: str, message_id: str, piece: Piece) -> SendResult:
+        return self.edits.pop(0) if self.edits else OK
+
+    async def delete_message(self, chat_id: str, message_id: str) -> bool:
+        self.away.append(message_id)
+        return True
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("error", ["rate_limited", "transient", "forbidden"])
+async def test_what_cannot_be_changed_now_stays_until_the_reply_comes_anew(
+    stage: Stage, error: ErrorKind
+) -> None:
+    stage.platform = Changing()
+    stage.adapters[Platform.TELEGRAM] = stage.platform
+    refused = SendResult(
+        success=False, error="no", error_kind=error, retryable=error != "forbidden",
+        retry_after=3600.0 if error == "rate_limited" else None,
+    )  # fmt: skip
+    stage.platform.edits = [refused] * 3
+    deliverer = stage.deliverer()
+    half = Shown("7", Piece("half of"))
+    result = await deliverer.deliver(reply("half of it", shown=(half,)))
+    assert not result.success
+    assert (stage.platform.texts, stage.platform.away) == ([], [])
+    stage.later.set()
+    if error != "forbidden":
+        await until(lambda: stage.platform.texts == ["half of it"])
+        await until(lambda: stage.redelivered)  # by which it is known what is to be taken away
+    await deliverer.close()
+
+
+@pytest.mark.asyncio
+async def test_what_is_gone_comes_anew_at_once(stage: Stage) -> None:
+    stage.platform = Changing()
+    stage.adapters[Platform.TELEGRAM] = stage.platform
+    stage.platform.edits = [SendResult(success=False, error="gone", error_kind="not_found")]
+    deliverer = stage.deliverer()
+    half, spare = Shown("7", Piece("half")), Shown("8", Piece("too much"))
+    assert (await deliverer.deliver(reply("half of it", shown=(half, spare)))).success
+    assert (stage.platform.texts, stage.platform.away) == (["half of it"], ["7", "8"])
     await deliverer.close()

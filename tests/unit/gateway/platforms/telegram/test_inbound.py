@@ -111,6 +111,25 @@ def test_other_bots_are_told_from_people() -> None:
 @pytest.mark.parametrize(
     ("text", "extra", "expected"),
     [
+        ("hi all", {}, None),
+        ("@OurBot hi", {}, "hi"),
+        ("/status@OurBot", {}, "/status@OurBot"),
+        ("hi all", {"free_response_chats": "*"}, None),
+        ("hi all", {"allow_bots": "mentions"}, None),
+        ("hi all", {"allow_bots": "all"}, "hi all"),
+        ("hi all", {"allow_bots": "all", "require_mention": True}, None),
+    ],
+)
+def test_other_bots_are_heard_only_where_they_mean_us(
+    text: str, extra: dict[str, Any], expected: str | None
+) -> None:
+    other = {"id": 8, "is_bot": True, "first_name": "Other"}
+    assert heard(raw(text, chat=GROUP, **{"from": other}), **extra) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "extra", "expected"),
+    [
         ("hi all", {}, "hi all"),
         ("hi all", {"require_mention": True}, None),
         ("hi all", {"require_mention": "true", "free_response_chats": "-100, -7"}, "hi all"),
@@ -214,11 +233,13 @@ def test_variables_and_config_yaml_say_when_a_group_is_answered() -> None:
         "TELEGRAM_PROXY": "http://proxy:3128",
         "TELEGRAM_REQUIRE_MENTION": "true",
         "TELEGRAM_FREE_RESPONSE_CHATS": "-1,-2",
+        "TELEGRAM_ALLOW_BOTS": "all",
     }
     config = apply_environment(GatewayConfig(), variables.get, print)
     found = read_options(config.platforms[Platform.TELEGRAM])
     assert (found.proxy, found.require_mention) == ("http://proxy:3128", True)
     assert found.free_chats == {"-1", "-2"}
+    assert found.bots == "all"
     yaml = merge_yaml({}, {"telegram": {"free_response_chats": [-3]}}, print)
     found = read_options(GatewayConfig.from_dict(yaml).platforms[Platform.TELEGRAM])
     assert found.free_chats == {"-3"}
@@ -240,3 +261,44 @@ def test_a_text_that_its_app_cut_is_one_message() -> None:
     found = message_event(groups_of(updates)[0], BOT, read_options(PlatformConfig()))
     assert found is not None
     assert found.text == "\n".join(texts[:3])
+
+
+@pytest.mark.parametrize(
+    ("more", "words", "author"),
+    [
+        ({"external_reply": {"origin": {"type": "channel", "chat": {"title": "News"}}},
+          "quote": {"text": "so it is"}}, "so it is", "News"),
+        ({"reply_to_message": {"message_id": 3, "photo": [{"file_id": "p"}], "from": PERSON}},
+         "(photo)", "Ann Lee"),
+        ({"reply_to_message": {"message_id": 3, "document": {"file_id": "d", "file_name": "a.pdf"},
+                               "from": PERSON}}, "(document: a.pdf)", "Ann Lee"),
+        ({"reply_to_message": {"message_id": 3, "poll": {"question": "Q?"}}}, "[A poll: Q? ()]",
+         None),
+    ],
+)  # fmt: skip
+def test_what_is_answered_is_named_also_without_words(
+    more: dict[str, Any], words: str, author: str | None
+) -> None:
+    found = event(raw(**more))
+    assert found is not None
+    assert (found.reply_to_text, found.reply_to_author_name) == (words, author)
+
+
+@pytest.mark.parametrize(
+    ("origin", "name"),
+    [
+        ({"type": "user", "sender_user": PERSON}, "Ann Lee"),
+        ({"type": "hidden_user", "sender_user_name": "Mal"}, "Mal"),
+        ({"type": "chat", "sender_chat": {"title": "Team"}}, "Team"),
+        ({"type": "channel", "chat": {"title": "News"}, "message_id": 4}, "News"),
+        ({"type": "a_kind_of_2031"}, "somebody"),
+    ],
+)
+def test_whose_words_were_handed_on(origin: dict[str, Any], name: str) -> None:
+    assert heard(raw("/stop", forward_origin=origin)) == f"[Forwarded from {name}]\n/stop"
+
+
+@pytest.mark.parametrize("text", ["/start", "/start ref42", "/start@OurBot", "/start\nx"])
+def test_the_greeting_of_apps_asks_for_help(text: str) -> None:
+    assert heard(raw(text)) == "/help"
+    assert heard(raw("/started")) == "/started"
