@@ -33,13 +33,26 @@ SUM_UP = (
 )
 
 
+MOST_SENSELESS = 5
+"""How many answers in a row may hold nothing but calls that make no sense."""
+NO_SENSE = (
+    "Your last tool calls made no sense, one after the other, and no more are done in this turn. "
+    "Say in a few sentences what you wanted to do and what stood in the way."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of one call, as the model is told it and as it is stored."""
+    """What came of one call, as the model is told it and as it is stored.
+
+    Attributes:
+        made_sense: It was a call of a tool that there is, whole and with fitting arguments.
+    """
 
     call_id: str
     name: str
     content: str
+    made_sense: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +120,7 @@ class ToolRounds:
         steering: What the person says meanwhile; told behind the next result.
         asked: How often the model was asked.
         lost: Why something could not be stored; the turn ends with it.
+        senseless: How many answers in a row held only calls that make no sense.
     """
 
     provider: ChatProvider
@@ -123,6 +137,7 @@ class ToolRounds:
     steering: Steering | None = None
     asked: int = 0
     lost: HermesError | None = None
+    senseless: int = 0
 
     def run(self) -> Reply:
         """Ask until there is nothing more to do; the last reply, which is not stored yet."""
@@ -136,9 +151,9 @@ class ToolRounds:
                 return Reply()
             if reply.text and self.listeners.text is not None:
                 self.listeners.text("\n\n")
-            if self.asked >= self.most:
+            if self.asked >= self.most or self.senseless >= MOST_SENSELESS:
                 log.info("The turn ends after %d steps", self.asked)
-                return self._ask((), SUM_UP)
+                return self._ask((), SUM_UP if self.asked >= self.most else NO_SENSE)
 
     def _ask(self, definitions: tuple[Mapping[str, Any], ...], more: str = "") -> Reply:
         if self.room is None:
@@ -186,6 +201,8 @@ class ToolRounds:
         text = without_memory(reply.text)
         self.history.append({"role": "assistant", "content": text, **fields})
         *first, last = self.tools.run(calls, self._turn(reason))
+        made_sense = last.made_sense or any(result.made_sense for result in first)
+        self.senseless = 0 if made_sense else self.senseless + 1
         return all(self._keep(result) for result in first) and self._keep_last(last)
 
     def _turn(self, reason: str) -> ToolTurn:

@@ -6,7 +6,8 @@ allowed before → what needs no word → a person. Whoever cannot be asked has 
 
 import fnmatch
 import logging
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from hermes_desktop.agent.tools.approval_queue import (
     new_request_id,
 )
 from hermes_desktop.agent.tools.base import ToolError
-from hermes_desktop.agent.tools.danger import Danger, judge_command
+from hermes_desktop.agent.tools.danger import Danger, judge
 from hermes_desktop.agent.tools.danger_paths import (
     Places,
     holds_secrets,
@@ -47,7 +48,7 @@ class ApprovalRules:
 
     Attributes:
         mode: ``ask`` or ``off``. ``smart`` asks a person, too: no model decides here.
-        deny: Commands, with ``*`` and ``?``, that are never done.
+        deny: Commands, with ``*`` and ``?``, that are never done, whatever starts them.
         allow: Commands, to the letter, that need no word.
     """
 
@@ -69,9 +70,28 @@ class ApprovalRules:
         return cls(
             mode="off" if is_off else "ask",
             timeout_s=float(timeout) if usable else TIMEOUT_S,
-            deny=_texts(section.get("deny")),
-            allow=_texts(config.get("command_allowlist")),
+            deny=_texts(_listed(section.get("deny"))),
+            allow=tuple(each.strip() for each in _texts(config.get("command_allowlist"))),
         )
+
+    def forbid(self, text: str, programs: Iterable[str]) -> bool:
+        """Whether a command, a part of it, or a program that it starts is denied.
+
+        Args:
+            text: All of the command.
+            programs: What it starts, as far as that is known.
+        """
+        parts = (text, *_BETWEEN.split(text), *programs)
+        flat = {" ".join(part.split()) for part in parts}
+        return any(fnmatch.fnmatchcase(each, rule) for rule in self.deny for each in flat)
+
+
+_BETWEEN = re.compile(r"[\n;|&(){}`]")
+
+
+def _listed(value: Any) -> Any:
+    """A rule that was written without a list is a rule all the same."""
+    return [value] if isinstance(value, str) else value
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -117,14 +137,14 @@ class ApprovalGate:
         Raises:
             ToolError: It may not; the words are for the model.
         """
-        dangers = judge_command(text, self._places)
+        judgement = judge(text, self._places)
+        dangers = judgement.dangers
         hard = [each for each in dangers if each.hard]
-        flat = " ".join(text.split())
         if hard:
             self._refuse("terminal", text, session_id, f"It {hard[0].words}. That is never done.")
-        if any(fnmatch.fnmatchcase(flat, rule) or rule == flat for rule in self._rules.deny):
+        if self._rules.forbid(text, judgement.programs):
             self._refuse("terminal", text, session_id, "A rule of the person forbids it.")
-        if dangers and flat not in self._rules.allow:
+        if dangers and text.strip() not in self._rules.allow:
             where = str(self._places.cwd)
             self._ask("terminal", text, where, dangers, session_id, cancel)
 

@@ -24,7 +24,7 @@ from hermes_desktop.agent.tools.shell_reader import (
     read_shell,
 )
 
-__all__ = ["Danger", "judge_command"]
+__all__ = ["Danger", "Judgement", "judge", "judge_command"]
 
 _MOST_UNWRAPPED = 8
 _MOST_STEPS = 2000
@@ -41,22 +41,40 @@ _TAKES_ALL = frozenset(
 _ONLY_WORDS = frozenset({"echo", "printf", "true", "false", "mkdir", "test", "[", "[["})
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a command may do.
+
+    Attributes:
+        dangers: What needs a person's word, or is never done; () for nothing.
+        programs: What it starts, each with its arguments, quotes and wrappers taken off.
+    """
+
+    dangers: tuple[Danger, ...]
+    programs: tuple[str, ...] = ()
+
+
 def judge_command(text: str, places: Places) -> tuple[Danger, ...]:
-    """What a command may do that needs a person's word, or is never done; () for nothing.
+    """What a command may do that needs a person's word, or is never done; () for nothing."""
+    return judge(text, places).dangers
+
+
+def judge(text: str, places: Places) -> Judgement:
+    """Judge a command.
 
     Nothing is run; links are looked up, and scripts that it runs are read.
     """
     found = Found()
     if len(text) > MOST_CHARACTERS:
         found.add("too-long", "is too long to be judged", hard=True)
-        return found.all()
+        return Judgement(found.all())
     plain = unicodedata.normalize("NFKC", text)
     for key, words, hard in rough_findings(plain):
         found.add(key, words, hard=hard)
     if plain != text:
         found.add("lookalikes", "has characters that look like others")
     _Judge(places, found).text(text, 0)
-    return found.all()
+    return Judgement(found.all(), tuple(found.programs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +155,7 @@ class _Judge:
             self._any_program(words[1:], depth)
             return
         program = _base(first.text)
+        self.found.programs.append(" ".join([program, *(each.text for each in words[1:])]))
         if not program.isascii():
             self.found.add("lookalikes", "has characters that look like others")
         if not looked:

@@ -40,10 +40,12 @@ class Found:
     Attributes:
         steps: How many programs were judged.
         written: Files that got new content, by what was judged until now.
+        programs: What is started, each with its arguments.
     """
 
     steps: int = 0
     written: set[str] = field(default_factory=set)
+    programs: list[str] = field(default_factory=list)
     _by_key: dict[str, Danger] = field(default_factory=dict)
 
     def add(self, key: str, words: str, *, hard: bool = False) -> None:

@@ -144,8 +144,10 @@ class ToolBox:
         text = self._text(answer)
         news = ToolNews(begun.call.id, name, begun.subject, well, seconds, turn.step)
         _tell(turn, replace(news, arguments=self._shown(begun.arguments), result=text))
-        log.info("Tool %s: %s in %.1f s", name[:60], "done" if ok else "not done", seconds)
-        return ToolResult(begun.call.id, name, _changed(begun, text, turn, seconds, ok=ok))
+        known = begun.tool.name if begun.tool is not None else "(unknown)"
+        log.info("Tool %s: %s in %.1f s", known, "done" if ok else "not done", seconds)
+        told = _changed(begun, text, turn, seconds, ok=ok)
+        return ToolResult(begun.call.id, name, told, made_sense=not begun.error)
 
     def _await(self, begun: _Begun, pending: "PendingCall[Answer]", turn: ToolTurn) -> Answer:
         try:

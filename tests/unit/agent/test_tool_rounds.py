@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tool_rounds import SUM_UP, ToolTurn
+from hermes_desktop.agent.tool_rounds import MOST_SENSELESS, NO_SENSE, SUM_UP, ToolTurn
 from hermes_desktop.agent.types import ChatRequest, ToolCall, ToolNews
 from hermes_desktop.agent.wire_messages import wire_messages
 from hermes_desktop.state import SessionDB
@@ -127,6 +127,18 @@ def test_at_the_limit_it_sums_up(stage: ToolStage) -> None:
     assert last.tools == ()
     assert last.messages[-1] == {"role": "user", "content": SUM_UP}
     assert not any(row["content"] == SUM_UP for row in stage.db.get_messages(SID))
+
+
+def test_senseless_calls_come_to_an_end(stage: ToolStage) -> None:
+    wrong = [(ToolCall(str(n), "no_such_tool", "{}"),) for n in range(30)]
+    stage.model.calls = [*wrong[:4], (call("todo"), wrong[4][0]), *wrong[5:]]
+    result = stage.agent().run_conversation("Do it")
+    assert result["completed"]
+    assert result["api_calls"] == 5 + MOST_SENSELESS + 1  # a call that makes sense begins anew
+    last = stage.model.requests[-1]
+    assert last.tools == ()
+    assert last.messages[-1] == {"role": "user", "content": NO_SENSE}
+    assert not any(row["content"] == NO_SENSE for row in stage.db.get_messages(SID))
 
 
 def test_an_answer_that_was_cut_off_does_nothing(stage: ToolStage) -> None:

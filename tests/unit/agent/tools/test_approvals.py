@@ -108,7 +108,17 @@ def test_what_is_never_done_is_not_even_asked(stage: ToolStage) -> None:
 
 def test_deny_rules_stand_over_everything(stage: ToolStage) -> None:
     stage.config["approvals"] = {"mode": "off", "deny": ["git push*"]}
-    assert "rule" in stage.result(call("terminal", command="git  push origin"))[0]["error"]
+    for command in (
+        "git  push origin", "true; git push", "cd . && git push -u origin x", "/usr/bin/git push",
+        "g'i't push", "env X=1 git push", "bash -c 'git push'", "timeout 9 nice git push",
+        "if true; then git push; fi", "f() { git push; }; f", "echo $(git push)", "echo `git push`",
+        "x=push; git $x", "ls | xargs git push", "case x in x) git push;; esac", "git\tpush",
+        "(git push)", "git \\\n push", "true &\ngit push", "echo 'unclosed; git push",
+        "eval git push", "find . -exec git push ';'",
+    ):  # fmt: skip
+        assert "rule" in stage.result(call("terminal", command=command))[0]["error"], command
+    for command in ("echo git push", "git status", "echo 'git push' > notes"):
+        assert not stage.result(call("terminal", command=command))[0]["error"], command
 
 
 @pytest.mark.parametrize("mode", ["off", False])
@@ -117,8 +127,15 @@ def test_a_person_may_switch_asking_off(stage: ToolStage, mode: object) -> None:
     assert remove(stage)["exit_code"] == 0
 
 
+def test_a_rule_without_a_list_is_a_rule(stage: ToolStage) -> None:
+    stage.config["approvals"] = {"mode": "off", "deny": "git push*"}
+    assert "rule" in stage.result(call("terminal", command="git push"))[0]["error"]
+
+
 def test_the_allow_list_is_to_the_letter(stage: ToolStage) -> None:
-    stage.config["command_allowlist"] = ["rm -rf build"]
+    stage.config["command_allowlist"] = [" rm -rf build ", "rm -r a b"]
+    for other in ("rm -r a\nb", "rm -r 'a b'", "rm  -r a b"):
+        assert "nobody" in stage.result(call("terminal", command=other))[0]["error"]
     assert remove(stage)["exit_code"] == 0
     assert "nobody" in str(remove(stage, "build2")["error"])
 
@@ -126,7 +143,7 @@ def test_the_allow_list_is_to_the_letter(stage: ToolStage) -> None:
 @pytest.mark.parametrize(
     "section",
     [None, 3, {"mode": "smart"}, {"mode": "what"}, {"mode": None}, {"mode": True}, {"timeout": "x"},
-     {"timeout": -1}, {"timeout": True}, {"deny": "x"}],
+     {"timeout": -1}, {"timeout": True}, {"deny": 5}],
 )  # fmt: skip
 def test_what_makes_no_sense_counts_as_the_careful_choice(section: object) -> None:
     rules = ApprovalRules.from_mapping({"approvals": section})
