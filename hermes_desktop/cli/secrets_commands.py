@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _COLUMNS = (Column("Secret"), Column("Standing"), Column("What it is", gives_way=True))
 _MOST_READ = 1_000_000
 """Bytes of standard input; no secret is longer."""
+_OURS = frozenset({"keyring", "plain file"})
+_MOVED = frozenset({".env", "config.yaml", "plain file"})
 _WAITING = "Waiting for the keyring; it may ask for its password…"
 
 
@@ -99,6 +101,9 @@ def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> No
     book = _book(paths)
     view = book.find(output.without_surrogates(name))
     note = NOT_FOUND_BY_HERMES.format(name=view.name)
+    act, froms = (book.move_back, _OURS) if back else (book.move, _MOVED)
+    if not any(place.where in froms for place in view.places):
+        act(view.name)  # says that it is not there
     if back:
         preview = f"{view.name} goes from the keyring into .env, where programs can read it.\n"
     else:
@@ -133,7 +138,7 @@ def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     """
     book = _book(paths)
     view = book.find(output.without_surrogates(name))
-    left = [place for place in view.places if place.where not in {"keyring", "plain file"}]
+    left = [place for place in view.places if place.where not in _OURS]
     if len(left) == len(view.places):
         book.remove(view.name)  # says that it is not kept here
     then = f"then {_words(left[0], show_end=False)} counts" if left else "it is then nowhere"

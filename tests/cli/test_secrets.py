@@ -222,6 +222,8 @@ def test_the_gateway_leaves_in_time_while_a_keyring_hangs(
         (("set", "MY_KEY"), b"x" * 2_000_000, "That cannot be a secret."),
         (("set", "MY_KEY"), b"1234\xff", "That cannot be a secret."),
         (("move", TOKEN, "--yes"), b"", f"{TOKEN} stands neither in .env nor in config.yaml."),
+        (("move", TOKEN, "--dry-run"), b"", f"{TOKEN} stands neither in .env nor in config.yaml."),
+        (("move", TOKEN), b"", f"{TOKEN} stands neither in .env nor in config.yaml."),
         (("remove", TOKEN, "--yes"), b"", f"{TOKEN} is not kept by Hermes Desktop."),
     ],
 )
