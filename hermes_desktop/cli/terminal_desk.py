@@ -38,6 +38,16 @@ def somebody_is_there() -> bool:
     return os.name == "posix" and output.is_input_terminal() and output.is_error_terminal()
 
 
+def _forget_typed() -> None:
+    """What was typed before a person saw the question is no answer to it."""
+    if sys.platform == "win32":
+        return
+    import termios
+
+    with contextlib.suppress(OSError, ValueError, termios.error):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
 class TerminalDesk:
     """Shows what is asked and reads the answers, on the loop."""
 
@@ -73,6 +83,7 @@ class TerminalDesk:
         if self._shown is not None or not self._waiting:
             return
         self._shown = self._waiting.popleft()
+        _forget_typed()
         self._shown.show()
         if not self._reading:
             asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._read)

@@ -7,6 +7,8 @@ from tests.fakes.model_server import ModelServer, text, tool_call
 from tests.fakes.program import Program, rows
 from tests.fakes.terminal import END_OF_INPUT, at_terminal
 
+ASKED = "o = once"
+
 
 def told(server: ModelServer) -> dict[str, object]:
     # What names the conversation may be cut off by the end of the program.
@@ -25,7 +27,7 @@ def test_a_person_at_the_terminal_allows_it(
     program: Program, configured: Path, server: ModelServer, tmp_path: Path
 ) -> None:
     script(server, tmp_path)
-    done = at_terminal(program, "chat", "-q", "Remove build", typed=b"once\n")
+    done = at_terminal(program, "chat", "-q", "Remove build", typed=b"once\n", answer_at=ASKED)
     assert done.code == 0
     assert "May this be done?" in done.out
     assert "rm -rf build" in done.out
@@ -36,11 +38,22 @@ def test_a_person_at_the_terminal_allows_it(
     assert rows(configured)[0]["tool_call_count"] == 1
 
 
+def test_what_was_typed_before_is_no_answer(
+    program: Program, configured: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    script(server, tmp_path)
+    done = at_terminal(
+        program, "chat", "-q", "Remove build", ahead=b"once\n", typed=b"deny\n", answer_at=ASKED
+    )
+    assert "Denied." in done.out
+    assert (tmp_path / "build").exists()
+
+
 def test_anything_else_denies(
     program: Program, configured: Path, server: ModelServer, tmp_path: Path
 ) -> None:
     script(server, tmp_path)
-    done = at_terminal(program, "chat", "-q", "Remove build", typed=b"\n")
+    done = at_terminal(program, "chat", "-q", "Remove build", typed=b"\n", answer_at=ASKED)
     assert done.code == 0
     assert "Denied." in done.out
     assert "denied it" in str(told(server)["error"])
@@ -88,7 +101,7 @@ def test_a_person_at_the_terminal_is_asked(
     program: Program, configured: Path, server: ModelServer
 ) -> None:
     ask(server)
-    done = at_terminal(program, "chat", "-q", "Open a port", typed=b"2\n")
+    done = at_terminal(program, "chat", "-q", "Open a port", typed=b"2\n", answer_at="skip]")
     assert done.code == 0
     assert "The assistant asks:\n    Which port?\N{REPLACEMENT CHARACTER}[2J\n" in done.out
     assert "  1. 80\n  2. 443\n" in done.out
@@ -101,7 +114,7 @@ def test_an_answer_of_ones_own_and_none(
 ) -> None:
     for typed, answer in ((b"8080, or what is free\n", "8080, or what is free"), (b"\n", None)):
         ask(server)
-        done = at_terminal(program, "chat", "-q", "Open a port", typed=typed)
+        done = at_terminal(program, "chat", "-q", "Open a port", typed=typed, answer_at="skip]")
         assert done.code == 0
         assert told(server)["user_response"] == answer
     assert "Skipped." in done.out
@@ -111,7 +124,7 @@ def test_the_end_of_input_is_no_answer(
     program: Program, configured: Path, server: ModelServer
 ) -> None:
     ask(server)
-    done = at_terminal(program, "chat", "-q", "Open a port", typed=END_OF_INPUT)
+    done = at_terminal(program, "chat", "-q", "Open a port", typed=END_OF_INPUT, answer_at="skip]")
     assert done.code == 0
     assert "has left" in str(told(server)["note"])
 

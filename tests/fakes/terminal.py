@@ -17,6 +17,8 @@ def at_terminal(
     program: Program,
     *arguments: str,
     typed: bytes = b"",
+    answer_at: str = "",
+    ahead: bytes = b"",
     interrupt_at: str = "",
     columns: int = 120,
 ) -> Outcome:
@@ -24,12 +26,14 @@ def at_terminal(
 
     Args:
         typed: Keys, waiting when the program begins to read.
+        answer_at: Press them only when this stands on the screen.
+        ahead: Further keys, pressed before the program begins.
         interrupt_at: Press Ctrl-C once this stands on the screen.
     """
     ours, theirs = pty.openpty()
     ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
     environment = {**program.environment(), "TERM": "xterm-256color", "NO_COLOR": "1"}
-    os.write(ours, typed)
+    os.write(ours, ahead if answer_at else ahead + typed)
     process = subprocess.Popen(
         [*PROGRAM, *arguments],
         stdin=theirs,
@@ -48,6 +52,9 @@ def at_terminal(
         if not piece:
             break
         screen += piece
+        if answer_at and answer_at.encode() in screen:
+            answer_at = ""
+            os.write(ours, typed)
         if interrupt_at and interrupt_at.encode() in screen:
             interrupt_at = ""
             process.send_signal(signal.SIGINT)
