@@ -43,8 +43,9 @@ def insights(*, days: int, source: str | None, as_json: bool, paths: "HermesPath
         return
     from hermes_desktop.commands.insights_command import words
 
-    text = words(found, _ANY_LENGTH)
-    output.write("\n".join(each for each in text.split("\n") if each != "```") + "\n")
+    heading, _, figures = words(found, _ANY_LENGTH).partition("\n")
+    lines = [heading.replace("**", ""), *(each for each in figures.split("\n") if each != "```")]
+    output.write("\n".join(lines) + "\n")
 
 
 def _object(found: "Insights") -> dict[str, object]:
