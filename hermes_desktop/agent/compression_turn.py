@@ -10,6 +10,7 @@ from hermes_desktop.agent.compression_settings import MOST
 from hermes_desktop.agent.context_compression import ContextCare, Shortened, Wish
 from hermes_desktop.agent.context_length import ENOUGH, estimate, estimate_text
 from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.others_shortening import let_others_finish
 from hermes_desktop.agent.types import (
     CallNote,
     CancelSignal,
@@ -80,6 +81,10 @@ class TurnRoom:
             What came of it; None when there was nothing to do.
         """
         self.exhausted = self._tried = False
+        goes_on_in = let_others_finish(self._store, session_id, cancel, self.listener)
+        if goes_on_in is not None:
+            self.forget()
+            return Shortened("followed", goes_on_in)
         size = self._size(session_id, prompt, history) + estimate_text(text)
         return self._shorten_from(size, session_id, history, cancel)
 

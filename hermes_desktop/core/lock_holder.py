@@ -30,8 +30,8 @@ def new_holder() -> str:
 
 def is_gone(holder: str) -> bool:
     """Whether a process of ours wrote this name, here, and has ended since."""
-    found = _OURS.fullmatch(holder)
-    if found is None or not _place() or found[2] != _place():
+    found = _ours(holder)
+    if found is None:
         return False
     pid = int(found[1])
     if not _runs(pid):
@@ -40,10 +40,26 @@ def is_gone(holder: str) -> bool:
     return since is not None and found[3] != _began_word(since)
 
 
+def is_ours(holder: str) -> bool:
+    """Whether this program wrote a name, in whatever process of this start of this machine."""
+    return _ours(holder) is not None
+
+
+def runs_here(holder: str) -> bool:
+    """Whether a process runs here that has the number in a name; it may be another one."""
+    pid = pid_of(holder)
+    return pid is not None and pid > 0 and _runs(pid)
+
+
 def pid_of(holder: str) -> int | None:
     """The number of the process that a name tells of; None if it tells of none."""
     found = re.match(r"pid=(\d{1,10})(?!\d)", holder)
     return int(found[1]) if found is not None else None
+
+
+def _ours(holder: str) -> re.Match[str] | None:
+    found = _OURS.fullmatch(holder)
+    return found if found is not None and _place() and found[2] == _place() else None
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hermes_desktop
-from hermes_desktop.core.lock_holder import is_gone, new_holder, pid_of
+from hermes_desktop.core.lock_holder import is_gone, is_ours, new_holder, pid_of, runs_here
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="only Linux tells all this")
 
@@ -44,7 +44,10 @@ def test_it_has_the_form_that_others_write_and_is_never_twice_the_same() -> None
 
 def test_who_lives_is_not_gone_and_who_was_killed_is() -> None:
     assert not is_gone(new_holder())
+    assert is_ours(new_holder())
     program, holder = start()
+    assert is_ours(holder)
+    assert runs_here(holder)
     assert pid_of(holder) == program.pid
     assert not is_gone(holder)
     program.send_signal(signal.SIGSTOP)
@@ -54,6 +57,8 @@ def test_who_lives_is_not_gone_and_who_was_killed_is() -> None:
     assert is_gone(holder)  # nobody has waited for it yet
     program.communicate()
     assert is_gone(holder)
+    assert is_ours(holder)
+    assert not runs_here(holder)
 
 
 def test_a_number_that_another_process_has_now_says_nothing() -> None:
@@ -75,6 +80,8 @@ def test_a_number_that_another_process_has_now_says_nothing() -> None:
 )
 def test_of_others_nothing_is_known(holder: str) -> None:
     assert not is_gone(holder)
+    assert not is_ours(holder)
+    assert not runs_here(holder)
 
 
 def test_numbers_of_processes() -> None:
