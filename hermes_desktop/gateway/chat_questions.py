@@ -35,10 +35,10 @@ class ChatQuestions(ChatAttendant[Question, QuestionReply]):
         """Take a message for an answer while a question waits; False for any other.
 
         Commands are none, so that ``/stop`` still ends the turn, nor is what somebody else writes
-        in the same chat.
+        in the same chat, nor a picture, of which only the words would be heard.
         """
         waiting, source = self._queue.pending(session_key), event.source
-        if not waiting or source is None or not event.text.strip() or event.media_urls:
+        if not waiting or source is None or not event.text.strip() or event.has_files():
             return False
         question = waiting[0]
         if question.user_id and question.user_id != (source.user_id or ""):

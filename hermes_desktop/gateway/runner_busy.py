@@ -57,7 +57,9 @@ class RunnerBusy(RunnerSteering):
         busy = chat.decide()
         if busy is Busy.REFUSE:
             return turn_outcome.from_error(too_many_waiting(chat.waiting))
-        if busy is Busy.STEER and not self.steer_turn(event, source, adapter):
+        if busy is Busy.STEER and (
+            event.has_files() or not self.steer_turn(event, source, adapter)
+        ):  # of a file only its words would be told
             busy = Busy.QUEUE
         if busy is Busy.INTERRUPT and running is not None:
             running.superseded = True

@@ -23,6 +23,17 @@ class MessageType(enum.Enum):
     COMMAND = "command"
 
 
+_WITH_FILES = frozenset(
+    {
+        MessageType.PHOTO,
+        MessageType.VIDEO,
+        MessageType.AUDIO,
+        MessageType.VOICE,
+        MessageType.DOCUMENT,
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
     """One message from a person, or (``internal``) from the gateway to itself.
@@ -58,6 +69,10 @@ class MessageEvent:
     timestamp: float | None = None
     turn_id: str = field(default_factory=new_turn_id)
     source_tag: str | None = None
+
+    def has_files(self) -> bool:
+        """Whether files came with it; they are fetched when its turn begins."""
+        return bool(self.media_urls) or self.message_type in _WITH_FILES
 
     def is_command(self) -> bool:
         """Whether it begins like a command. A path (``/usr/bin``) does, too, but names none."""

@@ -1,0 +1,57 @@
+"""Pictures and files that come while a reply is being written. The server is one of our own."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.model_server import hang, text, tool_call
+from tests.fakes.telegram_server import TelegramServer, telegram_server
+from tests.fakes.telegram_stage import telegram_stage
+
+pytestmark = [pytest.mark.two_processes, pytest.mark.asyncio]
+
+STREAMING = {"enabled": True, "edit_interval": 0.05, "buffer_threshold": 1}
+
+
+def send_picture(telegram: TelegramServer, words: str = "") -> None:
+    telegram.files["picture"] = b"not much of a picture"
+    size = {"file_id": "picture", "file_unique_id": "u", "width": 9, "height": 9}
+    telegram.say("", photo=[size], **({"caption": words} if words else {}))
+
+
+@pytest.mark.parametrize("mode", ["steer", "queue", "interrupt"])
+@pytest.mark.parametrize("words", ["look at this", ""])
+async def test_a_picture_reaches_the_model_whatever_runs(
+    tmp_path: Path, mode: str, words: str
+) -> None:
+    config: dict[str, Any] = {"streaming": STREAMING, "display": {"busy_input_mode": mode}}
+    async with (
+        telegram_server() as telegram,
+        telegram_stage(tmp_path, telegram.base_url, **config) as stage,
+    ):
+        first = hang("A long ") if mode == "interrupt" else text("a long story " * 30, delay=0.05)
+        stage.model.script(first, text("I have it."))
+        telegram.say("Tell me a long story")
+        await stage.until(telegram.texts)
+        send_picture(telegram, words)
+        await stage.until(lambda: "I have it." in telegram.texts())
+        prompt = stage.model.requests[-1].messages[-1]["content"]
+        assert "[A picture came with this message: " in prompt
+        assert words in prompt
+
+
+async def test_a_picture_is_no_answer_to_a_question(tmp_path: Path) -> None:
+    config: dict[str, Any] = {"platform_toolsets": {"telegram": ["clarify"]}}
+    async with (
+        telegram_server() as telegram,
+        telegram_stage(tmp_path, telegram.base_url, **config) as stage,
+    ):
+        ask = tool_call("clarify", question="Which one?", choices=["red", "blue"])
+        stage.model.script(ask, text("I see it."))
+        telegram.say("Paint it")
+        await stage.until(lambda: any("Which one?" in each for each in telegram.texts()))
+        send_picture(telegram, "this one")
+        await stage.until(lambda: "I see it." in telegram.texts())
+        said = [str(message["content"]) for message in stage.model.requests[-1].messages]
+        assert any("this one\n[A picture came with this message: " in each for each in said)
