@@ -3,6 +3,8 @@
 from hermes_desktop.cli import output
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, PlatformHealth
 
+_SERVING = frozenset({"running", "working", "degraded"})
+
 
 class GatewayProgress:
     """Writes a line when something is another than before.
@@ -21,6 +23,8 @@ class GatewayProgress:
         """Tell what changed."""
         for platform in status.platforms:
             self._show_platform(platform)
+        if status.state in _SERVING:
+            self._show_gone({platform.name for platform in status.platforms})
         if status.state == "stopping" and status.running_turns and output.is_error_terminal():
             self._rewrite(output.one_line(status.detail))
             return
@@ -47,6 +51,11 @@ class GatewayProgress:
         if self._platforms.get(platform.name) != told:
             self._platforms[platform.name] = told
             self._say(f"{platform.name}: {platform.state}" + _behind(platform.detail))
+
+    def _show_gone(self, served: set[str]) -> None:
+        for name in sorted(self._platforms.keys() - served):
+            del self._platforms[name]
+            self._say(f"{name}: switched off")
 
     def _rewrite(self, line: str) -> None:
         output.ask("\r" + line.ljust(len(self._line)))

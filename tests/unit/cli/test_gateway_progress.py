@@ -36,6 +36,8 @@ def test_each_thing_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
         progress.show(GatewayStatusChanged("running", running_turns=turns, platforms=(up,)))
     lost = replace(telegram, state="retrying", detail="No\x1b[2J route\nto the host.")
     progress.show(GatewayStatusChanged("degraded", platforms=(lost,)))
+    progress.show(GatewayStatusChanged("running"))
+    progress.show(GatewayStatusChanged("running"))
     progress.clear()
 
     out, err = capsys.readouterr()
@@ -45,6 +47,7 @@ def test_each_thing_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
         "telegram: connecting",
         "telegram: connected",
         "telegram: retrying – No␛[2J route to the host.",
+        "telegram: switched off",
     ]
 
 
