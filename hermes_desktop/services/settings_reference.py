@@ -70,7 +70,7 @@ def _option(option: Option) -> Iterator[str]:
 
 
 def _secret(secret: SecretOption) -> str:
-    return f"| `{secret.variable}` | {secret.label} | {secret.effect.value} |"
+    return f"| `{secret.variable}` | {secret.label} | {EFFECT_WORDS[secret.effect]} |"
 
 
 def _value(value: Any) -> str:
