@@ -32,9 +32,14 @@ _SECRETS = re.compile(
     r"|auth\.json|secrets?\.(json|ya?ml|toml|env)|\.htpasswd|\.s3cfg|\.boto|rclone\.conf|credentials\.(toml|db|tfrc\.json)|\.vault-token|\.my\.cnf|shadow|gshadow"
     r"|cookies\.sqlite|logins\.json|key4\.db|Login Data|\.npmrc|\.pypirc|kubeconfig)$"
     r"|(^|/)(\.docker/config\.json|gh/hosts\.ya?ml|\.config/gcloud/.*)$"
+    r"|(^|/)(google-chrome[\w-]*|chromium|BraveSoftware|microsoft-edge|\.mozilla|\.thunderbird"
+    r"|kwalletd|Signal|Bitwarden( CLI)?|1Password)/"
     r"|(^|/)(\.ssh|\.gnupg|\.aws|\.kube|\.password-store|\.azure|keyrings)(/|$)"
     r"|^/proc/([^/]+/task/)?[^/]+/(environ|mem|maps|fd|root|cwd)"
 )
+
+
+_OWN_HIDDEN = frozenset({".cache", ".venv", ".git", ".gitignore", ".pytest_cache", ".mypy_cache"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,23 @@ def needs_care_to_write(path: str, places: Places) -> str:
         return "what stands there runs, or is trusted, without asking"
     if _SECRETS.search(path):
         return "secrets are kept there"
+    if _sets_programs_up(path, places):
+        return "programs are set up by what stands there"
     return ""
+
+
+def _sets_programs_up(path: str, places: Places) -> bool:
+    """Hidden things of the home, and its programs: each says what some program does or runs.
+
+    Not where the work itself is done in such a folder.
+    """
+    home = str(places.user_home)
+    if not path.startswith(home + "/"):
+        return False
+    first = PurePosixPath(path).parts[len(PurePosixPath(home).parts)]
+    if first in _OWN_HIDDEN or not (first.startswith(".") or first == "bin"):
+        return False
+    return not f"{places.root or places.cwd}/".startswith(f"{home}/{first}/")
 
 
 def holds_secrets(path: str, places: Places) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_desktop.agent.tools.danger import judge_command
-from hermes_desktop.agent.tools.danger_paths import Places
+from hermes_desktop.agent.tools.danger_paths import Places, needs_care_to_write
 
 HERE = Path(__file__).parent
 PLACES = Places(Path("/home/otto/work"), Path("/home/otto"), Path("/home/otto/.hermes"))
@@ -134,3 +134,28 @@ def test_any_text_is_judged(text: str) -> None:
 @given(st.sampled_from(HARD), st.text(alphabet=" \t;\n", max_size=6))
 def test_more_blanks_change_nothing(command: str, blanks: str) -> None:
     assert judge_command(blanks + command + blanks.replace(";", " "), PLACES)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["~/.config/Code/User/settings.json", "~/.emacs.d/init.el", "~/.local/share/applications/x",
+     "~/bin/ls", "~/.cargo/config.toml", "~/.xsessionrc", "~/.config/nvim/init.lua", "~/.bashrc"],
+)  # fmt: skip
+def test_what_sets_programs_up_needs_a_word(path: str) -> None:
+    at_home = Places(Path("/home/otto"), Path("/home/otto"), Path("/home/otto/.hermes"))
+    for places in (at_home, PLACES):
+        assert judge_command(f"echo x > {path}", places), places
+        assert needs_care_to_write(places.absolute(path), places)
+
+
+@pytest.mark.parametrize("path", ["notes.txt", "~/Documents/a", "~/.cache/x", "src/.hidden"])
+def test_what_is_ones_own_does_not(path: str) -> None:
+    at_home = Places(Path("/home/otto"), Path("/home/otto"), Path("/home/otto/.hermes"))
+    assert judge_command(f"echo x > {path}", at_home) == ()
+
+
+def test_whoever_works_in_a_hidden_folder_may_write_there() -> None:
+    folder = Path("/home/otto/.config/nvim")
+    places = Places(folder, Path("/home/otto"), Path("/home/otto/.hermes"))
+    assert judge_command("echo x > init.lua; cd lua && touch a.lua", places) == ()
+    assert judge_command("echo x > ~/.emacs", places)
