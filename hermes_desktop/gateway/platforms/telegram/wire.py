@@ -103,7 +103,7 @@ def _answer(code: int, payload: bytes) -> dict[str, Any]:
         return answer
     if code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return {}
-    raise NotTelegramError(f"somebody else than Telegram answered: {_phrase(code)}")
+    raise NotTelegramError(f"something else answered in its place (HTTP {code})")
 
 
 def _refusal(code: int, answer: dict[str, Any]) -> RefusalError:
