@@ -62,16 +62,15 @@ def parse_config(text: str, path: Path) -> dict[str, Any]:
     try:
         data = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, see above
     except yaml.YAMLError as error:
-        raise _not_understood(path, _where(error), _reason(error)) from error
+        raise _not_understood(path, _where(error, text), _reason(error)) from error
     except (ValueError, RecursionError) as error:
         # Raised by values that look like a date or a number and are none, and by endless nesting.
-        raise _not_understood(path, "", str(error)) from error
+        raise _not_understood(path, _line_of_no_value(text), str(error)) from error
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise _not_understood(
-            path, "line 1", f"the file holds a {type(data).__name__}, not a list of names"
-        )
+        what = "a list" if isinstance(data, list) else "a single value"
+        raise _not_understood(path, "line 1", f"the file holds {what}, not names with values")
     return data
 
 
@@ -187,9 +186,44 @@ def _not_understood(path: Path, where: str, reason: str) -> ConfigError:
     )
 
 
-def _where(error: yaml.YAMLError) -> str:
+def _where(error: yaml.YAMLError, text: str) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    return f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+    if mark is not None:
+        return f"line {mark.line + 1}, column {mark.column + 1}"
+    place = getattr(error, "position", None)  # of a sign that must not stand there, in bytes
+    return f"line {text.encode()[:place].count(10) + 1}" if isinstance(place, int) else ""
+
+
+def _line_of_no_value(text: str) -> str:
+    """Where something stands that looks like a date or a number and is none; "" if unknown."""
+    loader = _LOADER(text)
+    seen: set[int] = set()  # what is referred to many times is looked at once
+    try:
+        waiting = [loader.get_single_node()]
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            if isinstance(node, yaml.MappingNode):
+                waiting += [each for pair in reversed(node.value) for each in reversed(pair)]
+            elif isinstance(node, yaml.SequenceNode):
+                waiting += reversed(node.value)
+            elif node is not None and _is_no_value(loader, node):
+                return f"line {node.start_mark.line + 1}"
+    except RecursionError:
+        pass
+    finally:
+        loader.dispose()
+    return ""
+
+
+def _is_no_value(loader: Any, node: yaml.ScalarNode) -> bool:
+    try:
+        loader.construct_object(node)
+    except ValueError:
+        return True
+    return False
 
 
 def _reason(error: yaml.YAMLError) -> str:

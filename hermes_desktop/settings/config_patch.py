@@ -22,6 +22,7 @@ from hermes_desktop.settings.yaml_tree import (
     line_end,
     line_start,
     parse_tree,
+    remarks_in,
 )
 from hermes_desktop.settings.yaml_values import same, written
 
@@ -285,7 +286,8 @@ class _Patch:
         end = max(key.end, value.end)
         ended = LINE_BREAK.fullmatch(self.text[end - 1]) is not None
         behind = end if ended else line_end(self.text, end)[1]
-        return self.text[: line_start(self.text, key.start)] + self.text[behind:]
+        start = line_start(self.text, key.start)
+        return self.text[:start] + remarks_in(self.text, start, behind, value) + self.text[behind:]
 
     def _cut_flow(self, holder: Node, key: Node, value: Node) -> str:
         text, number = self.text, [pair[0] for pair in holder.pairs].index(key)

@@ -163,3 +163,24 @@ def line_end(text: str, place: int) -> tuple[int, int]:
     """Where the line of that character ends, before and behind its line break."""
     match = LINE_BREAK.search(text, place)
     return (len(text), len(text)) if match is None else (match.start(), match.end())
+
+
+def remarks_in(text: str, start: int, end: int, value: Node) -> str:
+    """The lines of a stretch that hold a remark and nothing else.
+
+    Args:
+        text: The whole file.
+        start: Where its first line begins.
+        end: Behind its last.
+        value: What stands there besides; a sign within its texts begins no remark.
+    """
+    words = [(each.start, each.end) for each in value.walk() if each.kind == "scalar"]
+    kept, place = "", start
+    while place < end:
+        behind = line_end(text, place)[1]
+        line = text[place:behind]
+        sign = behind - len(line.lstrip(" "))
+        if text.startswith("#", sign) and not any(a <= sign < b for a, b in words):
+            kept += line
+        place = behind
+    return kept
