@@ -29,7 +29,9 @@ __all__ = ["Danger", "Judgement", "judge", "judge_command"]
 _MOST_UNWRAPPED = 8
 _MOST_STEPS = 2000
 _MOST_TRIED = 24
-_RUNS_TEXT = frozenset({"runs-unseen", "runs-text", "unreadable", "delete-many", "hidden-program"})
+_RUNS_TEXT = frozenset(
+    {"runs-unseen", "runs-text", "unreadable", "delete-many", "hidden-program", "indirect",
+     "system"})  # fmt: skip
 _LASTING = frozenset(
     {"delete-root", "format-disk", "write-disk", "fork-bomb", "permissions-root", "move-vital"}
 )
@@ -212,9 +214,13 @@ class _Judge:
             if _is_fed(command):
                 parts = [Word(each) for each in text.split()[:_MOST_TRIED]]
                 self._try_words([*command.words, *parts], depth)
-            if " " not in text:
+            if " " in text:
+                continue
+            for known in (False, True):
                 words = [
-                    Word(text) if each.opaque or each.text == "{}" else each
+                    Word((each.text if known else "") + text)
+                    if each.opaque or each.text == "{}"
+                    else each
                     for each in command.words
                 ]
                 self._try_words(words, depth)

@@ -91,6 +91,15 @@ def _cmake(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
     return [[Word("env"), *rest]] if verb in {"env", "time"} else []
 
 
+_HERE = re.compile(r"^([^@\s]{1,64}@)?(localhost|127\.[\d.]+|\[?::1\]?|0\.0\.0\.0)$")
+
+
+def _ssh(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
+    """What is run on another machine is that one's; but it may be this one."""
+    here = next((at for at, each in enumerate(args) if _HERE.match(each.text)), None)
+    return [] if here is None else [" ".join(each.text for each in args[here + 1 :])]
+
+
 def _mapfile(args: Sequence[Word], _places: Places, _found: Found) -> list[Inner]:
     return [each.text for each in _values(args, "-C")]
 
@@ -140,5 +149,5 @@ BUILDERS: Mapping[str, _Check] = {
     "less": _runs(r"^\+.{0,40}[!|]|^-k|^--lesskey"), "more": _runs(r"^\+.{0,40}[!|]"),
     "git": _outputs("--output", "-o"), "cargo": _outputs("--root", "--target-dir"),
     "zfs": _volumes, "zpool": _volumes, "mdadm": _volumes, "btrfs": _volumes,
-    "loginctl": _login,
+    "loginctl": _login, "ssh": _ssh,
 }  # fmt: skip

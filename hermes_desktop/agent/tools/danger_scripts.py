@@ -18,6 +18,9 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{4,4000}={0,2}")
 _HEX = re.compile(r"[0-9a-fA-F\s:]{4,4000}")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|u[0-9a-fA-F]{1,4}|[abefnrtv\\])")
 _OF_ECHO = frozenset({"-n", "-e", "-E", "-en", "-ne", "--"})
+_SETTING = re.compile(r"^[\w.-]+=!?(.+)$", re.DOTALL)
+_TIMES = re.compile(r"^(?:[\d*/,-]+\s+){5}(.+)$", re.DOTALL)
+_INSIDE = re.compile(r"[A-Za-z0-9+/]{10,400}={0,2}")
 _MANY = re.compile(r"[\s(;]")
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 
@@ -60,7 +63,12 @@ def _literals(reading: Reading) -> Iterator[str]:
             words = [each.text for each in command.words[1:] if each.text not in _OF_ECHO]
             yield " ".join(words)
             yield from words
-        elif program not in {"git", "grep", "rg", "cd"}:
+        elif program in reading.functions:
+            yield " ".join(each.text for each in command.words[1:])
+            yield from (each.text for each in command.words[1:])
+        elif program == "git":
+            yield from (m[1] for w in command.words if (m := _SETTING.match(w.text)))
+        elif program not in {"grep", "rg", "cd"}:
             texts = [each.text for each in command.words[1:]]
             yield from (each for each in texts if command.loop or _MANY.search(each))
 
@@ -70,9 +78,14 @@ def _decoded(text: str) -> Iterator[str]:
     if "\\" in text:
         yield _ESCAPE.sub(_character, text)
     yield text[::-1]
-    if _BASE64.fullmatch(text):
+    if text[:1] in {"!", ":"}:
+        yield text.lstrip("!:")
+    if job := _TIMES.match(text):
+        yield job[1]
+    whole = [text] if _BASE64.fullmatch(text) else _INSIDE.findall(text)[:_MOST_INSIDE]
+    for each in whole:
         with contextlib.suppress(binascii.Error, ValueError):
-            raw = base64.b64decode(text + "=" * (-len(text) % 4), b"-_" if "_" in text else None)
+            raw = base64.b64decode(each + "=" * (-len(each) % 4), b"-_" if "_" in each else None)
             yield raw.decode("utf-8", "replace")
     if _HEX.fullmatch(text):
         with contextlib.suppress(ValueError):
@@ -82,6 +95,7 @@ def _decoded(text: str) -> Iterator[str]:
 
 
 _MOST_ROT = 64
+_MOST_INSIDE = 4
 
 
 def _character(match: re.Match[str]) -> str:

@@ -51,7 +51,7 @@ def read_shell(text: str) -> Reading:
             reader.problems.append(str(error))
     if any(_is_strange(each) for each in text):
         reader.problems.append("it has characters that cannot be seen")
-    return Reading(reader.found, reader.problems, lost, reader.lists)
+    return Reading(reader.found, reader.problems, lost, reader.lists, reader.functions)
 
 
 def _is_strange(character: str) -> bool:
@@ -65,6 +65,7 @@ class _Reader(WordReader):
         self.depth = 0
         self.found: list[Simple] = []
         self.lists: list[list[Word]] = []
+        self.functions: set[str] = set()
         self._choices = 0
         self._bodies: list[tuple[Simple, str, bool, bool]] = []
 
@@ -92,6 +93,7 @@ class _Reader(WordReader):
         nested = _Reader(text)
         nested.depth, nested.values = self.depth, self.values
         nested.found, nested.problems, nested.lists = self.found, self.problems, self.lists
+        nested.functions = self.functions
         if quoted:
             nested._put_in()
         else:
@@ -204,6 +206,7 @@ class _Reader(WordReader):
             raise CannotReadError("it has brackets in an unusual place")
 
     def _function(self, name: str) -> None:
+        self.functions.add(name)
         if name in _SHADOWED:
             self.problems.append("it changes what later words mean")
 

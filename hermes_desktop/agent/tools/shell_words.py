@@ -65,12 +65,14 @@ class Reading:
         problems: What cannot be told from outside, as sentences without an end.
         lost: Some of the text was not read, because of the last problem.
         lists: Words that are kept, and may be run later.
+        functions: Names that are defined.
     """
 
     commands: list[Simple] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     lost: bool = False
     lists: list[list[Word]] = field(default_factory=list)
+    functions: set[str] = field(default_factory=set)
 
 
 class WordReader:
