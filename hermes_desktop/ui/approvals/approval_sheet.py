@@ -226,7 +226,6 @@ class ApprovalSheet(QWidget):
             button.clicked.connect(lambda _=False, chosen=choice: self._answer(chosen))
             self.buttons[choice] = button
             self.row.add(button)
-        self.buttons["deny"].setDefault(True)
         for button in (self.close_button, self.go):
             button.setAutoDefault(False)
             self.row.add(button)

@@ -82,6 +82,11 @@ class PageColumn(QScrollArea):
             for part in self.parts:
                 part.begin()
 
+    @property
+    def growing(self) -> bool:
+        """Whether something of it is not there yet."""
+        return bool(self._growing)
+
     def finish(self) -> None:
         """Make all of it now."""
         self._grow(math.inf)
@@ -94,6 +99,22 @@ class PageColumn(QScrollArea):
                 del self._growing[0]
         if not self._growing:
             self._more.stop()
+        if self.isVisible():
+            self._give_room()
+
+    def _give_room(self) -> None:
+        """What was just made stands in its place before it is painted.
+
+        Left to itself each of the nested layouts asks the next one by an event of its own, and
+        meanwhile all rows are painted in the room of a few.
+        """
+        layout = self._holder.layout()
+        if layout is None:
+            return
+        layout.activate()
+        port = self.viewport()
+        high = self._holder.heightForWidth(port.width())
+        self._holder.resize(port.width(), max(high, port.height()))
 
     def search(self, words: Sequence[str]) -> list[Hit]:
         """What the parts have, besides options."""

@@ -51,7 +51,6 @@ class PendingBar(QWidget):
         for button in (self.difference, self.discard, self.save):
             button.setAutoDefault(False)
             row.addWidget(button)
-        self.save.setDefault(True)
         self.difference.clicked.connect(self.difference_wanted)
         self.discard.clicked.connect(self.discard_wanted)
         self.save.clicked.connect(self.save_wanted)

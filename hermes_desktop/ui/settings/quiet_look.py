@@ -140,7 +140,9 @@ class _Delegate(QStyledItemDelegate):
         painter.save()
         if selected:
             painter.fillRect(option.rect, QColor(palette.selection))
-        if not index.column() and selected and option.widget.hasFocus():
+        table = option.widget
+        current = isinstance(table, QTableView) and table.currentIndex().row() == index.row()
+        if not index.column() and current and table.hasFocus():
             bar = QRect(option.rect.left(), option.rect.top() + 6, 3, ROW - 12)
             place = QStyle.visualRect(option.direction, option.rect, bar)
             painter.fillRect(place, QColor(palette.accent))

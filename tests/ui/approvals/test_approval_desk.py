@@ -91,7 +91,7 @@ async def test_what_where_why_and_once(stage: ChatStage, tmp_path: Path, dark: b
         assert sheet.where.text() == f"terminal, in {tmp_path / 'work'}"
         assert "deletes folders" in sheet.why.text()
         assert "Denied by itself in" in sheet.left.text()
-        assert sheet.buttons["deny"].isDefault()
+        assert sheet.buttons["deny"].hasFocus()
         assert sheet.accessibleName()
         assert "rm -rf build" in sheet.accessibleDescription()
         keep_picture(stage, f"sheet-{'dark' if dark else 'light'}")

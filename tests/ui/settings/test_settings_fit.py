@@ -1,5 +1,7 @@
 """The pages at the least size of the window, with letters of common and of large size."""
 
+import asyncio
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
@@ -107,3 +109,17 @@ async def test_a_managed_home_says_so_above_all_and_at_no_field(home, theme) -> 
         assert stage.view.step_back()
         assert ".managed says so" in strip.words
         assert strip.isVisible()
+
+
+async def test_a_page_that_is_being_filled_is_never_squeezed(stage: SettingsStage) -> None:
+    async with stage:
+        stage.view.show_page("assistant")
+        column = stage.view.stack.column("assistant")
+        looks = 0
+        while column.growing:
+            for row in column.findChildren(FieldRow):
+                about = row.about
+                assert about.isHidden() or about.height() >= about.heightForWidth(about.width())
+            looks += 1
+            await asyncio.sleep(0)
+        assert looks

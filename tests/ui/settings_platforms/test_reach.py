@@ -15,6 +15,7 @@ from hermes_desktop.services.settings_book import Change, SettingsBook
 from hermes_desktop.ui.settings.page_table import PAGES
 from hermes_desktop.ui.settings.policy_fold import PolicyFold
 from hermes_desktop.ui.settings.settings_view import SettingsView
+from hermes_desktop.ui.theme import ColorScheme
 from tests.ui.settings_platforms.conftest import GOOD, TOKEN, PlatformsStage
 
 pytestmark = pytest.mark.asyncio
@@ -52,7 +53,7 @@ async def open_page(stage: PlatformsStage, name: str) -> SettingsView:
         card = await stage.card()
         await stage.until(lambda: card.people is not None and card.people.requests.lines)
     if name == "privacy":
-        await stage.until(stage.group.table.isVisible)
+        await stage.until(lambda: stage.group.order.rowCount() > 1)
         stage.group.table.choose(0)
     if name == "sessions":
         for fold in view.findChildren(PolicyFold):
@@ -152,3 +153,29 @@ async def test_former_versions_are_reached_too(full: PlatformsStage) -> None:
         tables = [each for each in reachable(view) if "ersion" in heard(each)]
         walked = walk(view, Qt.Key.Key_Tab, view.search, 100)
         assert set(tables) <= set(walked)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGE_NAMES)
+async def test_the_focus_is_seen_wherever_it_is(
+    full: PlatformsStage, name: str, scheme: ColorScheme
+) -> None:
+    full.theme.set_scheme(scheme)
+    async with full as stage:
+        add_people(stage)
+        view = await open_page(stage, name)
+        view.activateWindow()
+        await stage.until(view.isActiveWindow)
+        unseen = [heard(each) for each in reachable(view) if not shows_focus(view, each)]
+        assert not unseen
+
+
+def shows_focus(view: SettingsView, widget: QWidget) -> bool:
+    """Whether a widget looks different while the keyboard is there."""
+    other = view.list if widget is not view.list else view.search
+    pictures = []
+    for each in (other, widget):
+        each.setFocus(Qt.FocusReason.TabFocusReason)
+        view.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)  # as a press of Tab does
+        pictures.append(widget.grab().toImage())
+    return bool(pictures[0] != pictures[1])

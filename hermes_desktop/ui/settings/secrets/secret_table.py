@@ -22,7 +22,7 @@ from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Palette, Theme
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QAbstractItemModel
-    from PySide6.QtGui import QResizeEvent
+    from PySide6.QtGui import QFocusEvent, QResizeEvent
 
 _MOST_ROWS = 10
 _LEAST_LABEL = 120
@@ -70,6 +70,13 @@ class SecretTable(QTableView):
         cut = min(over, max(0, label - _LEAST_LABEL))
         for column, width in ((LABEL, label - cut), (WHERE, where - (over - cut)), (STATE, state)):
             self.setColumnWidth(column, max(width, 48))
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The keyboard stands on a row from the beginning, and not nowhere."""
+        super().focusInEvent(event)
+        if not self.currentIndex().isValid():
+            self.choose(0)
 
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
