@@ -20,6 +20,9 @@ _LOOK_S = 1.0
 _CHUNK = 65536
 _AFTERMATH_S = 0.3
 _WRITE_S = 2.0
+_MOST_AT_ONCE = 1024 * 1024
+_BREATH_S = 0.1
+"""Who puts out more than that at once waits for so long: a flood would keep this program busy."""
 MOST_WRITTEN = 65536
 
 
@@ -54,6 +57,7 @@ class BackgroundProcess:
         self.output = KeptOutput()
         self.killed = False
         self._reads_no_more = False
+        self._came, self._came_since = 0, 0.0
         self._ended = ended
         self._over = threading.Event()
         self._input = threading.Lock()
@@ -203,7 +207,17 @@ class BackgroundProcess:
         except OSError:
             return True
         self.output.take(chunk)
+        self._hold_back(len(chunk))
         return not chunk
+
+    def _hold_back(self, came: int) -> None:
+        """Read no faster than anybody could want to."""
+        now = time.monotonic()
+        if now - self._came_since > _BREATH_S:
+            self._came, self._came_since = 0, now
+        self._came += came
+        if self._came > _MOST_AT_ONCE:
+            self._over.wait(_BREATH_S)  # nobody sets it: a pause
 
 
 @contextlib.contextmanager

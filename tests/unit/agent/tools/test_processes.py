@@ -19,12 +19,15 @@ from hermes_desktop.agent.tools.process_table import (
     ProcessTable,
     Wanted,
 )
+from hermes_desktop.agent.wire_messages import wire_messages
 from hermes_desktop.core import process_tree
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import BusyError
-from tests.fakes.tool_stage import ToolStage, call
+from hermes_desktop.state import SessionDB
+from tests.fakes.tool_stage import SID, ToolStage, call
 
 PATIENCE_S = 10.0
+USER = {"role": "user", "content": "And now?"}
 ENVIRON = {"PATH": "/usr/bin:/bin"}
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shells of Unix")
@@ -258,7 +261,8 @@ def test_what_a_killed_program_has_left_is_ended_by_the_next(tmp_path: Path) -> 
 _KILLED_WAITING = """
 import os, sys, threading, time
 from pathlib import Path
-from tests.fakes.tool_stage import ToolStage, call
+from hermes_desktop.state import SessionDB
+from tests.fakes.tool_stage import SID, ToolStage, call
 stage = ToolStage(Path(sys.argv[1]))
 stage.model.calls = [(call("terminal", command="(setsid sleep 61 &); echo x > begun; sleep 61"),)]
 agent = stage.agent()
@@ -287,6 +291,11 @@ def test_a_command_of_a_killed_program_is_ended_by_the_next(tmp_path: Path) -> N
     assert table.take_lost() == ()  # nobody was promised to hear of it
     assert not process_tree.members(entry["mark"])
     table.close()
+    db = SessionDB(tmp_path / "user" / ".hermes" / "state.db")
+    told = wire_messages("", [*db.get_messages_as_conversation(SID), USER])
+    db.close()
+    assert [each["role"] for each in told] == ["user", "assistant", "user"]
+    assert "no result is recorded" in told[1]["content"]
 
 
 def test_closing_ends_commands_of_turns_that_were_left_behind(stage: ToolStage) -> None:
@@ -347,6 +356,15 @@ def test_only_the_latest_is_kept_and_what_is_missing_is_said() -> None:
     assert (piece.text, piece.cursor, piece.missed) == ("56789abcde", 15, 5)
     assert kept.since(99, 5).text == ""
     assert kept.tail(3).text == "cde"
+
+
+def test_a_flood_is_held_back(stage: ToolStage) -> None:
+    began, used = time.monotonic(), time.process_time()
+    started = start(stage, "yes")
+    eventually(lambda: stage.processes.output(started, None, 10).cursor > 5_000_000)
+    took = time.monotonic() - began
+    assert took > 0.2  # it would be a few milliseconds
+    assert time.process_time() - used < took
 
 
 def test_characters_are_not_cut() -> None:
