@@ -155,7 +155,7 @@ class SessionHost:
             server.boundary("on_session_finalize", old, source_of(session))
             drop_agent(session)
             session["session_key"] = session_id
-            for name in ("former_keys", "context", "compressions"):
+            for name in ("former_keys", "context", "compressions", "thinking_read"):
                 session.pop(name, None)
             session["pending_title"] = None
             session["model_override"] = {}
@@ -164,6 +164,7 @@ class SessionHost:
             session["row_seen"] = False
             session["looked_only"] = True
             guard.read_anew(db, session)
+            thinking_rows.restore(db, session)
         finally:
             release(server, self._sid, session)
 

@@ -9,7 +9,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.tui_gateway import agents, ending, guard, live_sessions
+from hermes_desktop.tui_gateway import agents, ending, guard, live_sessions, thinking_rows
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Session, when_answered
 from hermes_desktop.tui_gateway.session_record import (
@@ -189,6 +189,7 @@ def _open(call: Call, key: str) -> tuple[str, Session]:
     except HermesError as error:
         raise in_protocol(error, Code.GENERIC) from error
     sid = _make_live(call, session)
+    thinking_rows.restore(server.db(), session)
     agents.choose(server, session)
     return sid, session
 

@@ -11,10 +11,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hermes_desktop.agent.thinking import EFFORT, TIER
 from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.commands.present_session import chain_rows
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.session_usage import cost_of
+from hermes_desktop.tui_gateway import thinking_rows
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.transport.base import Audience
 
@@ -176,6 +178,7 @@ def info_of(server: Server, session: Session) -> dict[str, Any]:
     return {
         "model": model_of(session),
         "provider": session.get("provider_name", ""),
+        **_manner(server, session),
         "tools": {},
         "skills": {},
         "cwd": folder_of(session),
@@ -190,6 +193,16 @@ def info_of(server: Server, session: Session) -> dict[str, Any]:
         "version": program.facts.version,
         "usage": usage_of(db, session),
         "ignored": list(session.get("ignored", ())),
+    }
+
+
+def _manner(server: Server, session: Session) -> dict[str, Any]:
+    """How its model answers, as far as that was chosen, and whether nobody is asked."""
+    kept, queue = thinking_rows.chosen(session), server.program.approvals
+    return {
+        "reasoning_effort": kept.get(EFFORT, ""),
+        "fast": kept.get(TIER) == "fast",
+        "yolo": queue is not None and queue.is_free(session["session_key"]),
     }
 
 

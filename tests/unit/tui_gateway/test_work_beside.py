@@ -254,6 +254,31 @@ def test_how_a_model_thinks_is_chosen_and_kept(stage: ServerStage) -> None:
     assert "reasoning_effort" not in wishes[-1].model
 
 
+def test_another_session_thinks_as_was_chosen_for_it(stage: ServerStage) -> None:
+    wishes: list[Any] = []
+
+    def make(wish: Any) -> Any:
+        wishes.append(wish)
+        return stage.plain_agent(wish)
+
+    stage.make_agent = make
+    sid, session = stage.begin()
+    stage.say(sid, "Think well")
+    stage.call("slash.exec", session_id=sid, command="/reasoning high")
+    info = stage.peer.payloads("session.info")[-1]
+    assert (info["reasoning_effort"], info["fast"], info["yolo"]) == ("high", False, False)
+    key = session["session_key"]
+    stage.call("session.close", session_id=sid)
+    sid, session = stage.begin()
+    stage.say(sid, "Hello")
+    assert "reasoning_effort" not in wishes[-1].model
+    stage.call("slash.exec", session_id=sid, command=f"/resume {key}")
+    assert session["session_key"] == key
+    stage.say(sid, "And now?")
+    assert dict(wishes[-1].model) == {"reasoning_effort": "high"}
+    assert stage.peer.payloads("session.info")[-1]["reasoning_effort"] == "high"
+
+
 def test_what_a_turn_was_not_told_is_the_next_prompt(stage: ServerStage, tmp_path: Path) -> None:
     tools = ToolStage(tmp_path / "tools")
 
