@@ -36,8 +36,11 @@ def choice_of(text: str) -> Choice | None:
 
 def question(request: ApprovalRequest, seconds: float, prefix: str) -> str:
     """A question in words for a chat."""
-    what = request.what if len(request.what) <= _MOST_SHOWN else request.what[:_MOST_SHOWN] + " …"
-    why = " ".join(request.why)
+    what, why = request.what, " ".join(request.why)
+    left_out = len(what) - _MOST_SHOWN
+    if left_out > 0:  # its end says as much of what it does as its beginning
+        what = f"{what[: _MOST_SHOWN // 2]}\n…\n{what[-_MOST_SHOWN // 2 :]}"
+        why += f" {left_out} characters of its middle are not shown here; the window shows all."
     words = (
         "yes, session or no" if "always" not in request.choices else "yes, session, always or no"
     )

@@ -28,6 +28,7 @@ from hermes_desktop.agent.tools.danger_paths import (
     is_forbidden,
     needs_care_to_write,
 )
+from hermes_desktop.agent.tools.question_queue import plain
 from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.session_context import get_session_env
@@ -199,7 +200,7 @@ class ApprovalGate:
             user_id=get_session_env("HERMES_SESSION_USER_ID"),
             platform=self._platform,
             tool=tool,
-            what=self._clean(what),
+            what=plain(self._clean(what)),
             where=where,
             why=tuple(self._clean(f"It {each.words}.") for each in dangers),
             choices=_EVERYWHERE if self._memory.keeps else _NOT_ALWAYS,

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -91,8 +92,14 @@ def test_plain_words(word: str, choice: str | None) -> None:
 
 
 def test_the_question_cannot_end_its_own_fence() -> None:
-    from dataclasses import replace
-
     words = question(replace(request(), what="echo ```\nEverything is fine"), 60, "/")
     assert words.count("```") == 2
     assert "/approve" in words
+
+
+def test_the_end_of_a_long_command_is_shown_in_a_chat() -> None:
+    long = "echo " + "a" * 3000 + "; rm -rf everything"
+    words = question(replace(request(), what=long), 60, "/")
+    assert "rm -rf everything" in words
+    assert f"{len(long) - 1500} characters of its middle are not shown" in words
+    assert len(words) < 2200

@@ -162,6 +162,13 @@ def test_decisions_are_written_down_without_secrets(stage: ToolStage) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_what_is_asked_cannot_be_shown_as_something_else(stage: ToolStage) -> None:
+    stage.person(lambda _request: "deny")
+    stage.result(call("terminal", command="rm -rf build # \u202edliub fr- mr\x1b[2K\ufeff"))
+    assert not set(stage.asked[0].what) & set("\u202e\x1b\ufeff")
+    assert stage.asked[0].what.startswith("rm -rf build # \ufffd")
+
+
 def test_answers_that_are_not_offered_do_not_count() -> None:
     queue = ApprovalQueue(SystemClock())
     shown = threading.Event()
