@@ -11,6 +11,7 @@ from hermes_desktop.cli.hidden_input import read_hidden
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.rows import Column, as_text
 from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.errors import UsageError
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
@@ -56,9 +57,10 @@ def list_secrets(*, everything: bool, show_end: bool, as_json: bool, paths: "Her
 
 @secrets.command("set")
 @click.argument("name")
+@click.argument("values", nargs=-1, metavar="")
 @click.option("--plain", is_flag=True, help="Keep it in a file that only you can read (0600).")
 @with_home
-def set_secret(*, name: str, plain: bool, paths: "HermesPaths") -> None:
+def set_secret(*, name: str, values: tuple[str, ...], plain: bool, paths: "HermesPaths") -> None:
     """Keep a secret in the keyring.
 
     The value is asked for without being shown, or read from standard input; it never stands on
@@ -68,6 +70,12 @@ def set_secret(*, name: str, plain: bool, paths: "HermesPaths") -> None:
     from hermes_desktop.services.pasted_secret import given_secret
     from hermes_desktop.services.secret_checks import checked_name
 
+    if values or "=" in name:
+        raise UsageError(
+            "A secret is not given on the command line.",
+            "Every program of yours can see it there, and the history of the shell keeps it.",
+            "Give the name alone: the value is asked for, or read from standard input.",
+        )
     name = checked_name(output.without_surrogates(name))
     given = given_secret(name, _ask_for(name))
     book = _book(paths)

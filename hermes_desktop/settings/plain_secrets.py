@@ -1,7 +1,10 @@
 """Secrets in a file that only its owner may read: for desktops without a keyring, by consent."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
+from hermes_desktop.core import file_lock
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.settings.json_file import read_json_settings
@@ -33,23 +36,27 @@ class PlainSecrets:
         """Keep one.
 
         Raises:
-            ConfigError: The file cannot be written.
+            ConfigError: The file cannot be understood or written.
         """
         self._index.note("plain", name, FILE_NAME)
-        self._write(self.read() | {name: value})
+        self._change(lambda held: held | {name: value})
 
     def remove(self, name: str) -> None:
         """Keep one no longer. Raises what :meth:`store` does."""
-        self._write({key: value for key, value in self.read().items() if key != name})
+        self._change(lambda held: {key: held[key] for key in held if key != name})
         self._index.forget("plain", name)
 
-    def _write(self, values: dict[str, str]) -> None:
+    def _change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """One of our processes at a time; what makes no sense is not written over."""
         try:
-            if values:
-                write_text_atomic(self._file, json.dumps(values, indent=1) + "\n", mode=0o600)
-                self._file.chmod(0o600)
-            else:
-                self._file.unlink(missing_ok=True)
+            self._index.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with file_lock.hold(self._index.folder / "plain-secrets.lock"):
+                values = change(dict(read_json_settings(self._file)))
+                if values:
+                    write_text_atomic(self._file, json.dumps(values, indent=1) + "\n", mode=0o600)
+                    self._file.chmod(0o600)
+                else:
+                    self._file.unlink(missing_ok=True)
         except OSError as error:
             raise ConfigError(
                 f"{FILE_NAME} cannot be written.",

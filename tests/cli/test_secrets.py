@@ -215,6 +215,8 @@ def test_the_gateway_leaves_in_time_while_a_keyring_hangs(
         (("set", "A B"), b"x", "“A B” cannot be the name of a secret."),
         (("set", TOKEN), b"", "That cannot be a secret."),
         (("set", TOKEN), b"two\nlines", "That cannot be a secret."),
+        (("set", TOKEN, VALUE), b"", "A secret is not given on the command line."),
+        (("set", f"{TOKEN}={VALUE}"), b"", "A secret is not given on the command line."),
         (("set", TOKEN), b"two words", "That cannot be a secret."),
         (("set", TOKEN), b"x" * 5000, "That cannot be a secret."),
         (("set", TOKEN), b"xoxb-1234567890-abcdefghij", "That cannot be a secret."),
@@ -232,6 +234,7 @@ def test_what_makes_no_sense_changes_nothing(
 ) -> None:
     done = program.run("secrets", *arguments, stdin=stdin)
     assert done.err.startswith(title)
+    assert VALUE not in done.err + done.out
     assert done.code in {2, 3}
     assert files_of(home) == {}
 

@@ -23,6 +23,7 @@ from hermes_desktop.ui.settings.field_notes import FieldNotes
 from hermes_desktop.ui.settings.field_words import (
     given_of,
     help_words,
+    ignored_words,
     label_parts,
     lock_reason,
     plain,
@@ -112,7 +113,8 @@ class FieldRow(QWidget):
         self._show_reset(locked=bool(reason))
         conflict = self._draft.in_conflict(self.key)
         twice = twice_words(*self._draft.other_lines(self.key))
-        self.notes.show_state(view, edit, conflict=conflict, locked=lock_reason(view), more=twice)
+        more = "\n".join(filter(None, (twice, ignored_words(view))))
+        self.notes.show_state(view, edit, conflict=conflict, locked=lock_reason(view), more=more)
         self._tell(edit is not None)
         self.update()
 

@@ -132,6 +132,13 @@ def twice_words(key: str, lines: Sequence[int]) -> str:
     return f"“{key}” stands in {noun} {where}, too; only the last one counts"
 
 
+def ignored_words(view: SettingView) -> str:
+    """Places of the file where a value stands that another place overrules; "" without any."""
+    return "\n".join(
+        f"“{key}”, line {line}, does not count beside it" for key, line in view.ignored
+    )
+
+
 def effect_words(option: Option) -> str:
     """When a change counts."""
     return EFFECT_WORDS[option.effect]

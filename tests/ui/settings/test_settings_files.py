@@ -75,6 +75,19 @@ async def test_keys_that_stand_twice_are_named_there_and_at_the_field(home, stag
 
 
 @pytest.mark.asyncio
+async def test_a_value_that_another_place_overrules_is_named_at_the_field(home, stage) -> None:
+    (home / "config.yaml").write_text(
+        f"{DAYS}: 5\ngateway:\n  {DAYS}: 6\n  unauthorized_dm_behavior: ignore\n"
+    )
+    async with stage:
+        shown = field(stage, DAYS)
+        assert shown.editor.line.text() == "5"
+        words = shown.notes.origin.text()
+        assert f"“gateway.{DAYS}”, line 3, does not count beside it" in words
+        assert "does not count" not in field(stage, "unauthorized_dm_behavior").notes.words
+
+
+@pytest.mark.asyncio
 async def test_a_file_that_makes_no_sense_is_shown_and_left_alone(home, stage) -> None:
     good = f"{DAYS}: 30\n"
     broken = "model:\n  default: x\n\tbad: 1\napi_key: sk-very-secret\n"

@@ -34,19 +34,23 @@ class Pulled:
 
     name = "SecretService Keyring"
 
-    def __init__(self, bus: PrivateBus, after: int) -> None:
+    def __init__(self, bus: PrivateBus, after: int, *, behind: bool = False) -> None:
         self._keyring = SecretService.Keyring()
         self._bus = bus
+        self._behind = behind  # only once it has kept the value
         self.left = after
 
     def get_password(self, service: str, username: str) -> str | None:
         return self._keyring.get_password(service, username)
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        if self.left == 0:
-            self._bus.gone()
+        gone = self.left == 0
         self.left -= 1
+        if gone and not self._behind:
+            self._bus.gone()
         self._keyring.set_password(service, username, password)
+        if gone and self._behind:
+            self._bus.gone()
 
     def delete_password(self, service: str, username: str) -> None:
         self._keyring.delete_password(service, username)

@@ -8,11 +8,21 @@ from PySide6.QtTest import QTest
 
 from hermes_desktop.gateway import expiry_watcher
 from hermes_desktop.ui.settings.field_row import FieldRow
+from tests.fakes.private_bus import PrivateBus
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
+from tests.ui.settings_platforms.test_real_keyring import Pulled, bus
+
+__all__ = ["bus"]
 
 DAYS = "session_store_max_age_days"
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.two_processes]
+pytestmark = [
+    pytest.mark.asyncio,
+    pytest.mark.two_processes,
+    # The library leaves the sockets of calls that failed to the garbage collector.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture
@@ -116,6 +126,38 @@ async def test_the_next_sweep_uses_the_age_that_was_filled_in_and_no_adapter_res
         assert stage.services.gateway._hosted.runner is runner
         assert stage.chat.tokens == [GOOD]
         assert stage.chat.look()["bots"] == 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_real_keyring_pulled_away_in_the_middle_disturbs_no_connection(
+    running: PlatformsStage, bus: PrivateBus, when: str
+) -> None:
+    bus.unlocked()
+    pulled = Pulled(bus, after=1_000, behind=when == "after")
+    running.open_keyring = lambda: pulled
+    running.kept(**{TOKEN: GOOD})
+    async with running as stage:
+        await stage.services.gateway.start()
+        await stage.card()
+        await connected(stage, GOOD)
+        before = stage.paths.config_yaml.read_bytes()
+        stage.view.draft.give(DAYS, "7")
+        stage.paste(BETTER)
+        pulled.left = 0
+        await stage.save()
+        await stage.until(lambda: stage.field.message.level == "error")
+        assert stage.paths.config_yaml.read_bytes() == before
+        assert set(stage.view.draft.edits) == {DAYS}
+        assert stage.field.line.text() == BETTER
+        assert stage.chat.tokens == [GOOD]
+        assert stage.services.gateway.status.platforms[0].state == "connected"
+        await talk(stage, "still there?")
+        pulled.left = 1_000
+        bus.unlocked()  # it comes back, with what it had written down
+        await stage.save()
+        await stage.until(lambda: not stage.view.draft.edits)
+        await connected(stage, BETTER)
+        assert f"{DAYS}: 7" in stage.paths.config_yaml.read_text()
 
 
 async def test_a_file_edited_outside_is_followed_by_window_and_gateway(running) -> None:

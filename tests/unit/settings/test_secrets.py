@@ -256,11 +256,37 @@ def test_no_keyring_is_said_in_words(desk: Desk) -> None:
 def test_plain_ones_are_only_for_their_owner(desk: Desk) -> None:
     plain = PlainSecrets(desk.index)
     plain.store(TOKEN, "in the clear")
-    (file,) = desk.index.folder.glob("plain*")
+    (file,) = desk.index.folder.glob("plain*.json")
     assert file.stat().st_mode & 0o777 == 0o600
     assert desk.environment()[TOKEN] == "in the clear"
     plain.remove(TOKEN)
     assert not file.exists()
+
+
+def test_plain_ones_of_several_processes_stand_side_by_side(desk: Desk) -> None:
+    names = [f"TOKEN_{number}" for number in range(12)]
+    threads = [
+        threading.Thread(target=PlainSecrets(desk.index).store, args=(name, f"in the clear {name}"))
+        for name in names
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert PlainSecrets(desk.index).read() == {name: f"in the clear {name}" for name in names}
+    assert desk.index.read("plain").keys() == set(names)
+
+
+def test_a_plain_file_that_makes_no_sense_is_not_written_over(desk: Desk) -> None:
+    plain = PlainSecrets(desk.index)
+    plain.store(TOKEN, "in the clear")
+    (file,) = desk.index.folder.glob("plain*.json")
+    file.write_text(file.read_text()[:-5])
+    broken = file.read_bytes()
+    for change in (lambda: plain.store("OTHER_TOKEN", "x"), lambda: plain.remove(TOKEN)):
+        with pytest.raises(ConfigError, match="cannot be understood"):
+            change()
+    assert file.read_bytes() == broken
 
 
 # ------------------------------------------------------------------------------- who gets them
