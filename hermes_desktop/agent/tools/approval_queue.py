@@ -35,7 +35,7 @@ class ApprovalRequest:
         user_id: Who wrote there, "" where that is the person at this machine.
         platform: Where: ``desktop``, ``cli``, ``telegram``, …
         tool: Name of the tool.
-        what: The command or the file, without secrets.
+        what: The command, or the file with what is to stand there, without secrets.
         where: The folder it works in.
         why: Why it is held: sentences, one per reason.
         choices: What may be answered.

@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 60.0
 _MOST_TIMEOUT_S = 3600.0
+_MOST_TOLD = 10_000
 HERE = frozenset({"desktop", "cli", "tui"})
 """Where the person at this machine writes; elsewhere it may be anybody who was let in."""
 _EVERYWHERE: tuple[Choice, ...] = ("once", "session", "always", "deny")
@@ -156,25 +157,43 @@ class ApprovalGate:
             dangers.append(Danger("reads-secrets", "reads where secrets are kept"))
         self._file("read_file", path, dangers, session_id, cancel)
 
-    def write(self, path: str, session_id: str, cancel: CancelSignal, *, outside: bool) -> None:
-        """Come back only if a file may be written. Raises as :meth:`command`."""
+    def write(
+        self, path: str, session_id: str, cancel: CancelSignal, *, outside: bool, text: str = ""
+    ) -> None:
+        """Come back only if a file may be written. Raises as :meth:`command`.
+
+        Args:
+            path: Which.
+            session_id: The conversation.
+            cancel: Ends waiting.
+            outside: It lies outside the folders in which that needs no word.
+            text: What is to stand there, for whoever is asked.
+        """
         dangers = _outside("writes") if outside else []
         why = needs_care_to_write(path, self._places)
         if why:
             dangers.append(Danger("writes-care", f"writes a file; {why}"))
-        self._file("write_file", path, dangers, session_id, cancel)
+        self._file("write_file", path, dangers, session_id, cancel, text=text)
 
     def _file(
-        self, tool: str, path: str, dangers: list[Danger], session_id: str, cancel: CancelSignal
+        self,
+        tool: str,
+        path: str,
+        dangers: list[Danger],
+        session_id: str,
+        cancel: CancelSignal,
+        *,
+        text: str = "",
     ) -> None:
         if is_forbidden(path, self._places):
             self._refuse(tool, path, session_id, "It holds the keys, or the history, of Hermes.")
         if dangers:
-            self._ask(tool, path, str(self._places.cwd), tuple(dangers), session_id, cancel)
+            cwd = str(self._places.cwd)
+            self._ask(tool, path, cwd, tuple(dangers), session_id, cancel, text=text)
 
     # Asking
 
-    def _ask(
+    def _ask(  # noqa: PLR0913 - what a decision rests upon
         self,
         tool: str,
         what: str,
@@ -182,6 +201,8 @@ class ApprovalGate:
         dangers: tuple[Danger, ...],
         session_id: str,
         cancel: CancelSignal,
+        *,
+        text: str = "",
     ) -> None:
         key = self._chat()
         matter = f"{tool}\n{where}\n{what}"
@@ -200,7 +221,7 @@ class ApprovalGate:
             user_id=get_session_env("HERMES_SESSION_USER_ID"),
             platform=self._platform,
             tool=tool,
-            what=plain(self._clean(what)),
+            what=plain(self._clean(what + _told(text))),
             where=where,
             why=tuple(self._clean(f"It {each.words}.") for each in dangers),
             choices=_EVERYWHERE if self._memory.keeps else _NOT_ALWAYS,
@@ -215,7 +236,7 @@ class ApprovalGate:
         self._note(answer.choice, answer.reason, tool, what, session_id)
         if answer.choice == "deny":
             raise ToolError(_denied(answer))
-        self._memory.allow(scope, matter, answer.choice, shown=request.what)
+        self._memory.allow(scope, matter, answer.choice, shown=plain(self._clean(what)))
 
     def _chat(self) -> str:
         return get_session_env("HERMES_SESSION_KEY") or self._session_key
@@ -260,6 +281,14 @@ def _tell_plugins(name: str, facts: Mapping[str, Any]) -> None:
         plugins.invoke_hook(name, **facts)
     except Exception:  # the registry guards each callback; this is a bug of ours
         log.exception("Plugins could not be told of a question")
+
+
+def _told(text: str) -> str:
+    """What is to be written, behind the name of the file."""
+    if not text:
+        return ""
+    more = len(text) - _MOST_TOLD
+    return f"\n\n{text[:_MOST_TOLD]}" + (f"\n… {more} more characters" if more > 0 else "")
 
 
 def _outside(does: str) -> list[Danger]:

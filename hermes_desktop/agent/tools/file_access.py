@@ -37,12 +37,13 @@ def for_reading(text: str, context: ToolContext) -> Path:
     return _still(path, text)
 
 
-def for_writing(text: str, context: ToolContext) -> Path:
-    """A file that may be written. Raises as :func:`for_reading`."""
+def for_writing(text: str, context: ToolContext, content: str = "") -> Path:
+    """A file that may be written, with this content. Raises as :func:`for_reading`."""
     path, outside = resolve(text, context)
     if path.is_dir():
         raise ToolError(f"{text} is a folder.")
-    context.gate.write(str(path), context.session_id, context.cancel, outside=outside)
+    gate, cancel = context.gate, context.cancel
+    gate.write(str(path), context.session_id, cancel, outside=outside, text=content)
     return _still(path, text)
 
 

@@ -41,7 +41,7 @@ def _write(arguments: Arguments, context: ToolContext) -> Answer:
     shown, content = arguments["path"], arguments["content"]
     if len(content) > MOST_WRITTEN:
         raise ToolError(f"That is too long ({len(content)} characters).")
-    path = for_writing(shown, context)
+    path = for_writing(shown, context, content)
     old = read_text(path, shown) if path.exists() else ""
     refuse_marks(old, content)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def _patch(arguments: Arguments, context: ToolContext) -> Answer:
     shown, old, new = arguments["path"], arguments["old_string"], arguments["new_string"]
     if not old or old == new:
         raise ToolError("old_string must not be empty, nor the same as new_string.")
-    path = for_writing(shown, context)
+    path = for_writing(shown, context, f"- {old}\n+ {new}")
     # Whoever may write a file is not thereby allowed to be shown where secrets are kept; the
     # answer tells how often the text was found, and nothing else.
     seen = stamp_of(path)

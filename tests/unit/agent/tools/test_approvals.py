@@ -169,6 +169,19 @@ def test_what_is_asked_cannot_be_shown_as_something_else(stage: ToolStage) -> No
     assert stage.asked[0].what.startswith("rm -rf build # \ufffd")
 
 
+def test_whoever_is_asked_sees_what_would_be_written(stage: ToolStage) -> None:
+    stage.redactor.learn("hunter2hunter2")
+    stage.person(lambda _request: "deny")
+    path = str(stage.user_home / ".bashrc")
+    stage.result(call("write_file", path="~/.bashrc", content="alias ls=evil # hunter2hunter2"))
+    assert stage.asked[-1].what == f"{path}\n\nalias ls=evil # [secret]"
+    stage.result(call("write_file", path="~/.bashrc", content="x" * 20_000))
+    assert stage.asked[-1].what.endswith("x\n… 10000 more characters")
+    (stage.user_home / ".bashrc").write_text("one")
+    stage.result(call("patch", path="~/.bashrc", old_string="one", new_string="evil"))
+    assert stage.asked[-1].what == f"{path}\n\n- one\n+ evil"
+
+
 def test_answers_that_are_not_offered_do_not_count() -> None:
     queue = ApprovalQueue(SystemClock())
     shown = threading.Event()
