@@ -10,9 +10,10 @@ from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import Finished, ModelChoice
 from hermes_desktop.agent.usage import amounts_of
-from hermes_desktop.commands.model_commands import _cost, _cost_words
+from hermes_desktop.commands.words import cost_words
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.session_usage import Cost, cost_of
 from tests.fakes.model_server import ModelServer, Reply, chunk, event
 
 SID = "20260304_120000_abcdef"
@@ -61,7 +62,7 @@ def test_figures_of_the_last_chunk_reach_the_row(db: SessionDB) -> None:
     assert [row[name] for name in names] == [60, 40, 120, 20]
     assert (row["reasoning_tokens"], row["api_call_count"]) == (10, 2)
     assert (row["cost_status"], row["actual_cost_usd"]) == ("unknown", None)
-    assert _cost(row) is None
+    assert cost_of(db.usage_of([SID])) == Cost(None)
     share = db.read(lambda conn: conn.execute("SELECT * FROM session_model_usage").fetchall())
     assert [(each["model"], each["api_call_count"]) for each in share] == [("fake-model", 2)]
 
@@ -70,7 +71,7 @@ def test_a_price_that_the_endpoint_names_is_added_up(db: SessionDB) -> None:
     row = row_after(db, answer(cost=0.25), answer(cost=0.5))
     assert (row["cost_status"], row["cost_source"]) == ("actual", "provider")
     assert row["actual_cost_usd"] == pytest.approx(0.75)
-    assert _cost(row) == pytest.approx(0.75)
+    assert cost_of(db.usage_of([SID])) == Cost(pytest.approx(0.75))
 
 
 @pytest.mark.parametrize("cost", ["1", None, -1, True, float("inf")])
@@ -79,9 +80,10 @@ def test_what_is_no_price_is_none(db: SessionDB, cost: Any) -> None:
 
 
 def test_what_nobody_knows_is_not_told_as_nothing() -> None:
-    assert _cost_words([None]) == "Costs: not known"
-    assert _cost_words([]) == "Costs: not known"
-    assert _cost_words([0.5, None]) == "Costs: at least 0.5000 US dollars"
-    assert _cost_words([0.0]) == "Costs: 0.0000 US dollars"
+    assert cost_of(()) == Cost(None)
+    assert cost_words(Cost(None)) == "not known"
+    assert cost_words(Cost(0.5, partial=True)) == "at least 0.5000 US dollars"
+    assert cost_words(Cost(0.5, estimated=True)) == "about 0.5000 US dollars"
+    assert cost_words(Cost(0.0)) == "0.0000 US dollars"
     choice = ModelChoice("m", "", None, "custom", "a test")
     assert amounts_of(Finished("stop"), choice)["actual_cost_usd"] is None
