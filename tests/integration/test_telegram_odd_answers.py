@@ -413,3 +413,26 @@ async def test_who_opens_the_chat_is_told_what_there_is(tmp_path: Path) -> None:
         assert "/new" in telegram.texts()[0]
         assert "/help" in telegram.texts()[0]
         assert not stage.model.requests
+
+
+async def test_an_album_is_one_message_whoever_writes_between() -> None:
+    async with (
+        telegram_server() as telegram,
+        connected(telegram, require_mention=True) as (
+            adapter,
+            events,
+        ),
+    ):
+        other = {"id": 43, "is_bot": False, "first_name": "Bob"}
+        name = [{"type": "mention", "offset": 0, "length": 8}]
+        for number, words in enumerate(("@our_bot what are these?", "", "")):
+            picture = [{"file_id": f"p{number}", "width": 1, "height": 1}]
+            album = {"photo": picture, "media_group_id": "g"}
+            caption = {"caption": words, "caption_entities": name} if words else {}
+            telegram.say("", chat=-100, **album, **caption)
+            telegram.say("@our_bot me, too", chat=-100, entities=name, **{"from": other})
+        await until(lambda: len(events) == 4)
+        await until(lambda: not telegram.updates)  # each was acknowledged
+        assert [event.text for event in events] == ["what are these?"] + ["me, too"] * 3
+        assert len(json.loads(events[0].metadata["telegram_files"])) == 3
+        assert adapter.fatal_error is None
