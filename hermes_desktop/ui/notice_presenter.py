@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.resource_files import icon, icon_size, pixmap
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Palette, Theme, mix
 
@@ -41,9 +42,7 @@ class NoticeStrip(QWidget):
         self._theme = theme
         self._notices: list[Notice] = []
         self._icon = QLabel()
-        self._title = QLabel()
-        self._title.setTextFormat(Qt.TextFormat.PlainText)
-        self._title.setWordWrap(True)
+        self._title = LeadingLabel()
         self._title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._title.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._action = QPushButton()
@@ -56,9 +55,7 @@ class NoticeStrip(QWidget):
         self._close.setIconSize(icon_size())
         self._close.setAccessibleName(self.tr("Close this notice"))
         self._close.setToolTip(self.tr("Close"))
-        self._details = QLabel()
-        self._details.setTextFormat(Qt.TextFormat.PlainText)
-        self._details.setWordWrap(True)
+        self._details = LeadingLabel()
         self._details.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard

@@ -1,6 +1,7 @@
 """One strip: replaced by key, errors stay, what was below comes back."""
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from hermes_desktop.core.events import Notice, NoticeCleared
@@ -92,3 +93,15 @@ def test_one_action_in_it_that_can_be_done_once(qtbot, strip) -> None:
     assert not button.isVisible()
     strip.act()
     assert done == ["undo-1"]
+
+
+def test_words_begin_where_lines_of_the_window_begin(strip) -> None:
+    strip.show_notice(Notice("info", "Anna asks to be let in.", "She wrote for the first time."))
+    for direction, edge in (
+        (Qt.LayoutDirection.LeftToRight, Qt.AlignmentFlag.AlignLeft),
+        (Qt.LayoutDirection.RightToLeft, Qt.AlignmentFlag.AlignRight),
+    ):
+        strip.setLayoutDirection(direction)
+        words = [each for each in strip.findChildren(QLabel) if each.text()]
+        assert len(words) == 2
+        assert all(each.alignment() & edge for each in words)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.scroll_bars import make_slim
-from hermes_desktop.ui.theme import SPACE_4, Theme, fixed_font
+from hermes_desktop.ui.theme import SPACE_8, Theme, fixed_font
 from hermes_desktop.ui.transcript.visible_text import visible
 
 MOST_LINES = 14
@@ -28,7 +28,7 @@ class WhatBox(QPlainTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.document().setDocumentMargin(SPACE_4)
+        self.document().setDocumentMargin(SPACE_8)
         make_slim(self, theme)
         self.setAccessibleName(self.tr("What is to be done"))
         theme.changed.connect(self._colour)
@@ -58,7 +58,7 @@ class WhatBox(QPlainTextEdit):
     def _count(self) -> None:
         """How many lines the text takes at this width."""
         letter = max(self.fontMetrics().averageCharWidth(), 1)
-        room = max((self.viewport().width() - 2 * SPACE_4) // letter, 20)
+        room = max((self.viewport().width() - 2 * SPACE_8) // letter, 20)
         lines = sum(max(1, -(-len(line) // room)) for line in self.toPlainText().split("\n"))
         if lines != self._lines:
             self._lines = lines
@@ -66,7 +66,7 @@ class WhatBox(QPlainTextEdit):
         self.setMaximumHeight(self._height(lines))
 
     def _height(self, lines: int) -> int:
-        return lines * self.fontMetrics().lineSpacing() + 2 * SPACE_4 + _SLACK
+        return lines * self.fontMetrics().lineSpacing() + 2 * SPACE_8 + _SLACK
 
     def _colour(self) -> None:
         ground = self.palette()

@@ -24,6 +24,8 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from hermes_desktop.ui.gateway.leading_text import draw_text
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.resource_files import icon, icon_size
 from hermes_desktop.ui.theme import RADIUS_BUTTON, Theme
 from hermes_desktop.ui.transcript.column import SIDE
@@ -78,8 +80,8 @@ class TitleButton(QAbstractButton):
             painter.drawRoundedRect(left, 0, width, self.height() - 1, RADIUS_BUTTON, RADIUS_BUTTON)
         painter.setFont(font)
         painter.setPen(QColor(colours.text))
-        flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading
-        painter.drawText(self.rect().adjusted(_TITLE_INSET, 0, -_TITLE_INSET, 0), int(flags), text)
+        place = self.rect().adjusted(_TITLE_INSET, 0, -_TITLE_INSET, 0)
+        draw_text(painter, place, text, self.layoutDirection())
         painter.end()
 
     def _face(self) -> QFont:
@@ -121,10 +123,10 @@ class ChatHeader(QWidget):
         self.edit = QLineEdit(self)
         self.edit.setAccessibleName(self.tr("Title of the session"))
         self.edit.setMaxLength(200)
-        self.facts = QLabel(self)
+        self.facts = LeadingLabel(parent=self)
+        self.facts.setWordWrap(False)
         self.state = QLabel(self)
-        for label in (self.facts, self.state):
-            label.setTextFormat(Qt.TextFormat.PlainText)
+        self.state.setTextFormat(Qt.TextFormat.PlainText)
         self.facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._titles = QStackedLayout()
         self._arrange()
@@ -223,7 +225,7 @@ class ChatHeader(QWidget):
         row.setContentsMargins(QMargins(SIDE - _TITLE_INSET, 8, SIDE, 9))
         row.addWidget(self.back)
         row.addLayout(lines, 1)
-        row.addWidget(self.more)
+        row.addWidget(self.more, 0, Qt.AlignmentFlag.AlignTop)  # beside title and state
 
     def _connect(self) -> None:
         self.back.clicked.connect(self.back_wanted)

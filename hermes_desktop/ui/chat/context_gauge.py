@@ -1,6 +1,6 @@
 """How full the shown session is: words, and the same as a picture of four bars."""
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
@@ -13,6 +13,7 @@ from hermes_desktop.ui.chat.context_words import (
     tip_words,
     whole_words,
 )
+from hermes_desktop.ui.gateway.leading_text import draw_text
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, Theme
 
 _BARS = 4
@@ -67,9 +68,8 @@ class ContextGauge(QWidget):
         colours = self._theme.palette
         near = is_near(self._used)
         painter.setPen(QColor(colours.warning if near else colours.secondary_text))
-        flags = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading
         place = self.rect().adjusted(SPACE_8, 0, -SPACE_8, 0)
-        painter.drawText(place, int(flags), self.words)
+        draw_text(painter, place, self.words, self.layoutDirection())
         share = share_of(self._used)
         if share is not None:
             colour = colours.warning if near else colours.accent

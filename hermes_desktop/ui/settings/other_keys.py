@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton
+from PySide6.QtWidgets import QHBoxLayout, QPushButton
 from typing_extensions import override
 
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel
+from hermes_desktop.ui.gateway.section_parts import Block, LeadingLabel, QuietLabel
 from hermes_desktop.ui.settings.field_row import heading
 from hermes_desktop.ui.settings.page_names import OTHER
 from hermes_desktop.ui.settings.parts import Hit, SettingsContext, SettingsPart
@@ -104,7 +104,7 @@ class OtherKeysPart(SettingsPart):
         self.column.addWidget(heading(self.tr("Keys without a field")))
         self.column.addWidget(self.words)
         self._warning = Block(self.context.theme)
-        self._warning.column.addWidget(QLabel(self.tr("Some keys stand more than once.")))
+        self._warning.column.addWidget(LeadingLabel(self.tr("Some keys stand more than once.")))
         self._warning.column.addWidget(self.repeated)
         self._warning.hide()
         self._block = Block(self.context.theme)

@@ -6,9 +6,11 @@ from typing import Literal
 
 from PySide6.QtCore import QMargins, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 from typing_extensions import override
 
+from hermes_desktop.ui.gateway.leading_text import draw_text
+from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.theme import RADIUS_BUTTON, Palette
 from hermes_desktop.ui.transcript.fitted import Fitted, Stack
 from hermes_desktop.ui.transcript.look import Look, scaled, tint
@@ -134,9 +136,7 @@ class FoldButton(QAbstractButton):
         painter.setFont(font)
         painter.setPen(QColor(colour))
         area = QRect(left, 0, width + 2, self.height())
-        painter.drawText(
-            area, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), text
-        )
+        draw_text(painter, area, text, Qt.LayoutDirection.LeftToRight)  # its place is found
         return width
 
 
@@ -255,9 +255,7 @@ class LabelRow(Fitted):
     ) -> None:
         super().__init__(parent)
         self._colour = colour
-        self.label = QLabel(text, self)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.label.setWordWrap(True)
+        self.label = LeadingLabel(text, self)
         self.label.setFont(font)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.restyle(look)

@@ -129,6 +129,8 @@ class FailureBlock(Stack):
         painter.setBrush(QColor(self.look.palette.error))
         bar = self.rect().adjusted(0, 8, 0, -8)
         bar.setWidth(3)
+        if self.isRightToLeft():
+            bar.moveRight(self.rect().right())
         painter.drawRoundedRect(bar, 1.5, 1.5)
         painter.end()
 
