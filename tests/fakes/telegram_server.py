@@ -74,6 +74,10 @@ class TelegramServer:
         """Answer the next call of a method with this, as if all were well."""
         self._refusals[method].append((200, body))
 
+    def forget_faults(self) -> None:
+        """Be as all servers are from now on."""
+        self._refusals.clear()
+
     def drop(self, method: str) -> None:
         """Do what the next call of a method asks for, and break the connection."""
         self._refusals[method].append(None)

@@ -180,6 +180,18 @@ async def test_a_server_that_forgets_nothing_is_not_asked_without_end() -> None:
             await until(lambda: any(event.text == "more" for event in events))
 
 
+async def test_a_server_that_does_not_wait_is_not_asked_without_end() -> None:
+    async with telegram_server() as telegram, connected(telegram) as (_, events):
+        for _ in range(200):
+            telegram.answer("getUpdates", {"ok": True, "result": []})
+        before = len(telegram.called("getUpdates"))
+        await asyncio.sleep(1.5)
+        assert len(telegram.called("getUpdates")) - before <= 4
+        telegram.forget_faults()
+        telegram.say("hello")
+        await until(lambda: events)
+
+
 async def test_numbers_that_come_twice_or_go_backwards_lose_and_double_nothing(
     tmp_path: Path,
 ) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ _LONGEST_WAIT_S = 20.0
 """Who asks for a longer pause is left for so long, and that is told."""
 _KNOWN = 500
 _AGAIN_S = 1.0
-"""The pause after an answer that brought only what was acknowledged before."""
+"""The pause after an answer that brought nothing new, sooner than was asked for."""
 _LAST_WORD_S = 1.0
 _TRIES = 3
 _PAUSES_S = (0.3, 1.0, 3.0)
@@ -89,7 +90,7 @@ class Poller:
         self._asked_from: int | None = None
         self._call: asyncio.Task[list[Incoming]] | None = None
         self._answered = asyncio.Event()
-        self._quick = False
+        self._quick = self._hurried = False
         self._seen: OrderedDict[tuple[int, str], None] = OrderedDict()
 
     async def run(self) -> Failure:
@@ -112,6 +113,8 @@ class Poller:
             self._heard()
             self._answered.set()
             await self._take(batch)
+            if not batch and self._hurried:  # it does not wait although it was asked to
+                await self._pause(_AGAIN_S)
 
     async def first_answer(self) -> Failure | None:
         """See whether we may ask at all, without taking anything; None: we may."""
@@ -149,6 +152,7 @@ class Poller:
         self._quick = False
         self._asked_from = self._next
         wait_s = 0 if at_once else self._wait_s
+        began = time.monotonic()
         call = self._call = asyncio.ensure_future(self._source.poll(self._next, wait_s))
         try:
             await asyncio.wait({call})
@@ -159,6 +163,7 @@ class Poller:
                 await asyncio.wait({call})
         if call.cancelled():
             return None
+        self._hurried = time.monotonic() - began < min(_AGAIN_S, wait_s) / 2
         return call.result()
 
     def _judge(self, error: Exception, troubles: int) -> Failure | None:
