@@ -221,8 +221,7 @@ class RunnerMail(RunnerRestoring):
                 arrived=partial(self._grow_no_more, places),
             )
         )
-        if not result.success:
-            await self._grow_no_more(places, whole=False)
+        await self._grow_no_more(places, whole=result.success)
 
     async def _send(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
         """Put something into a chat that answers no message."""
