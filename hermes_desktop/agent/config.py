@@ -28,6 +28,7 @@ from hermes_desktop.agent.model_entries import (
     with_patience,
 )
 from hermes_desktop.agent.providers.base import Retries
+from hermes_desktop.agent.thinking import EFFORTS
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.errors import ConfigError, HermesError, NotConfiguredError
 from hermes_desktop.settings.config_file import Lookup
@@ -37,13 +38,13 @@ log = logging.getLogger(__name__)
 _OF_THE_ADDRESS = ("ca_bundle", "ssl_ca_cert", "ssl_verify", "verify_ssl", "tls_verify")
 
 _WHAT_TO_SET = (
-    "Set model.default (a name) and model.base_url (the address of a server) in config.yaml. For "
-    "OpenRouter, model.default in config.yaml and OPENROUTER_API_KEY in .env are enough. "
-    "`hermes-desktop models local` finds servers on this machine."
+    "Choose a model in the window (Settings, Model), or say `hermes-desktop config set "
+    "model.default NAME model.base_url ADDRESS`. For OpenRouter, model.default and "
+    "`hermes-desktop secrets set OPENROUTER_API_KEY` are enough. `hermes-desktop models local` "
+    "finds servers on this machine. The settings stand in config.yaml."
 )
 _RETRIES, _MOST_RETRIES = 3, 20
 _TURNS, _MOST_TURNS = 90, 1000
-_EFFORTS = frozenset({"minimal", "low", "medium", "high", "xhigh"})
 _OURS = frozenset({"", "auto", "chat_completions"})
 _NOBODY = frozenset({"", "auto", "custom", "main"})
 
@@ -89,7 +90,31 @@ def resolve_model(config: Mapping[str, Any], lookup: Lookup) -> ModelChoice:
         NotConfiguredError: No model is set, or it cannot be asked by us; the hint says what to set.
         ConfigError: A setting cannot be understood, or names a variable that is not set.
     """
-    named = _filled_in(config, model_section(config, lookup), lookup)
+    return _resolved(config, model_section(config, lookup), lookup)
+
+
+def resolve_chosen(
+    config: Mapping[str, Any], chosen: Mapping[str, str], lookup: Lookup
+) -> ModelChoice:
+    """The same with what was chosen for one conversation; messages blame that, not config.yaml.
+
+    Args:
+        config: The decoded config.yaml.
+        chosen: As for :func:`with_chosen_model`.
+        lookup: Value of a variable.
+
+    Raises:
+        NotConfiguredError: It cannot be asked by us.
+        ConfigError: It, or a setting, cannot be understood.
+    """
+    apart = _with_provider_apart({name: value for name, value in chosen.items() if value})
+    changed = with_chosen_model(config, apart)
+    named = replace(model_section(changed, lookup), chosen=frozenset(apart))
+    return _resolved(changed, named, lookup)
+
+
+def _resolved(config: Mapping[str, Any], named: Named, lookup: Lookup) -> ModelChoice:
+    named = _filled_in(config, named, lookup)
     if named.api_mode not in _OURS:
         raise _other_protocol(f"api_mode {named.api_mode}", named)
     choice = _checked(with_patience(config, named), lookup)
@@ -190,8 +215,8 @@ def _filled_in(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Named
     if name not in _NOBODY:
         raise NotConfiguredError(
             f"The provider “{named.provider}” is not known.",
-            f"{named.origin}.provider names it; there is no entry for it under custom_providers.",
-            f"Use one of {', '.join(sorted(KNOWN))}, or set model.base_url and provider: custom.",
+            f"{named.place('provider')} says so; nothing under custom_providers has that name.",
+            f"Use one of {', '.join(sorted(KNOWN))}; or custom, with an address.",
         )
     return named if named.base_url else _from_environment(named, lookup)
 
@@ -208,8 +233,8 @@ def _with_known(named: Named, known: KnownEndpoint, lookup: Lookup) -> Named:
     if known.key_variable and not key and not named.base_url:
         raise NotConfiguredError(
             f"There is no key for {known.name}.",
-            f"{named.origin}.provider is {known.name}; {known.key_variable} is not set.",
-            f"Set {known.key_variable} in .env, or model.api_key in config.yaml.",
+            f"{named.place('provider')} is {known.name}; {known.key_variable} is not set.",
+            _key_hint(known.key_variable),
         )
     return replace(named, provider=known.name, base_url=base_url, api_key=key)
 
@@ -241,11 +266,12 @@ def _from_environment(named: Named, lookup: Lookup) -> Named:
         raise NotConfiguredError(
             f"It is not clear who answers for “{named.model}”.",
             f"There are keys for {names}.",
-            f"Name one of them as model.provider in config.yaml ({names}).",
+            "Name one of them: `hermes-desktop config set model.provider NAME`, or in the window "
+            "(Settings, Model).",
         )
     raise NotConfiguredError(
         f"Nobody is named who answers for “{named.model}”.",
-        "There is neither model.base_url in config.yaml nor OPENROUTER_API_KEY in .env.",
+        "There is neither an address (model.base_url) nor a key (OPENROUTER_API_KEY).",
         _WHAT_TO_SET,
     )
 
@@ -254,10 +280,11 @@ def _checked(named: Named, lookup: Lookup) -> ModelChoice:
     if not named.model:
         raise NotConfiguredError(
             "No model is set.",
-            f"{named.origin} names an address, but no model.",
-            "Set model.default in config.yaml to the name of a model that this address offers.",
+            _without_model(named),
+            "Name a model that is offered there; `hermes-desktop config set model.default NAME` "
+            "names the one that is asked usually.",
         )
-    base_url = clean_address(named.base_url, f"{named.origin}.base_url")
+    base_url = clean_address(named.base_url, named.place("base_url"))
     known = endpoint_at(base_url)
     provider = plain_name(named.provider)
     if provider in _NOBODY:
@@ -267,7 +294,7 @@ def _checked(named: Named, lookup: Lookup) -> ModelChoice:
         raise NotConfiguredError(
             f"There is no key for {provider}.",
             f"{named.origin} names {named.missing_variable}, which is not set.",
-            f"Set {named.missing_variable} in .env, or remove it there if no key is needed.",
+            f"{_key_hint(named.missing_variable)} Remove the name there if no key is needed.",
         )
     return ModelChoice(
         model=named.model,
@@ -281,6 +308,19 @@ def _checked(named: Named, lookup: Lookup) -> ModelChoice:
         request_timeout_s=named.request_timeout_s,
         stale_timeout_s=named.stale_timeout_s,
         wants_no_check=named.wants_no_check,
+    )
+
+
+def _without_model(named: Named) -> str:
+    if named.chosen:
+        return "An address or a provider was chosen here, but no model."
+    return f"{named.origin} names an address, but no model."
+
+
+def _key_hint(variable: str) -> str:
+    return (
+        f"Say `hermes-desktop secrets set {variable}`, or enter it in the window (Settings, Model)."
+        " The environment and .env do, too."
     )
 
 
@@ -298,14 +338,16 @@ def _other_protocol(what: str, named: Named) -> NotConfiguredError:
         )
     return NotConfiguredError(
         "This model cannot be asked from here yet.",
-        f"config.yaml chooses {what}, which does not speak OpenAI's chat completions.",
+        f"What is chosen is {what}, which does not speak OpenAI's chat completions.",
         hint,
     )
 
 
 def _effort(config: Mapping[str, Any]) -> str:
     value = section(config, "agent").get("reasoning_effort")
-    return value if isinstance(value, str) and value in _EFFORTS else ""
+    if value is False:  # as YAML reads `off`; `hermes` takes it for none, too
+        return "none"
+    return value if isinstance(value, str) and value in EFFORTS else ""
 
 
 def _whole(values: Mapping[str, Any], name: str, usual: int, low: int, high: int) -> int:

@@ -63,13 +63,14 @@ AGENT_OPTIONS: tuple[Option, ...] = (
         key="agent.reasoning_effort",
         label="Thinking",
         help="How much a model that can think does so before it answers; empty leaves it to the "
-        "model. Models that do not know this are asked without it.",
+        "model, none asks for an answer at once. Models that do not know this are asked without "
+        "it.",
         section=_SECTION,
         kind="choice",
         default="",
         choices={
             "": "as the model likes",
-            "none": "as the model likes",
+            "none": "not at all",
             "minimal": "hardly",
             "low": "little",
             "medium": "some",

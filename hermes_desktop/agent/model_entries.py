@@ -18,6 +18,8 @@ class Named:
     Attributes:
         origin: Where they say it, for a person.
         missing_variable: The variable that should hold the key and is not set.
+        chosen: What was chosen for one conversation or one trial: ``model``, ``provider``,
+            ``base_url``.
     """
 
     model: str = ""
@@ -33,6 +35,13 @@ class Named:
     stale_timeout_s: float | None = None
     missing_variable: str = ""
     wants_no_check: bool = False
+    chosen: frozenset[str] = frozenset()
+
+    def place(self, name: str) -> str:
+        """Where ``provider`` or ``base_url`` is said, as the beginning of a sentence."""
+        if name in self.chosen:
+            return f"The {'provider' if name == 'provider' else 'address'} chosen here"
+        return f"{self.origin}.{name}"
 
     def at(self, entry: "Named") -> "Named":
         """An endpoint's entry, with the model that the model section names."""
@@ -41,6 +50,7 @@ class Named:
         return replace(
             entry,
             model=self.model or entry.model,
+            chosen=self.chosen,
             base_url=entry.base_url if own else self.base_url,
             api_key=self.api_key or (entry.api_key if own else ""),
             missing_variable="" if self.api_key or not own else entry.missing_variable,

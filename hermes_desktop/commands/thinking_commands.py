@@ -56,8 +56,9 @@ async def _choose_everywhere(context: CommandContext, word: str) -> CommandReply
     await _change_setting(context, _SETTING, value)
     if (await context.host.chosen()).get(EFFORT):
         await context.host.choose(EFFORT, "")
-    told = "as the model likes" if value in {None, "none"} else value
-    return CommandReply(f"Thinking: {told}, in all sessions where nothing else was chosen.")
+    return CommandReply(
+        f"Thinking: {value or 'as the model likes'}, in all sessions where nothing else was chosen."
+    )
 
 
 async def _show(context: CommandContext, *, shown: bool, everywhere: bool) -> CommandReply:

@@ -9,9 +9,8 @@ from typing import Any
 from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.config import (
     AgentConfig,
+    resolve_chosen,
     resolve_fallbacks,
-    resolve_model,
-    with_chosen_model,
 )
 from hermes_desktop.agent.context_compression import ContextCare
 from hermes_desktop.agent.context_length import WindowBook
@@ -271,7 +270,7 @@ def _who_answers(
     """The model, those that stand by, and why it is not the chosen one."""
     standing_by = resolve_fallbacks(data, lookup)
     try:
-        choice = with_thinking(resolve_model(with_chosen_model(data, chosen), lookup), chosen)
+        choice = with_thinking(resolve_chosen(data, chosen, lookup), chosen)
     except NotConfiguredError as error:
         # What a person chose for this conversation is not replaced: they are told.
         if set(chosen) - CHOSEN_KEYS or not standing_by:

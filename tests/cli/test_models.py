@@ -8,7 +8,7 @@ import pytest
 from tests.fakes import model_server
 from tests.fakes.local_server import LocalServerDouble
 from tests.fakes.model_server import ModelServer
-from tests.fakes.program import Program, files_of
+from tests.fakes.program import Outcome, Program, files_of
 
 
 def test_who_answers_and_who_could(program: Program, configured: Path) -> None:
@@ -34,11 +34,22 @@ def test_nobody_is_chosen_and_nothing_is_made(program: Program, home: Path) -> N
     assert files_of(home) == {}
 
 
+def _found(program: Program, address: str, *words: str) -> Outcome:
+    """What was printed when the server was found."""
+    for _ in range(10):
+        done = program.run("models", "local", *words)
+        if address in done.out:
+            return done
+    raise AssertionError(f"{address} was never found: {done.err}")
+
+
 def test_servers_of_this_machine(program: Program) -> None:
     entry = {"id": "tiny", "owned_by": "vllm", "max_model_len": 4096}
     with LocalServerDouble({"/v1/models": {"data": [entry]}}) as server:
-        done = program.run("models", "local", "--port", str(server.port))
-        as_json = program.run("models", "local", "--json", "--port", str(server.port))
+        # The look ends after a second: on a busy machine one of several has to succeed.
+        port = ("--port", str(server.port))
+        done = _found(program, server.base_url, *port)
+        as_json = _found(program, server.base_url, "--json", *port)
     row = f"{server.base_url}\ttiny\t4,096\tvllm; small: it works well from 64,000 on"
     assert row in done.out.splitlines()
     assert "config set model.default" in done.err
@@ -61,6 +72,24 @@ def test_another_address_is_tried_without_the_key(program: Program, configured: 
         done = program.run("models", "test", "fake-model", "--base-url", other.base_url)
         assert done.code == 0
         assert "Authorization" not in other.requests[0].headers
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("m", "--provider", "groq"), "The provider chosen here is groq; GROQ_API_KEY is not set."),
+        (("m", "--provider", "zzz"), "The provider chosen here says so"),
+        (("m", "--base-url", "x"), "The address chosen here must be http:// or https://"),
+        (("--base-url", "http://127.0.0.1:1/v1"), "An address or a provider was chosen here"),
+    ],
+)
+def test_what_was_given_is_blamed_and_not_the_settings(
+    program: Program, words: tuple[str, ...], said: str
+) -> None:
+    done = program.run("models", "test", *words)
+    assert done.code == 1
+    assert said in done.err
+    assert "config.yaml" not in done.err
 
 
 @pytest.mark.parametrize(

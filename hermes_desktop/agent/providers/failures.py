@@ -26,10 +26,16 @@ _AGAIN_REASONS = frozenset({"rate_limit", "overload"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]+")
 _KEY_LENGTH = 4
 
-_NO_KEY = "Set model.api_key in config.yaml, best as ${NAME} with the value in .env."
+_NO_KEY = (
+    "Keep the key with `hermes-desktop secrets set NAME`, and put api_key: ${NAME} under model in "
+    "config.yaml; a provider chosen by its name (Settings, Model) finds its own key."
+)
 _BAD_KEY = (
     "{name} refused the key.",
-    "Put a valid key where the present one stands (config.yaml or .env); it must allow this model.",
+    (
+        "Give a valid key that allows this model, in the window (Settings, Model) or with "
+        "`hermes-desktop secrets set`; `hermes-desktop secrets list` shows where the old one is."
+    ),
 )
 _OTHER_REFUSAL = (
     "{name} refused the request.",
@@ -46,7 +52,7 @@ _REFUSALS = {
     ),
     "model_missing": (
         "“{model}” was not found.",
-        "Check the model's name and model.base_url in config.yaml (it usually ends in /v1).",
+        "Check the model's name and its address, model.base_url (it usually ends in /v1).",
     ),
     "policy": (
         "{name} does not want to answer this.",
@@ -141,7 +147,7 @@ class Failures:
                 "The model cannot be reached.",
                 f"{self.host}: {self.clean(reason)}.",
                 hint
-                or "Check that the server runs, the network, and model.base_url in config.yaml.",
+                or "Check that the server runs, the network, and the address (model.base_url).",
             ),
             again=again,
         )
@@ -230,8 +236,8 @@ class Failures:
     def _moved(self, location: str) -> str:
         where = self.clean(location) or "another address"
         return (
-            f"It points to {where}. If you trust it, set it as model.base_url in config.yaml; "
-            "a key is never sent on by itself."
+            f"It points to {where}. If you trust it, set it as model.base_url "
+            "(`hermes-desktop config set`, or Settings, Model); a key is never sent on by itself."
         )
 
     def _too_long(self, said: str, status: int | None) -> TooLongError:
@@ -246,7 +252,7 @@ class Failures:
         return ModelRefusedError(
             "This address answers with a web page.",
             _answered(self.host, status, "HTML, where a model's reply was expected"),
-            "Correct model.base_url in config.yaml; the address usually ends in /v1.",
+            "Correct the address (model.base_url); it usually ends in /v1.",
             status=status,
             reason="address",
         )

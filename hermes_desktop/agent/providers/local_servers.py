@@ -83,6 +83,8 @@ def find_servers(
         ports: Where to look, with the kind that is usual there.
         patience_s: What is not known by then is left out.
     """
+    import httpx  # noqa: F401, PLC0415 - reading it in would use up the time of the look
+
     until = time.monotonic() + patience_s
     found: dict[int, LocalServer] = {}
 

@@ -141,7 +141,8 @@ class OpenAICompatibleProvider:
         names = {each.id for each in listed or ()}
         near = nearest(self.choice.model, names)
         if near and self.choice.model not in names:
-            error.hint = f"Did you mean {' or '.join(near)}? Set model.default in config.yaml."
+            names_near = " or ".join(near)
+            error.hint = f"Did you mean {names_near}? Choose it with /model or as model.default."
         return error
 
     def close(self) -> None:

@@ -276,7 +276,10 @@ def test_a_variable_with_the_key_beside_the_model() -> None:
 def test_thinking() -> None:
     config = {"model": {"default": "m", "base_url": LOCAL}, "agent": {"reasoning_effort": "high"}}
     assert resolve(config).reasoning_effort == "high"
-    for nothing in ("none", "", "very", 3, None):
+    for off in ("none", False):
+        config["agent"] = {"reasoning_effort": off}
+        assert resolve(config).reasoning_effort == "none"
+    for nothing in ("", "very", 3, None):
         config["agent"] = {"reasoning_effort": nothing}
         assert resolve(config).reasoning_effort == ""
 
