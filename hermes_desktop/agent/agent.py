@@ -12,6 +12,7 @@ from hermes_desktop.agent.conversation_loop import Reply
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.session_titles import TitleWriter
 from hermes_desktop.agent.steering import Heard, Steering
+from hermes_desktop.agent.still_told import still_told
 from hermes_desktop.agent.system_prompt import build_system_prompt
 from hermes_desktop.agent.tool_rounds import MAX_TURNS, Listeners, ToolRounds, Tools, ToolTurn
 from hermes_desktop.agent.turn_hooks import TurnHooks
@@ -338,7 +339,7 @@ class AIAgent:
             lost = gone_error(self.session_id)
         if text and lost is None:
             try:
-                self._still_there()
+                self._go_on_in(still_told(self._store, rounds))
                 rounds.writer.write(
                     "assistant",
                     reply.text,
@@ -360,10 +361,6 @@ class AIAgent:
         if known["completed"] and self._titles is not None:
             self._titles.after_turn(self.session_id, rounds.history)
         return known
-
-    def _still_there(self) -> None:
-        if self._store.get_session(self.session_id) is None:
-            raise NotFoundError("The session is gone.")
 
     def _count_tokens(self, reply: Reply) -> None:
         used = reply.finished

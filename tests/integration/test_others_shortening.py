@@ -1,5 +1,6 @@
 """Another program shortens a conversation while we are to say something in it."""
 
+import contextlib
 import os
 import threading
 from collections.abc import Iterator
@@ -91,6 +92,52 @@ def test_what_is_said_waits_and_follows(db: SessionDB, *, in_place: bool) -> Non
     said = [row["content"] for row in db.get_messages(result["session_id"])]
     assert said == [*(each["content"] for each in SUMMARY), "And on?", NarrowModel().reply]
     assert len(server.requests[-1].messages) == 6
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_what_was_asked_meanwhile_is_told_with_its_reply(db: SessionDB, *, in_place: bool) -> None:
+    """Another program shortens it while the model answers, and has not read the question."""
+    model = NarrowModel()
+
+    def shorten() -> None:
+        with contextlib.closing(SessionDB(db.db_path)) as other:
+            if in_place:
+                other.archive_and_compact(SID, SUMMARY)
+            else:
+                other.end_session(SID, "compression")
+                other.create_session("next", "desktop", parent_session_id=SID)
+                other.replace_messages("next", SUMMARY)
+
+    model.on_turn = shorten
+    rows: list[int] = []
+    with model.serve() as server:
+        agent = bound(db, server.base_url)
+        moves: list[str] = []
+        agent.on_moved = moves.append
+        result = agent.run_conversation("And on?", persisted_callback=rows.append)
+        model.on_turn = lambda: None
+        agent.bind(agent.session_id, None, db.get_messages_as_conversation(agent.session_id))
+        assert agent.run_conversation("And on?")["completed"]
+        agent.close()
+    assert result["completed"], result
+    session_id = SID if in_place else "next"
+    assert (result["session_id"], moves) == (session_id, [] if in_place else ["next"])
+    told = [row["content"] for row in db.get_messages(session_id)]
+    asked = ["And on?", model.reply]
+    assert told == [*(each["content"] for each in SUMMARY), *asked, *asked]
+    assert rows[-1] == db.get_messages(session_id)[5]["id"]
+    assert db.get_compression_lineage(SID) == ([SID] if in_place else [SID, "next"])
+
+
+def test_what_a_person_took_back_is_not_said_again(db: SessionDB) -> None:
+    model = NarrowModel()
+    with model.serve() as server:
+        agent = bound(db, server.base_url)
+        model.on_turn = lambda: db.rewind_to_message(SID, db.get_messages(SID)[-1]["id"])
+        assert agent.run_conversation("And on?")["completed"]
+        agent.close()
+    said = [row["content"] for row in db.get_messages(SID)]
+    assert "And on?" not in said
 
 
 def test_who_was_killed_is_not_waited_for(db: SessionDB) -> None:
