@@ -5,6 +5,7 @@ where a person wants it back from the keyring.
 """
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,15 +27,16 @@ FOLDER = "desktop"
 _LINE = re.compile(
     r"""
     ^[^\S\n]*(?:export[^\S\n]+)?
-    (?P<name>[A-Za-z_][A-Za-z0-9_]*)[^\S\n]*=[^\S\n]*
+    (?P<mark>'?)(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P=mark)[^\S\n]*=[^\S\n]*
     (?:
-        "(?P<double>(?:\\.|[^"\\])*)"
-      | '(?P<single>(?:\\.|[^'\\])*)'
+        "(?P<double>(?:\\.|[^"\\])*)"(?=[^\S\n]*(?:\#[^\n]*)?(?:\n|\Z))
+      | '(?P<single>(?:\\.|[^'\\])*)'(?=[^\S\n]*(?:\#[^\n]*)?(?:\n|\Z))
       | (?P<plain>[^\n]*)
     )
     """,
     re.MULTILINE | re.VERBOSE | re.DOTALL,
 )
+_REFERENCE = re.compile(r"\$\{(?P<name>[^}:]*)(?::-(?P<default>[^}]*))?\}")
 _COMMENT = re.compile(r"(?:^|\s+)#.*$")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN_VALUE = re.compile(r"""[^\s"'\\#$`]+""")
@@ -57,10 +59,19 @@ def read_env_file(path: Path) -> dict[str, str]:
 
 
 def parse_env(text: str) -> dict[str, str]:
-    """Names and values in the text of a .env file."""
+    """Names and values in the text of a .env file.
+
+    ``${NAME}`` and ``${NAME:-otherwise}`` stand for what was said further up, else for a variable
+    of this process, between quotes of either kind, too, as the ``hermes`` command has it.
+    """
     values: dict[str, str] = {}
+
+    def referred(match: "re.Match[str]") -> str:
+        name, otherwise = match["name"], match["default"] or ""
+        return values.get(name, os.environ.get(name, otherwise))
+
     for match in _LINE.finditer(text.replace("\r\n", "\n").replace("\r", "\n")):
-        values[match["name"]] = _value(match)
+        values[match["name"]] = _REFERENCE.sub(referred, _value(match))
     return values
 
 

@@ -11,6 +11,7 @@ from hermes_desktop.services.gateway_settings import load_gateway_config
 from hermes_desktop.services.secret_access import open_secrets
 from hermes_desktop.services.secrets_book import SecretsBook
 from hermes_desktop.services.settings_book import Change, SettingsBook
+from hermes_desktop.settings.env_file import read_env_file
 from tests.fakes.config_corpus import BASES
 
 CHANGES = [
@@ -84,6 +85,29 @@ def test_what_hermes_config_set_writes_is_read_and_changed_here(hermes: Any) -> 
     hermes.command("config", "set", "agent.max_turns", "14")
     assert book(hermes).find("agent.max_turns").value == 14
     assert book(hermes).find("session_reset.mode").value == "daily"
+
+
+def test_env_files_are_read_as_the_command_reads_them(hermes: Any) -> None:
+    shapes = {
+        "EXPORTED": "export EXPORTED=abc # remark",
+        "QUOTED": 'QUOTED="a # b \\" c" # remark',
+        "SINGLE": "SINGLE='a b'",
+        "TWICE": "TWICE=1\nTWICE=2\r",
+        "BASE": "BASE=base",
+        "REFERS": "REFERS=${BASE}-x",
+        "REFERS_QUOTED": "REFERS_QUOTED='${BASE}-x'",
+        "OTHERWISE": "OTHERWISE=${NOWHERE:-else}",
+        "DOLLAR": "DOLLAR=$BASE",
+        "JUNK": 'JUNK="abc" and more',
+        "NAMED": "'NAMED'=abc",
+    }
+    lines = [f"{line.replace(name, name + '_API_KEY')}" for name, line in shapes.items()]
+    text = "\n".join(lines).replace("${BASE}", "${BASE_API_KEY}") + "\n"
+    (hermes.home / ".env").write_bytes(text.encode())
+    ours = read_env_file(hermes.home / ".env")
+    theirs = {name: hermes.command("config", "get", name).strip() for name in ours}
+    assert ours == theirs
+    assert len(ours) == len(shapes)
 
 
 def test_a_secret_put_back_into_env_is_found_by_hermes(hermes: Any) -> None:

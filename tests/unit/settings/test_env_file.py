@@ -39,6 +39,9 @@ def test_all_forms(tmp_path: Path) -> None:
         b"BYTES=\xff\n"
         b'LINES="one\ntwo"\n'
         b'OPEN="never closed\n'
+        b'JUNK="quoted" and more\n'
+        b"'QUOTED_NAME'=abc\n"
+        b"REFERS='${PLAIN}/${NOWHERE}/${NOWHERE:-else}/$PLAIN'\n"
         b"LAST=end"
     )
     assert read_env_file(path) == {
@@ -54,6 +57,9 @@ def test_all_forms(tmp_path: Path) -> None:
         "BYTES": "\ufffd",
         "LINES": "one\ntwo",
         "OPEN": '"never closed',
+        "JUNK": '"quoted" and more',
+        "QUOTED_NAME": "abc",
+        "REFERS": "abc//else/$PLAIN",
         "LAST": "end",
     }
     assert "PLAIN" not in os.environ
@@ -173,7 +179,7 @@ def test_a_secret_goes_and_comes_back(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-@pytest.mark.parametrize("value", ["it's $5", "back\\'slash"])
+@pytest.mark.parametrize("value", ["it's $5", "back\\'slash", "a${HOME}b"])
 def test_a_secret_that_could_be_read_otherwise_stays_where_it_is(
     tmp_path: Path, value: str
 ) -> None:
