@@ -33,7 +33,6 @@ class AskedArea(QScrollArea):
         self.question.setMinimumHeight(1)  # else the area takes it for two lines, and scrolls
         self.body = QWidget()
         self._column = QVBoxLayout(self.body)
-        self._column.setContentsMargins(QMargins(0, 0, SPACE_8, SPACE_4))
         self._column.setSpacing(SPACE_4)
         self._column.addWidget(self.question)
         self._column.addSpacing(SPACE_4)
@@ -47,6 +46,8 @@ class AskedArea(QScrollArea):
         self.viewport().setAutoFillBackground(False)
         self.body.setAutoFillBackground(False)
         make_slim(self, theme, ground="raised")
+        self.verticalScrollBar().rangeChanged.connect(self._keep_bar_free)
+        self._keep_bar_free()
         theme.changed.connect(self._colour)
         self._colour()
 
@@ -88,6 +89,12 @@ class AskedArea(QScrollArea):
             else:
                 self.ensureWidgetVisible(watched, 0, SPACE_4)
         return super().eventFilter(watched, event)
+
+    def _keep_bar_free(self) -> None:
+        """A gap before the bar; without one the choices end where all else does."""
+        room = SPACE_8 if self.verticalScrollBar().maximum() else 0
+        left = self.isRightToLeft()
+        self._column.setContentsMargins(QMargins(room * left, 0, room * (not left), SPACE_4))
 
     def _colour(self) -> None:
         tint(self.question, self._theme.palette.text)

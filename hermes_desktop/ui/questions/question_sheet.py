@@ -20,6 +20,7 @@ from hermes_desktop.ui.approvals.approval_sheet import ARMED_AFTER_MS, is_typing
 from hermes_desktop.ui.approvals.countdown import CountdownBar
 from hermes_desktop.ui.chat.middle_column import put_in_middle
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
+from hermes_desktop.ui.line_room import give_room
 from hermes_desktop.ui.questions.asked_area import AskedArea
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.transcript.look import tint
@@ -58,6 +59,7 @@ class QuestionSheet(QWidget):
         self.place = QLabel()
         self.area = AskedArea(theme, self)
         self.field = QLineEdit(self)
+        give_room(self.field)
         self.field.setMaxLength(_MOST_ANSWER)
         self.field.setClearButtonEnabled(True)
         self.answer_button = QPushButton(self.tr("A&nswer"), self)

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from hermes_desktop.ui.line_room import give_room
 from hermes_desktop.ui.settings.field_words import unset_words
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class SettingLine(QLineEdit):
     def __init__(self, *, steps: bool) -> None:
         super().__init__()
         self.steps = steps
+        give_room(self)
 
     @override
     def event(self, event: QEvent) -> bool:

@@ -172,8 +172,8 @@ def mine_words(view: SettingView, edit: Edit) -> str:
 
 
 def plain(words: str) -> str:
-    """Names of programs in quotation marks instead of backticks."""
-    return re.sub(r"`([^`]*)`", r"“\1”", words)
+    """Names of programs in quotation marks instead of backticks, apostrophes as in print."""
+    return re.sub(r"(?<=\w)'", "’", re.sub(r"`([^`]*)`", r"“\1”", words))
 
 
 def _variable_place(view: SettingView) -> str:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.gateway.section_parts import words_label
+from hermes_desktop.ui.line_room import give_room
 from hermes_desktop.ui.settings.applied_words import names
 from hermes_desktop.ui.settings.broken_file import BrokenFile
 from hermes_desktop.ui.settings.draft import Draft
@@ -98,6 +99,7 @@ class SettingsView(QWidget):
             self._report,
         )
         self.search = SettingsSearch()
+        give_room(self.search)
         self.list = PageList(PAGES, theme)
         self.strip = ReportStrip(theme)
         self.broken = BrokenFile(self.context)

@@ -10,6 +10,7 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.services.platform_settings import HomeStanding
 from hermes_desktop.ui.gateway.gateway_words import plain
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel
+from hermes_desktop.ui.line_room import give_room
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, small_button
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8
 
@@ -40,6 +41,7 @@ class HomeRow(QWidget):
         )
         self.about = QuietLabel(context.theme, what.format(chat=facts.home))
         self.line = QLineEdit()
+        give_room(self.line)
         self.line.setPlaceholderText(self.tr("not set"))
         self.line.setAccessibleName(self.tr("Home channel of {name}").format(name=facts.title))
         self.line.setMaxLength(200)

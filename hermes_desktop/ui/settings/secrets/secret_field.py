@@ -14,6 +14,7 @@ from hermes_desktop.services.pasted_secret import PastedSecret, look_at_pasted
 from hermes_desktop.ui.flow_row import FlowRow
 from hermes_desktop.ui.gateway.section_parts import QuietLabel, words_label
 from hermes_desktop.ui.gateway.state_shapes import StateShape
+from hermes_desktop.ui.line_room import give_room
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
 from hermes_desktop.ui.settings.secrets.secret_words import (
     also_words,
@@ -154,6 +155,7 @@ class SecretField(QWidget):
         self.shape = StateShape(theme)
         self.origin = QuietLabel(theme)
         self.line = QLineEdit()
+        give_room(self.line)
         self.line.setEchoMode(QLineEdit.EchoMode.Password)
         self.line.setAccessibleName(facts.label)
         self.line.setInputMethodHints(
