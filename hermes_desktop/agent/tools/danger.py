@@ -210,6 +210,7 @@ class _Judge:
                 self._fill_in(command, texts, depth)
 
     def _fill_in(self, command: Simple, texts: Sequence[str], depth: int) -> None:
+        self._try_words([Word(each.text) for each in command.words], depth)
         for text in texts[:_MOST_TRIED]:
             if _is_fed(command):
                 parts = [Word(each) for each in text.split()[:_MOST_TRIED]]

@@ -9,14 +9,14 @@ import re
 import unicodedata
 
 from hermes_desktop.agent.tools.shell_braces import closing
+from hermes_desktop.agent.tools.shell_redirects import RedirectReader
+from hermes_desktop.agent.tools.shell_values import printed
 from hermes_desktop.agent.tools.shell_words import (
     BLANK,
-    ENDS_WORD,
     CannotReadError,
     Reading,
     Simple,
     Word,
-    WordReader,
     assignment,
 )
 
@@ -29,6 +29,10 @@ _SKIPPED = frozenset(
     {"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "{", "}", "time"}
 )
 _SETTERS = frozenset({"read", "mapfile", "readarray", "printf", "getopts", "let", "unset"})
+_BEGINS = frozenset({"if", "while", "until", "{"})
+_ENDS = frozenset({"fi", "done", "}"})
+_NAMED = re.compile(r"[A-Za-z_]\w*\+?=")
+_PLAIN_FLAGS = frozenset({"-x", "-r", "-g", "--"})
 _DECLARES = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _SHADOWED = frozenset({"cd", "pushd", "popd", "command", "builtin", "source", ".", "eval", "exec"})
 _FUNCTION = re.compile(r"\([ \t]*\)")
@@ -59,15 +63,14 @@ def _is_strange(character: str) -> bool:
     return category in {"Cf", "Co", "Cs"} or (category == "Cc" and character not in "\t\n")
 
 
-class _Reader(WordReader):
+class _Reader(RedirectReader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.depth = 0
-        self.found: list[Simple] = []
         self.lists: list[list[Word]] = []
-        self.functions: set[str] = set()
-        self._choices = 0
-        self._bodies: list[tuple[Simple, str, bool, bool]] = []
+        self._choices = self._nested = 0
+        self._after = ""
+        self._just_set: set[str] = set()
 
     # Lists of commands
 
@@ -77,6 +80,8 @@ class _Reader(WordReader):
         if self.depth > MOST_DEPTH:
             raise CannotReadError("it is nested very deeply")
         choices, self._choices = self._choices, 0
+        nested, self._nested, self._after = self._nested, 0, ""
+        values = dict(self.values)
         self._skip_blanks()
         while (here := self._peek()) and not (here == ")" and until == ")"):
             self._step(here)
@@ -85,19 +90,27 @@ class _Reader(WordReader):
             raise CannotReadError("its brackets do not match")
         if self._bodies and not until:
             self._read_bodies()
-        self._choices = choices
+        self._choices, self._nested = choices, nested
+        if until:  # what is set in a shell of its own is not set outside of it
+            self._forget_but(values)
         self.depth -= 1
+
+    def _forget_but(self, values: dict[str, str | None]) -> None:
+        changed = {name for name, value in self.values.items() if values.get(name, "") != value}
+        self.values |= dict.fromkeys(changed | (set(self.values) - set(values)))
 
     def commands_in(self, text: str, *, quoted: bool = False) -> None:
         """Follow the commands of a text that stood in other quotes."""
         nested = _Reader(text)
-        nested.depth, nested.values = self.depth, self.values
+        nested.depth, nested.values = self.depth, dict(self.values)
         nested.found, nested.problems, nested.lists = self.found, self.problems, self.lists
         nested.functions = self.functions
         if quoted:
             nested._put_in()
         else:
             nested.commands(until="")
+        values, self.values = self.values, nested.values
+        self._forget_but(values)
 
     def _step(self, here: str) -> None:
         """Pass one command or sign."""
@@ -105,6 +118,7 @@ class _Reader(WordReader):
             self._separator()
         elif here == "\n":
             self.at += 1
+            self._after = ""
             self._read_bodies()
         elif here == "(":
             self._group()
@@ -123,7 +137,11 @@ class _Reader(WordReader):
             self._pattern()
             return
         two = self.text[self.at : self.at + 2]
-        self.at += 2 if two in {"&&", "||", "|&"} else 1
+        self._after = two if two in {"&&", "||", "|&"} else two[0]
+        self.at += len(self._after)
+        if self._after in {"|", "|&", "&"} and self.found:
+            # Those of this command were set in a shell of its own.
+            self.values |= dict.fromkeys(self._just_set)
 
     def _group(self) -> None:
         if self.text.startswith("((", self.at):
@@ -223,11 +241,21 @@ class _Reader(WordReader):
         self.at += 1
         self.lists.append(words)
         if command.assigned:
-            self.values[command.assigned[-1][0]] = None
+            self._note_list(command.assigned[-1][0], words)
+
+    def _note_list(self, name: str, words: list[Word]) -> None:
+        """The words of a list, where it is set for the first time and each is known."""
+        known = name not in self.values and self._is_certain()
+        known = known and not any(each.opaque or each.wild for each in words)
+        self.values[name] = words[0].text if known and words else None
+        for number, word in enumerate(words if known else ()):
+            self.values[f"{name}[{number}]"] = word.text
 
     def _take_word(self, command: Simple) -> None:
         start = self.at
-        words = self._words()
+        declares = not command.words or command.words[0].text in _DECLARES
+        begins = _NAMED.match(self.text, self.at) if declares else None
+        words = self._words(whole=begins is not None)
         raw = self.text[start : self.at]
         if not command.words and self._took_keyword(command, raw, words[0]):
             return
@@ -249,8 +277,11 @@ class _Reader(WordReader):
         elif raw == "[[":
             self._skip_test()
             command.words.append(Word("[["))
-        elif raw not in _SKIPPED:
+        elif raw in _SKIPPED:
+            self._nested += (raw in _BEGINS) - (raw in _ENDS)
+        else:
             command.loop = raw in {"for", "select"}
+            self._nested += command.loop
             return False
         return True
 
@@ -274,6 +305,7 @@ class _Reader(WordReader):
 
     def _note_values(self, command: Simple) -> None:
         program = command.words[0].text if command.words else ""
+        before = dict(self.values)
         if command.loop and len(command.words) > 1:
             name, given = command.words[1].text, command.words[3:]
             only = given[0] if len(given) == 1 and not given[0].wild else None
@@ -282,85 +314,38 @@ class _Reader(WordReader):
         if program in {"eval", "source", "."}:
             self.values = dict.fromkeys(self.values)
         elif program in _SETTERS:
-            self.values |= {word.text: None for word in command.words[1:]}
+            new = self._set_to(program, command)
+            self.values |= {word.text: None for word in command.words[1:]} | new
         if not command.words or program in _DECLARES:
             pairs = list(command.assigned)
             for word in command.words[1:]:
                 name, is_assignment, value = assignment(word.text, word)
                 if is_assignment:
                     pairs.append((name, value))
+            flags = {each.text for each in command.words if each.text[:1] in {"-", "+"}}
             for name, value in pairs:
                 known = not value.opaque and name not in self.values
+                known = known and flags <= _PLAIN_FLAGS and self._is_certain()
                 self.values[name] = value.text if known else None
+        self._just_set = {name for name in self.values if name not in before}
 
-    # Redirections
+    def _is_certain(self) -> bool:
+        """Whether what is read now surely runs, and in the shell itself."""
+        return not self._nested and not self._choices and self._after in {"", ";"}
 
-    def _begins_redirect(self, here: str) -> bool:
-        is_both = here == "&" and self.text.startswith("&>", self.at)
-        return here in "<>" or is_both or (here.isdigit() and self._is_descriptor())
-
-    def _is_descriptor(self) -> bool:
-        end = self.at
-        while end < len(self.text) and self.text[end].isdigit():
-            end += 1
-        before = self.text[self.at - 1] if self.at else " "
-        return before in ENDS_WORD and self.text[end : end + 1] in {"<", ">"}
-
-    def _redirect(self, command: Simple) -> None:
-        start = self.at
-        while self._peek().isdigit():
-            self.at += 1
-        while self._peek() and self._peek() in "<>&|":
-            self.at += 1
-            if self.text[self.at - 1] in "<>" and self._peek() == "(":
-                self._process_substitution(command)
-                return
-        operator = self.text[start : self.at].lstrip("0123456789")
-        if operator in {"<<", "<<-"}:
-            self._here_document(command)
-            return
-        self._skip_blanks()
-        target = self._word()
-        command.redirects.append((operator, target))
-        if operator == "<<<":
-            command.given.append(target.text)
-
-    def _process_substitution(self, command: Simple) -> None:
-        self.at += 1
-        self.commands(until=")")
-        self.at += 1
-        command.words.append(Word("/dev/fd/63", opaque=True))
-
-    def _here_document(self, command: Simple) -> None:
-        strips = self._peek() == "-"
-        if strips:
-            self.at += 1
-        self._skip_blanks()
-        start = self.at
-        word = self._word()
-        if not word.text:
-            raise CannotReadError("its here-document has no end")
-        raw = self.text[start : self.at]
-        self._bodies.append((command, word.text, raw != word.text, strips))
-
-    def _read_bodies(self) -> None:
-        """Pass the bodies of here-documents, and follow what is put into them."""
-        bodies, self._bodies = self._bodies, []
-        for command, end, is_quoted, strips in bodies:
-            lines: list[str] = []
-            while True:
-                if self.at >= len(self.text):
-                    raise CannotReadError("its here-document has no end")
-                line, _, _ = self.text[self.at :].partition("\n")
-                self.at = min(len(self.text), self.at + len(line) + 1)
-                line = line.lstrip("\t") if strips else line
-                if line == end:
-                    break
-                lines.append(line)
-            body = "\n".join(lines)
-            command.given.append(body)
-            if not is_quoted and ("$(" in body or "`" in body):
-                self.commands_in(body, quoted=True)
+    def _set_to(self, program: str, command: Simple) -> dict[str, str | None]:
+        """What ``read`` and ``printf -v`` set for the first time to something known."""
+        words = [each.text for each in command.words[1:] if each.text != "-r"]
+        if any(each.opaque or each.wild for each in command.words):
+            return {}
+        if any(target.opaque for _, target in command.redirects) or not self._is_certain():
+            return {}
+        if program == "read" and len(words) == 1 and len(command.given) == 1:
+            return {} if words[0] in self.values else {words[0]: command.given[0].strip()}
+        if program == "printf" and words[:1] == ["-v"] and len(words) > 2:  # noqa: PLR2004
+            text = printed("printf", words[2:], ())
+            return {} if words[1] in self.values else {words[1]: text}
+        return {}
 
     def _skip_test(self) -> None:
         end = self.text.find("]]", self.at)

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from hermes_desktop.agent.tools.shell_braces import alternatives, closing
+from hermes_desktop.agent.tools.shell_values import expanded, printed
 
 BLANK = " \t"
 ENDS_WORD = frozenset(" \t\n;&|()<>")
@@ -90,6 +91,9 @@ class WordReader:
         self.at = 0
         self.values: dict[str, str | None] = {}
         self.problems: list[str] = []
+        self.found: list[Simple] = []
+        self.functions: set[str] = set()
+        self._whole = False
 
     def commands(self, until: str) -> None:
         """Follow commands up to ``until``."""
@@ -101,8 +105,13 @@ class WordReader:
 
     # Words
 
-    def _words(self) -> list[Word]:
-        """One word; several where braces stand for them."""
+    def _words(self, *, whole: bool = False) -> list[Word]:
+        """One word; several where braces stand for them.
+
+        Args:
+            whole: Values in it do not divide it: it is an assignment, or what is redirected.
+        """
+        self._whole = whole
         pieces: list[str] = []
         live: list[bool] = []
         opaque, bare = False, True
@@ -133,18 +142,18 @@ class WordReader:
                 self.at += 1
             pieces.append(text)
             live += [loose] * len(text)
-        whole = "".join(pieces)
-        if _RUNS_IN_PLACE.search(whole):
+        text = "".join(pieces)
+        if _RUNS_IN_PLACE.search(text):
             self.problems.append("it has commands in the place of a list")
-        wild = any(loose and each in _WILD for each, loose in zip(whole, live, strict=True))
+        wild = any(loose and each in _WILD for each, loose in zip(text, live, strict=True))
         try:
-            texts = alternatives(whole, live) if wild else [whole]
+            texts = alternatives(text, live) if wild else [text]
         except ValueError as error:
             raise CannotReadError("it stands for very many words") from error
         return [Word(text, opaque, bare, wild) for text in texts]
 
     def _word(self) -> Word:
-        first, *others = self._words()
+        first, *others = self._words(whole=True)
         return Word(first.text, first.opaque, first.bare, wild=True) if others else first
 
     def _single(self) -> str:
@@ -194,7 +203,7 @@ class WordReader:
         """
         following = self.text[self.at + 1 : self.at + 2]
         if following == "(":
-            return self._substitution()
+            return self._substitution(quoted=quoted)
         if following in {"'", '"'} and not quoted:
             self.at += 1
             if following == "'":
@@ -222,10 +231,13 @@ class WordReader:
         self.at = end + 1
         if "$(" in name or "`" in name or "${" in name:
             self.commands_in(name, quoted=True)
-        elif (otherwise := _OR_ELSE.match(name)) and self._is_set(otherwise[1]):
-            return self._value(otherwise[1], quoted=quoted)
-        if name.startswith("!"):
-            return f"${{{name}}}", True, True
+        elif otherwise := _OR_ELSE.match(name):
+            if self._is_set(otherwise[1]):
+                return self._value(otherwise[1], quoted=quoted)
+            return otherwise[2].lstrip(":-=?"), True, True
+        known = expanded(name, self.values)
+        if known is not None and name not in self.values:
+            return self._as_words(known, quoted=quoted)
         return self._value(name, quoted=quoted)
 
     def _is_set(self, name: str) -> bool:
@@ -239,7 +251,11 @@ class WordReader:
         known = self.values.get(name)
         if known is None:
             return f"${{{name}}}", True, True
-        if quoted or not any(each in known for each in " \t\n*?["):
+        return self._as_words(known, quoted=quoted)
+
+    def _as_words(self, known: str, *, quoted: bool) -> tuple[str, bool, bool]:
+        """A value that is known; unquoted, it may be several words."""
+        if quoted or self._whole or not any(each in known for each in " \t\n*?["):
             return known, False, True
         # It becomes several words: they are read as if they stood here.
         spliced = "".join(each if each in _PLAIN else "\\" + each for each in known)
@@ -248,7 +264,8 @@ class WordReader:
             raise CannotReadError("a value in it becomes very many words")
         return "", False, True
 
-    def _substitution(self) -> tuple[str, bool, bool]:
+    def _substitution(self, *, quoted: bool) -> tuple[str, bool, bool]:
+        whole = self._whole
         if self.text.startswith("((", self.at + 1):
             end = closing(self.text, self.at + 2, "(", ")")
             if end >= 0 and self.text.startswith("))", end):
@@ -257,9 +274,27 @@ class WordReader:
                 self._calculation(inner)
                 return "0", True, True
         self.at += 2
+        begun, before = len(self.found), self.at
         self.commands(until=")")
         self.at += 1
-        return "", True, True
+        self._whole = whole
+        known = self._output(begun, self.text[before : self.at - 1])
+        return ("", True, True) if known is None else self._as_words(known, quoted=quoted)
+
+    def _output(self, begun: int, text: str) -> str | None:
+        """What a substitution puts in, where one simple program does it."""
+        if len(self.found) != begun + 1 or set(text) & set(";&|()\n`") or self.problems:
+            return None
+        command = self.found[begun]
+        known = not any(each.opaque or each.wild for each in command.words)
+        plain = all(operator == "<<<" for operator, _ in command.redirects)
+        given_known = not any(target.opaque for _, target in command.redirects)
+        if not command.words or command.assigned or not (known and plain and given_known):
+            return None
+        program, *args = (each.text for each in command.words)
+        if program in self.functions:
+            return None
+        return printed(program, args, command.given)
 
     def _calculation(self, inner: str) -> None:
         """Arithmetic: it may run commands, set values, and take values for arithmetic again."""
@@ -337,4 +372,5 @@ def assignment(raw: str, word: Word) -> tuple[str, bool, Word]:
     is_one = bool(sign) and bool(name) and name[0] in _NAME_START and set(name) <= _NAME
     if not is_one:
         return "", False, word
-    return name, True, Word(word.text.partition("=")[2], word.opaque, word.bare)
+    added = raw.partition("=")[0].endswith("+")  # to something that is not known
+    return name, True, Word(word.text.partition("=")[2], word.opaque or added, word.bare)
