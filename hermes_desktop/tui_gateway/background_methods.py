@@ -2,6 +2,8 @@
 
 import logging
 import secrets
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +21,9 @@ log = logging.getLogger(__name__)
 
 MOST_TASKS = 4
 END_REASON = "background_complete"
+CUT_OFF = "The task was cut off: its session was closed."
 _WORDS = 60
+_PATIENCE_S = 2.0
 
 
 @dataclass(slots=True, eq=False)
@@ -32,6 +36,7 @@ class Task:
     started_at: float
     agent: Any = field(default=None, repr=False)
     stopped: bool = False
+    over: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @property
     def words(self) -> str:
@@ -126,8 +131,20 @@ def stop(session: Session, name: str) -> bool:
     return True
 
 
+def cut_off(server: Server, sid: str, session: Session) -> None:
+    """End all tasks of a session that is closed; whoever asked for them is told. Blocks shortly."""
+    tasks = tasks_of(session)
+    for task in tasks:
+        if stop(session, task.id):
+            payload = {"task_id": task.id, "text": CUT_OFF, "session_id": task.session_id}
+            server.emit("background.complete", sid, {**payload, "error": True})
+    end = time.monotonic() + _PATIENCE_S
+    for task in tasks:
+        task.over.wait(max(0.0, end - time.monotonic()))
+
+
 def stop_all(session: Session) -> int:
-    """End all tasks of a session that is closed; how many there were."""
+    """End all tasks of a session for good; how many there were."""
     return sum(stop(session, task.id) for task in tasks_of(session))
 
 
@@ -158,6 +175,7 @@ def _run(server: Server, sid: str, session: Session, task: Task) -> None:
     db = server.db()
     if db is not None:
         _quietly(lambda: _close_row(db, task))
+    task.over.set()
 
 
 def _close_row(db: SessionDB, task: Task) -> None:

@@ -129,6 +129,7 @@ def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:
             return False
         session["_closing"] = True
     interrupt(session)
+    background_methods.cut_off(server, sid, session)
     over = session.get("_turn_over")
     if over is not None and session["running"] and not over.wait(CLOSING_S):
         log.error("A turn of %s did not end and is left behind", session["session_key"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.gateway.process_facts import is_alive
-from tests.fakes.model_server import ModelServer, text, tool_call
+from tests.fakes.model_server import ModelServer, hang, text, tool_call
 from tests.fakes.program import Program
 from tests.fakes.rpc_client import RpcProcess
 
@@ -62,3 +62,18 @@ def test_what_a_killed_program_left_is_ended_by_the_next(
         ]
         assert not is_alive(running["pid"])
         assert rpc.end() == 0
+
+
+def test_rpc_tells_of_a_task_that_its_end_cuts_off(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    server.script(hang("I look"))
+    with RpcProcess(program) as rpc:
+        sid = rpc.call("session.create")["session_id"]
+        task = rpc.call("prompt.background", session_id=sid, text="Look")["task_id"]
+        while not server.requests:
+            rpc.call("agents.list")
+        assert rpc.end() == 0
+        told = rpc.event("background.complete", sid)
+    assert (told["task_id"], told["error"]) == (task, True)
+    assert "cut off" in told["text"]

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.tui_gateway import ending, live_sessions, server
-from hermes_desktop.tui_gateway.background_methods import END_REASON, MOST_TASKS
+from hermes_desktop.tui_gateway.background_methods import CUT_OFF, END_REASON, MOST_TASKS
 from hermes_desktop.tui_gateway.session_record import note_context
 from tests.fakes.rpc_server import PATIENCE_S, ServerStage
 from tests.fakes.tool_stage import ToolStage, call
@@ -69,6 +70,25 @@ def test_tasks_are_listed_ended_and_limited(stage: ServerStage) -> None:
     stage.model.hold.set()
     assert stage.call("agents.list")["tasks"] == []
     assert stage.peer.payloads("background.complete") == []
+
+
+def test_a_task_that_never_ends_is_told_to_be_cut_off_when_its_session_is_closed(
+    stage: ServerStage,
+) -> None:
+    stage.model.hold.clear()
+    stage.model.asked.clear()
+    sid, _ = stage.begin()
+    task = stage.call("prompt.background", session_id=sid, text="Research tea")["task_id"]
+    assert stage.model.asked.wait(PATIENCE_S)
+    began = time.monotonic()
+    stage.call("session.close", session_id=sid)
+    assert time.monotonic() - began < 10
+    (told,) = stage.peer.payloads("background.complete")
+    assert (told["task_id"], told["text"], told["error"]) == (task, CUT_OFF, True)
+    stage.model.hold.set()
+    row = stage.db.get_session(told["session_id"])
+    assert row is not None
+    assert row["end_reason"] == END_REASON
 
 
 def test_without_a_model_nothing_is_begun(stage: ServerStage) -> None:
