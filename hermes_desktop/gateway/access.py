@@ -114,6 +114,6 @@ def _invitation(platform: str, code: str) -> str:
         "I do not know you yet. Send this code to the owner of this assistant:\n\n"
         f"{code}\n\n"
         "The owner lets you in from the window of Hermes Desktop, or with\n"
-        f"hermes pairing approve {platform} {code}\n\n"
+        f"hermes-desktop gateway pairing approve {platform} {code}\n\n"
         "The code is good for one hour."
     )

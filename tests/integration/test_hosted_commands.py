@@ -37,7 +37,9 @@ async def test_a_stranger_is_let_in_and_out_without_a_restart(tmp_path: Path) ->
         news: list[PairingChanged] = []
         stage.services.bus.subscribe(PairingChanged, news.append)
         await stage.host.start()
-        assert "hermes pairing approve telegram" in await ask(stage, "hi", chat="c9", user="u9")
+        assert "hermes-desktop gateway pairing approve telegram" in await ask(
+            stage, "hi", chat="c9", user="u9"
+        )
         assert len(news) == 1
         [waiting] = await stage.services.pairing.pending()
         assert waiting.user_id == "u9"

@@ -62,7 +62,7 @@ async def test_a_stranger_gets_a_code_once_and_is_let_in_by_it(door: Door) -> No
     answer = await access.answer_to_stranger(stranger())
 
     code = answer.split("\n\n")[1]
-    assert f"hermes pairing approve telegram {code}" in answer
+    assert f"hermes-desktop gateway pairing approve telegram {code}" in answer
     assert len(door.news) == 1
     assert await access.answer_to_stranger(stranger()) == ""
     assert len(door.news) == 1
