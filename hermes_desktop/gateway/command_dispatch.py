@@ -217,7 +217,7 @@ class CommandDispatch:
             return await self._added.run(command.name, args)
         session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
         if session_db is None:
-            return CommandReply("There is no database for conversations.")
+            return CommandReply("There is no session database.")
         home = self._facts.home
         host = RunnerHost(
             self._runner,

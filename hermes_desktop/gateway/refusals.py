@@ -84,7 +84,7 @@ def gone(session_id: str) -> NotFoundError:
 def no_database() -> StateUnavailableError:
     """There is nowhere to keep conversations."""
     return StateUnavailableError(
-        "There is no database for conversations.",
+        "There is no session database.",
         "The gateway was started without one.",
         "Start Hermes Desktop again.",
     )

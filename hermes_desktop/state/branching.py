@@ -130,7 +130,7 @@ def look(conn: sqlite3.Connection, branch: Branch) -> Origin:
     if row is None or hidden_rows.read_mark(row["model_config"]) is not None:
         raise MissingSessionError(
             "The session to branch from does not exist.",
-            f"There is no session {branch.origin_id} in the conversation store.",
+            f"There is no session {branch.origin_id} in the session database.",
         )
     until = branch.until_message_id
     if until is None:

@@ -146,7 +146,7 @@ class OwnStore:
 
 
 def _as_ours(said: HermesError) -> HermesError:
-    title = said.title.replace("conversation store", "program's own store")
+    title = said.title.replace("session database", "program's own store")
     return type(said)(title, said.detail, said.hint)
 
 

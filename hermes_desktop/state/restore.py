@@ -72,14 +72,14 @@ def require_alone(
     found = holders(path)
     if found.seen:
         raise HeldError(
-            "Other programs use the conversation store.",
+            "Other programs use the session database.",
             f"Open in: {found}.",
             "Close them and try again.",
             found,
         )
     if found.hidden and not unseen_ok:
         raise PerhapsHeldError(
-            "Whether other programs use the conversation store is not visible to us.",
+            "Whether other programs use the session database is not visible to us.",
             f"{found.hidden} processes of other users or of the system cannot be looked into.",
             "Make sure that no other Hermes program runs, then confirm.",
             found,

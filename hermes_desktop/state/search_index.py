@@ -22,7 +22,7 @@ Layout: TypeAlias = Literal["inline", "external"]
 
 
 MISSING = SearchNotice(
-    "index-missing", "This conversation store has no search index; all messages were read instead."
+    "index-missing", "This session database has no search index; all messages were read instead."
 )
 DAMAGED = SearchNotice(
     "index-damaged",

@@ -138,7 +138,7 @@ def missing(session_id: str) -> MissingSessionError:
     """The error for a session without a row."""
     return MissingSessionError(
         "The session is gone.",
-        f"There is no session {session_id} in the conversation store.",
+        f"There is no session {session_id} in the session database.",
         "Start a new session.",
     )
 

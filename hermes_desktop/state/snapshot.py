@@ -179,7 +179,7 @@ def copy_pages(
         waited = waited + 1 if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} else 0
         if waited > most_waits:
             raise BusyError(
-                "The conversation store is busy.",
+                "The session database is busy.",
                 f"{step}: another program keeps a file locked.",
                 "Try again in a moment.",
             )

@@ -57,13 +57,13 @@ def in_words(error: sqlite3.Error, path: Path) -> HermesError:
     code = primary_code(error)
     if is_busy(error):
         return BusyError(
-            "The conversation store is busy.",
+            "The session database is busy.",
             f"Another program has been writing to {path} for too long.",
             "Try again in a moment; if it stays, look for a hanging Hermes process.",
         )
     if code == sqlite3.SQLITE_READONLY:
         return StateReadOnlyError(
-            "The conversation store cannot be written.",
+            "The session database cannot be written.",
             where,
             "Check the rights of the file and its folder, and that the disk is not read-only.",
         )
@@ -73,7 +73,7 @@ def in_words(error: sqlite3.Error, path: Path) -> HermesError:
         return not_a_database(path, str(error))
     if code == sqlite3.SQLITE_TOOBIG or "pattern too complex" in str(error):
         return StateError(
-            "That is more than the conversation store takes at once.", where, "Give a shorter text."
+            "That is more than the session database takes at once.", where, "Give a shorter text."
         )
     return _damaged_or_unknown(error, path, where)
 
@@ -90,31 +90,31 @@ def _damaged_or_unknown(error: sqlite3.Error, path: Path, where: str) -> HermesE
     code = primary_code(error)
     if code == sqlite3.SQLITE_CONSTRAINT or "fts5" in str(error):
         return StateUnavailableError(
-            "The search index of the conversation store is damaged.", where, _REPAIR
+            "The search index of the session database is damaged.", where, _REPAIR
         )
     if code == sqlite3.SQLITE_CORRUPT:
-        return StateUnavailableError("The conversation store is damaged.", where, _REPAIR)
+        return StateUnavailableError("The session database is damaged.", where, _REPAIR)
     if code in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}:
         return cannot_open(path, str(error))
     if code == sqlite3.SQLITE_IOERR:
         return StateError(
-            "The disk did not read or write the conversation store.",
+            "The disk did not read or write the session database.",
             where,
             "Check the disk and, on a network folder, the connection.",
         )
     if "no such tokenizer" in str(error) or "no such module" in str(error):
         return StateReadOnlyError(
-            "The search index of this conversation store needs a part that is missing here.",
+            "The search index of this session database needs a part that is missing here.",
             where,
             "Use the `hermes` command to write to it, or update Hermes Desktop.",
         )
-    return StateError("The conversation store refused that.", where, _REPAIR)
+    return StateError("The session database refused that.", where, _REPAIR)
 
 
 def not_a_database(path: Path, detail: str) -> StateUnavailableError:
     """The file holds something else."""
     return StateUnavailableError(
-        "state.db is not a Hermes conversation store.",
+        "state.db is not a Hermes session database.",
         f"{path}: {detail.rstrip('.')}. It was left as it is.",
         "Move the file away, or choose another home with HERMES_HOME or --profile.",
     )
@@ -123,7 +123,7 @@ def not_a_database(path: Path, detail: str) -> StateUnavailableError:
 def cannot_open(path: Path, detail: str) -> StateUnavailableError:
     """The file is there, or could be, and we may not have it."""
     return StateUnavailableError(
-        "The conversation store cannot be opened.",
+        "The session database cannot be opened.",
         f"{path}: {detail.rstrip('.')}.",
         "Check that the folder exists and that you may read and write it.",
     )

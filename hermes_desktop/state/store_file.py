@@ -169,14 +169,14 @@ class StoreFile:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise StateUnavailableError("The conversation store is closed.", str(self.path))
+            raise StateUnavailableError("The session database is closed.", str(self.path))
 
     def _follow_file(self, *, missing_is_error: bool) -> None:
         before = self._folder.look()
         now = identify(self._name)
         if now is None and missing_is_error:
             raise StateUnavailableError(
-                "The conversation store has vanished.",
+                "The session database has vanished.",
                 f"{self.path} is not there any more.",
                 "If a snapshot is being restored, try again in a moment.",
             )

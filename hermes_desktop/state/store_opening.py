@@ -151,7 +151,7 @@ def _belongs_to_another_program(conn: sqlite3.Connection) -> bool:
 def _need_full_text(conn: sqlite3.Connection) -> None:
     if not _has_full_text(conn):
         raise StateUnavailableError(
-            "This SQLite cannot make a conversation store.",
+            "This SQLite cannot make a session database.",
             f"SQLite {sqlite3.sqlite_version} was built without full-text search (FTS5).",
             "Use a Python whose SQLite has FTS5.",
         )
@@ -179,16 +179,16 @@ def _why_not(
     """Why the file is only read, and what to do about it; ("", "") when it may be written."""
     version = layout.version
     if version is None:
-        return "The conversation store does not say which version it has.", _MIGRATE
+        return "The session database does not say which version it has.", _MIGRATE
     if version < widening.OLDEST_WRITABLE:
         reason = (
-            f"The conversation store was written by a very old Hermes (version {version}, we write "
+            f"The session database was written by a very old Hermes (version {version}, we write "
             f"{widening.OLDEST_WRITABLE} and later). It can be read here, not written."
         )
         return reason, _MIGRATE
     if access != "rw":
         return (
-            "The conversation store was opened for reading only.",
+            "The session database was opened for reading only.",
             f"To write, make sure that you may change {path} and its folder.",
         )
     return _why_not_newer(conn, layout) if version > SCHEMA_VERSION else _lacking(conn, layout)
@@ -198,7 +198,7 @@ def _lacking(conn: sqlite3.Connection, layout: FileLayout) -> tuple[str, str]:
     version = layout.version
     lacking = layout.lacks if version == SCHEMA_VERSION else layout.lacks_full_text
     if lacking:
-        return f"Parts of the conversation store are missing: {', '.join(lacking)}.", _MIGRATE
+        return f"Parts of the session database are missing: {', '.join(lacking)}.", _MIGRATE
     if not _has_full_text(conn):
         return (
             f"SQLite {sqlite3.sqlite_version} here lacks full-text search (FTS5).",
@@ -212,7 +212,7 @@ def _why_not_newer(conn: sqlite3.Connection, layout: FileLayout) -> tuple[str, s
     if not obstacles:
         return "", ""
     reason = (
-        f"The conversation store was written by a newer Hermes (version {layout.version}, we know "
+        f"The session database was written by a newer Hermes (version {layout.version}, we know "
         f"{SCHEMA_VERSION}) and can only be read here: {'; '.join(obstacles)}."
     )
     return reason, ("Update Hermes Desktop, or go on with the `hermes` command.")
@@ -223,11 +223,11 @@ def _notice(version: int | None) -> str:
         return ""
     if version < SCHEMA_VERSION:
         return (
-            f"The conversation store was written by an older Hermes (version {version}). The first "
+            f"The session database was written by an older Hermes (version {version}). The first "
             "change made here adds what it lacks; its own migrations still follow when the "
             "`hermes` command is updated."
         )
     return (
-        f"The conversation store was written by a newer Hermes (version {version}, we know "
+        f"The session database was written by a newer Hermes (version {version}, we know "
         f"{SCHEMA_VERSION}). What we do not know in it is kept as it is."
     )

@@ -108,7 +108,7 @@ class SessionHost:
             return
         if not claim(self._session):
             raise BusyError(
-                "A reply is being written in this conversation.", hint="Wait for it, or stop it."
+                "A reply is being written in this session.", hint="Wait for it, or stop it."
             )
         try:
             yield
@@ -137,7 +137,7 @@ class SessionHost:
             found = live_sessions.with_key(self._server.state, session_id)
             if found is not None and found[0] != self._sid:
                 raise BusyError(
-                    "That conversation is open already.",
+                    "That session is open already.",
                     f"It is the live session {found[0]}.",
                     "Activate it there, or close it first.",
                 )

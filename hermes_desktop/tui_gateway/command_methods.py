@@ -165,7 +165,7 @@ def _stored_sessions(call: Call) -> CommandReply:
         f" {count(each.message_count, 'message')}"
         for number, each in enumerate(found, 1)
     ]
-    return CommandReply("\n".join(entries) or "There is no earlier conversation.")
+    return CommandReply("\n".join(entries) or "There is no earlier session.")
 
 
 def status(call: Call) -> dict[str, Any]:

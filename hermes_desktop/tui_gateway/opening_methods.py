@@ -205,7 +205,7 @@ def _cols(call: Call, default: int = DEFAULT_COLS) -> int:
 def _source(call: Call) -> str:
     source = call.params.optional_text("source") or SOURCE
     if not _SOURCE.fullmatch(source) or call.server.program.is_platform(source):
-        raise RpcError(Code.BAD_VALUE, f"no conversation can begin with the source {source!r}")
+        raise RpcError(Code.BAD_VALUE, f"no session can begin with the source {source!r}")
     return source
 
 

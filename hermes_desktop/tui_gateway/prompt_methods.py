@@ -68,7 +68,7 @@ def _take_place(server: Server, session: Session) -> None:
         return
     lease = program.places.take(session["session_key"], limit)
     if lease is None:
-        raise RpcError(Code.TOO_MANY, f"session limit: {limit} conversations are open already")
+        raise RpcError(Code.TOO_MANY, f"session limit: {limit} sessions are open already")
     session["active_session_lease"] = lease
 
 

@@ -139,7 +139,7 @@ class Call:
         """
         db = self.server.db()
         if db is None:
-            raise RpcError(Code.GENERIC, "there is no conversation store here")
+            raise RpcError(Code.GENERIC, "there is no session database here")
         return db
 
 

@@ -128,4 +128,4 @@ def test_locked_by_somebody(program: Program, home: Path) -> None:
         holder.communicate(timeout=20)
 
     assert done.code == 6
-    assert done.err.startswith("The conversation store is busy.\n")
+    assert done.err.startswith("The session database is busy.\n")

@@ -19,7 +19,7 @@ def _search(arguments: Arguments, context: ToolContext) -> Answer:
             query, role_filter=("user", "assistant"), limit=limit + 20
         )
     except HermesError as error:
-        raise ToolError(f"The conversations cannot be searched. {error.title}") from error
+        raise ToolError(f"The sessions cannot be searched. {error.title}") from error
     found = [_hit(row) for row in rows if row.get("session_id") != context.session_id]
     return {"hits": found[:limit]}
 
