@@ -56,6 +56,7 @@ def _object(found: "Insights") -> dict[str, object]:
         "until": found.until,
         "user_messages": found.user_messages,
         "total": _used(found.total),
+        "side_tokens": found.side_tokens,
         "models": [_used(each) for each in found.models],
         "platforms": [_used(each) for each in found.platforms],
         "tools": [{"name": name, "calls": calls} for name, calls in found.tools],

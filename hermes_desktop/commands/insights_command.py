@@ -55,6 +55,7 @@ def words(found: Insights, most: int = MOST_CHARS) -> str:
         f"{count(total.tokens, 'token')}: {total.input_tokens:,} in, {total.output_tokens:,} out"
         + (f", {total.cache_read_tokens:,} from a cache" if total.cache_read_tokens else ""),
         f"Costs: {cost(total)}",
+        *_beside(found),
     ]
     if not total.sessions:
         return f"{head[0]}\nNothing was said."
@@ -71,6 +72,14 @@ def words(found: Insights, most: int = MOST_CHARS) -> str:
             break
         text += block
     return text
+
+
+def _beside(found: Insights) -> list[str]:
+    """Why the tokens of models come to more than the total."""
+    if not found.side_tokens:
+        return []
+    tokens = count(found.side_tokens, "token")
+    return [f"Beside that, {tokens} for titles and summaries; they count by model only."]
 
 
 def cost(used: Used) -> str:

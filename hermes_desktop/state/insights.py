@@ -84,6 +84,11 @@ class Insights:
     tools: tuple[tuple[str, int], ...]
     days: tuple[Used, ...] = field(default=())
 
+    @property
+    def side_tokens(self) -> int:
+        """Tokens of titles, summaries and the like: shares of models, in no session's totals."""
+        return max(0, sum(each.tokens for each in self.models) - self.total.tokens)
+
 
 def insights(
     db: Reader,

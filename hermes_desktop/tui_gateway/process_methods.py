@@ -69,6 +69,7 @@ def figures(call: Call) -> dict[str, Any]:
         "input_tokens": total.input_tokens,
         "output_tokens": total.output_tokens,
         "total_tokens": total.tokens,
+        "side_tokens": found.side_tokens,
         "cost_usd": _cost(total),
         "unpriced_sessions": total.unpriced,
         "models": [_used(each) for each in found.models],

@@ -85,6 +85,18 @@ def test_what_nobody_priced_is_not_known(db: SessionDB) -> None:
     assert "Costs: 0.50 US dollars" in words(insights(db, 7, now=NOW))
 
 
+def test_why_models_used_more_than_the_total_is_told(db: SessionDB) -> None:
+    begun(db, "a", "cli", 1)
+    db.update_token_counts("a", input_tokens=5, model="m", api_call_count=1)
+    assert "titles" not in words(insights(db, 7, now=NOW))
+    db.record_auxiliary_usage("a", "title_generation", input_tokens=3, output_tokens=1, model="m")
+    found = insights(db, 7, now=NOW)
+    assert (found.total.tokens, found.models[0].tokens, found.side_tokens) == (5, 9, 4)
+    assert "Beside that, 4 tokens for titles and summaries; they count by model only." in words(
+        found
+    )
+
+
 def test_what_is_priced_in_part_is_told_so(db: SessionDB) -> None:
     begun(db, "a", "cli", 1)
     call = {"input_tokens": 9, "model": "dear", "api_call_count": 1}
