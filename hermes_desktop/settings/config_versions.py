@@ -64,7 +64,7 @@ class ConfigVersions:
                 return version
         raise NotFoundError(
             f"There is no version “{name}” of {self._of}.",
-            f"{len(found)} are kept in {self.folder}.",
+            f"{len(found)} {'is' if len(found) == 1 else 'are'} kept in {self.folder}.",
             "See them with `hermes-desktop config versions`.",
         )
 

@@ -39,7 +39,10 @@ class SecretStoreError(HermesError):
         self.state = state
 
 
-_ELSEWHERE = "keep the secret in the environment or in .env, or add --plain to keep it in a file"
+_ELSEWHERE = (
+    "keep the secret in the environment or in .env, or in a file with "
+    "`hermes-desktop secrets set NAME --plain`"
+)
 _WORDS: Mapping[ReadState, tuple[str, str]] = {
     "stored": ("The keyring holds another value than it was given.", "Try again."),
     "not stored": ("That secret is not in the keyring.", "See `hermes-desktop secrets list`."),
