@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,11 +36,9 @@ class Running:
         self.said = ""
 
     def wait_for(self, words: str) -> None:
-        assert self.process.stderr is not None
         while words not in self.said:
-            line = self.process.stderr.readline().decode()
+            line = self._read_line()
             assert line, f"it ended with {self.process.wait(10)} after saying: {self.said}"
-            self.said += line
 
     @property
     def identity_pid(self) -> int:
@@ -52,9 +51,22 @@ class Running:
         return self.ended()
 
     def ended(self) -> int:
-        _, err = self.process.communicate(timeout=40)
-        self.said += err.decode()
-        return self.process.returncode
+        # Read to the end where it was read so far: what is buffered here, communicate() skips.
+        reader = threading.Thread(target=self._read_rest, daemon=True)
+        reader.start()
+        code = self.process.wait(timeout=40)
+        reader.join(10)
+        return code
+
+    def _read_line(self) -> str:
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline().decode()
+        self.said += line
+        return line
+
+    def _read_rest(self) -> None:
+        while self._read_line():
+            pass
 
 
 @contextlib.contextmanager
@@ -63,7 +75,7 @@ def running(program: Program, *words: str, ignored: bool = False) -> Iterator[Ru
     with subprocess.Popen(
         [*(["nohup"] if ignored else []), *PROGRAM, *words],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env=program.environment(),
         cwd=program.home.parent,
