@@ -230,7 +230,7 @@ def _difference(view: "SecretView") -> str:
 
 def _takes_effect(view: "SecretView") -> str:
     if view.platform:
-        return "It counts at once: a Hermes Desktop that runs connects the platform anew, or leaves it."
+        return "It counts at once: a gateway that runs connects the platform anew, or leaves it."
     return "It counts at once."
 
 
