@@ -27,7 +27,9 @@ def _read(arguments: Arguments, context: ToolContext) -> Answer:
     out: list[str] = []
     size = 0
     for number, line in enumerate(wanted, first):
-        text = f"{number}|{line[:MOST_LINE]}"
+        if len(line) > MOST_LINE:  # half a secret would not be known for one
+            line = context.setup.clean(line[: 2 * MOST_LINE])[:MOST_LINE]  # noqa: PLW2901
+        text = f"{number}|{line}"
         size += len(text) + 1
         if size > MOST_SHOWN:
             break

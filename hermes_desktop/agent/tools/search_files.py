@@ -88,7 +88,9 @@ def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator
     # A NUL ends each path: it may hold colons and line ends, which must not hide what it is.
     for found in _FOUND.finditer(ended.out.decode("utf-8", "replace")):
         if not holds_secrets(found["path"], places):
-            yield f"{found['path']}:{found['line'][:_LONGEST]}"
+            # Half a secret, cut off here, would not be known for one.
+            line = context.setup.clean(found["line"][: 4 * _LONGEST])
+            yield f"{found['path']}:{line[:_LONGEST]}"
 
 
 SEARCH_FILES = Tool(

@@ -42,7 +42,8 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
         end_bytes=2 * MOST_OUTPUT,
         given_up=context.cancel.is_set,
     )
-    output = (ended.out + ended.err).decode("utf-8", "replace")
+    # Half a secret, cut off here, would not be known for one.
+    output = setup.clean((ended.out + ended.err).decode("utf-8", "replace"))
     answer = {"output": _shortened(output), "exit_code": ended.code, "error": None}
     if context.cancel.is_set():
         answer["error"] = STOPPED
@@ -56,7 +57,10 @@ def _run(arguments: Arguments, context: ToolContext) -> Answer:
 def _folder(arguments: Arguments, context: ToolContext) -> Path:
     text = arguments.get("workdir")
     if not text:
-        return context.setup.cwd
+        folder = context.setup.cwd
+        if not folder.is_dir():
+            raise ToolError(f"The working folder {folder} is gone. Name another one as workdir.")
+        return folder
     path, _ = resolve(text, context)
     if not path.is_dir():
         raise ToolError("workdir is no folder.")

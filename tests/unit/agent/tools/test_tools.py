@@ -280,6 +280,31 @@ def test_secrets_reach_nobody(stage: ToolStage, caplog: pytest.LogCaptureFixture
             assert value not in place
 
 
+def test_half_a_secret_is_not_told_either(stage: ToolStage) -> None:
+    secret = "planted-secret-of-forty-characters-00001"
+    stage.redactor.learn(secret)
+    stage.config["approvals"] = {"mode": "off"}
+    for before in (280, 1980, 9980):
+        (stage.cwd / "a.txt").write_text("x" * before + secret + "y" * 60_000 + "\n")
+        calls = (
+            call("terminal", "1", command="cat a.txt"),
+            call("read_file", "2", path="a.txt"),
+            call("search_files", "3", pattern="x"),
+        )
+        told = json.dumps(stage.result(*calls))
+        assert "xxxx" in told
+        assert secret[:8] not in told
+
+
+def test_a_working_folder_that_is_gone_is_named(stage: ToolStage) -> None:
+    calls = (call("terminal", "1", command="rmdir ../work"), call("terminal", "2", command="ls"))
+    stage.model.calls = [calls]
+    stage.person(lambda _request: "once")
+    stage.agent().run_conversation("Do it")
+    rows = [row["content"] for row in stage.db.get_messages(SID) if row["role"] == "tool"]
+    assert "is gone" in rows[1]
+
+
 # The web
 
 
