@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.events import TurnFinished
+from hermes_desktop.ui.gateway.gateway_words import plain
 from hermes_desktop.ui.theme import RADIUS_BLOCK
 from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
 from hermes_desktop.ui.transcript.entries import Separator
@@ -81,7 +82,7 @@ class FailureBlock(Stack):
         self.event_shown = event
         self.look = look
         self.set_margins(QMargins(16, 10, 12, 10))
-        self._words: list[Fitted] = []
+        self._words: list[LabelRow] = []
         self._fill()
         self.retry = ActionRow("Try again")
         self.retry.button.clicked.connect(self.again)
@@ -97,13 +98,13 @@ class FailureBlock(Stack):
 
     def _fill(self) -> None:
         event = self.event_shown
-        title = event.error_title or "The reply failed."
+        title = plain(event.error_title) or "The reply failed."
         semibold = scaled(self.look.text_font, 1.0, weight=QFont.Weight.DemiBold)
         self._words = [LabelRow(title, semibold, lambda p: p.error, self.look)]
         if event.error_detail:
             self._words.append(
                 LabelRow(
-                    event.error_detail,
+                    plain(event.error_detail),
                     self.look.text_font,
                     lambda p: p.secondary_text,
                     self.look,
@@ -111,13 +112,11 @@ class FailureBlock(Stack):
             )
         if event.error_hint:
             self._words.append(
-                LabelRow(event.error_hint, self.look.text_font, lambda p: p.text, self.look)
+                LabelRow(plain(event.error_hint), self.look.text_font, lambda p: p.text, self.look)
             )
         for position, row in enumerate(self._words):
             self.add_row(row, gap=4, at=position)
-        self.setAccessibleName(
-            " ".join(part for part in (title, event.error_detail, event.error_hint) if part)
-        )
+        self.setAccessibleName(" ".join(row.label.text() for row in self._words))
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:

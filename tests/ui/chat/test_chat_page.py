@@ -285,6 +285,9 @@ async def test_an_endpoint_that_refuses_says_why_and_can_be_asked_again(stage) -
         await stage.until(
             lambda: isinstance(stage.page.view.area.column.items[-1].widget, FailureBlock)
         )
+        block = stage.page.view.area.column.items[-1].widget
+        assert "Bad key." in block.accessibleName()
+        assert "`" not in block.accessibleName()
         assert stage.texts()[-1] == "And back?"
         block = stage.page.view.area.column.items[-1].widget
         block.retry.button.click()
