@@ -207,6 +207,24 @@ def _screen_lost() -> HermesError:
     )
 
 
+class _ScreenLoss:
+    """Says once that the screen went away. Any thread; Qt tells of it several times."""
+
+    def __init__(self) -> None:
+        self._free = threading.Lock()
+
+    @property
+    def told(self) -> bool:
+        """Whether it was said."""
+        return self._free.locked()
+
+    def tell(self) -> None:
+        """Say it, if nobody did."""
+        if self._free.acquire(blocking=False):
+            sys.stderr.write(f"{_screen_lost()}\n")
+
+
+_loss = _ScreenLoss()
 _CONNECTION_BROKE = "connection broke"
 _STOPPED = "Event loop stopped before Future completed"
 
@@ -216,6 +234,7 @@ def run_on_loop(main: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any
 
     Raises:
         HermesError: The screen went away under the running program.
+        SystemExit: It did, and that was said already.
     """
     try:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
@@ -224,6 +243,8 @@ def run_on_loop(main: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> Any
         if _STOPPED not in str(error):
             raise
         # Nobody here stops the loop: Qt does when its connection to the screen breaks.
+        if _loss.told:
+            raise SystemExit(1) from error
         raise _screen_lost() from error
 
 
@@ -254,5 +275,5 @@ def _log_slow_callback(seconds: float, stack: str) -> None:
 def _log_qt_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
     category = getattr(context, "category", None) or "default"
     if _CONNECTION_BROKE in text:  # Qt may end the process right after this, without us
-        sys.stderr.write(f"{_screen_lost()}\n")
+        _loss.tell()
     qt_log.log(_QT_LEVELS.get(kind, logging.WARNING), "%s: %s", category, text)
