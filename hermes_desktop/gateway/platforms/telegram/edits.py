@@ -17,7 +17,7 @@ class Edits:
 
     def remember(self, update: Incoming) -> None:
         """A message was taken."""
-        if update.kind == "message" and update.text:
+        if update.kind == "message":
             self._said[update.chat_id, update.message_id] = update.text
             if len(self._said) > _KEPT:
                 self._said.popitem(last=False)
@@ -32,11 +32,14 @@ class Edits:
         quoted = " ".join(before.replace("[", "(").replace("]", ")").split())
         if len(quoted) > _QUOTED:
             quoted = quoted[: _QUOTED - 1] + "…"
+        what = f"I have changed my message “{quoted}”. Now"
+        if not quoted:
+            what = "I have added words to what I sent. Now"
         return replace(
             update,
             kind="message",
             message_id=f"{update.message_id}-{update.edited}",
-            text=f"[I have changed my message “{quoted}”. Now it says:]\n{update.text}",
+            text=f"[{what} it says:]\n{update.text}",
             attachments=(),
             album_id="",
         )

@@ -1,6 +1,7 @@
 """An update as Telegram sends it, as a record of ours. What makes no sense is ``other``."""
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -24,7 +25,8 @@ _CHANNEL_BOTS = frozenset({777000, 136817688})
 """Telegram's own accounts that stand for a channel or for the channel behind a group."""
 _ANONYMOUS_ADMIN = 1087968824
 """Telegram's own account that stands for whoever leads a group and shows no name."""
-_SOMEBODY = "somebody"
+_SOMEBODY, _LONGEST = "somebody", 300
+_MIME = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}\Z")
 _NO_FILES: tuple[Attachment, ...] = ()
 _NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
@@ -202,7 +204,7 @@ def _attachments(raw: Raw) -> tuple[Attachment, ...]:
                     kind,
                     str(found["file_id"]),
                     str(found.get("file_name") or ""),
-                    str(found.get("mime_type") or ""),
+                    _mime(found.get("mime_type")),
                     _size(found),
                     int(seconds) if seconds is not None else None,
                 ),
@@ -213,6 +215,11 @@ def _attachments(raw: Raw) -> tuple[Attachment, ...]:
     return ()
 
 
+def _mime(value: object) -> str:
+    """A media type; it is what the sender says, and may be anything."""
+    return value if isinstance(value, str) and _MIME.match(value) else ""
+
+
 def _size(raw: Raw) -> int | None:
     size = raw.get("file_size")
     return int(size) if size is not None else None
@@ -221,18 +228,25 @@ def _size(raw: Raw) -> int | None:
 def _extra_text(raw: Raw) -> str:
     """Words for what is neither a text nor a file."""
     if isinstance(raw.get("sticker"), Mapping):
-        return f"[A sticker: {raw['sticker'].get('emoji') or 'without a sign'}]"
+        return f"[A sticker: {_flat(raw['sticker'].get('emoji')) or 'without a sign'}]"
     place = raw.get("venue") or raw.get("location")
     if isinstance(place, Mapping):
         spot = place.get("location") or place
-        name = " ".join(str(place[key]) for key in ("title", "address") if place.get(key))
-        where = f"{spot.get('latitude')}, {spot.get('longitude')}"
+        name = " ".join(_flat(place[key]) for key in ("title", "address") if place.get(key))
+        where = f"{_flat(spot.get('latitude'))}, {_flat(spot.get('longitude'))}"
         return f"[A place: {name + ', ' if name else ''}{where}]"
     if isinstance(raw.get("contact"), Mapping):
-        return f"[A contact: {_name(raw['contact'])}, {raw['contact'].get('phone_number', '')}]"
+        person = raw["contact"]
+        return f"[A contact: {_flat(_name(person))}, {_flat(person.get('phone_number', ''))}]"
     if isinstance(raw.get("poll"), Mapping):
-        options = ", ".join(str(each.get("text")) for each in raw["poll"].get("options", ()))
-        return f"[A poll: {raw['poll'].get('question', '')} ({options})]"
+        options = ", ".join(_flat(each.get("text")) for each in raw["poll"].get("options", ()))
+        return f"[A poll: {_flat(raw['poll'].get('question', ''))} ({options})]"
     if isinstance(raw.get("dice"), Mapping):
-        return f"[A dice: {raw['dice'].get('emoji', '')} {raw['dice'].get('value', '')}]"
+        return f"[A dice: {_flat(raw['dice'].get('emoji'))} {_flat(raw['dice'].get('value'))}]"
     return ""
+
+
+def _flat(value: object) -> str:
+    """What somebody wrote, so that it cannot pretend to stand outside of its brackets."""
+    text = "" if value is None else str(value)
+    return " ".join(text.replace("[", "(").replace("]", ")").split())[:_LONGEST]

@@ -25,6 +25,15 @@ def test_a_change_is_a_message_of_its_own() -> None:
     assert "“three”" in again.text
 
 
+def test_words_that_are_added_to_a_picture_are_heard() -> None:
+    edits = Edits()
+    edits.remember(replace(SAID, text=""))
+    assert edits.changed(replace(CHANGED, text="")) is None
+    found = edits.changed(CHANGED)
+    assert found is not None
+    assert found.text == "[I have added words to what I sent. Now it says:]\nthree"
+
+
 def test_only_the_latest_are_known_and_long_ones_are_quoted_in_part() -> None:
     edits = Edits()
     for number in range(501):
