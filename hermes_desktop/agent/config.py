@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 _OF_THE_ADDRESS = ("ca_bundle", "ssl_ca_cert", "ssl_verify", "verify_ssl", "tls_verify")
 
 _WHAT_TO_SET = (
-    "Choose a model in the window (Settings, Model), or say `hermes-desktop config set "
+    "Choose a model in the window (Settings, Assistant), or say `hermes-desktop config set "
     "model.default NAME model.base_url ADDRESS`. For OpenRouter, model.default and "
     "`hermes-desktop secrets set OPENROUTER_API_KEY` are enough. `hermes-desktop models local` "
     "finds servers on this machine. The settings stand in config.yaml."
@@ -267,7 +267,7 @@ def _from_environment(named: Named, lookup: Lookup) -> Named:
             f"It is not clear who answers for “{named.model}”.",
             f"There are keys for {names}.",
             "Name one of them: `hermes-desktop config set model.provider NAME`, or in the window "
-            "(Settings, Model).",
+            "(Settings, Assistant).",
         )
     raise NotConfiguredError(
         f"Nobody is named who answers for “{named.model}”.",
@@ -319,8 +319,8 @@ def _without_model(named: Named) -> str:
 
 def _key_hint(variable: str) -> str:
     return (
-        f"Say `hermes-desktop secrets set {variable}`, or enter it in the window (Settings, Model)."
-        " The environment and .env do, too."
+        f"Say `hermes-desktop secrets set {variable}`, or enter it in the window (Settings, "
+        "Assistant). The environment and .env do, too."
     )
 
 

@@ -31,7 +31,8 @@ class Effect(enum.Enum):
 
 EFFECT_WORDS: Mapping[Effect, str] = {
     Effect.LIVE: "It counts at once.",
-    Effect.RECONNECT: "It counts at once; a gateway that runs connects the platform anew, or leaves it.",
+    Effect.RECONNECT: "It counts at once: a gateway that runs connects the platform anew, or "
+    "leaves it.",
     Effect.RESTART: "It counts when the gateway is started the next time.",
     Effect.NEXT_START: "It counts when the desktop program is started the next time.",
 }

@@ -28,12 +28,12 @@ _KEY_LENGTH = 4
 
 _NO_KEY = (
     "Keep the key with `hermes-desktop secrets set NAME`, and put api_key: ${NAME} under model in "
-    "config.yaml; a provider chosen by its name (Settings, Model) finds its own key."
+    "config.yaml; a provider chosen by its name (Settings, Assistant) finds its own key."
 )
 _BAD_KEY = (
     "{name} refused the key.",
     (
-        "Give a valid key that allows this model, in the window (Settings, Model) or with "
+        "Give a valid key that allows this model, in the window (Settings, Assistant) or with "
         "`hermes-desktop secrets set`; `hermes-desktop secrets list` shows where the old one is."
     ),
 )
@@ -237,7 +237,8 @@ class Failures:
         where = self.clean(location) or "another address"
         return (
             f"It points to {where}. If you trust it, set it as model.base_url "
-            "(`hermes-desktop config set`, or Settings, Model); a key is never sent on by itself."
+            "(`hermes-desktop config set`, or Settings, Assistant); a key is never sent on by "
+            "itself."
         )
 
     def _too_long(self, said: str, status: int | None) -> TooLongError:
