@@ -1,13 +1,18 @@
 """A text with marks as Telegram keeps them beside it, and cutting one into messages."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hermes_desktop.gateway.graphemes import grapheme_start
 
 MOST_UNITS = 4096
 """How many UTF-16 units one message holds."""
+
+MOST_MARKS = 100
+"""How many marks Telegram looks at; it forgets those behind."""
+_FIRST = ("text_link", "pre", "blockquote", "code")
+"""What a text loses most without."""
 
 _BREAKS = ("\n\n", "\n", ". ", "。", " ")
 _WHOLE = frozenset({"code", "text_link"})
@@ -88,9 +93,21 @@ class Formatted:
         offsets = [0]
         for character in self.text:
             offsets.append(offsets[-1] + (2 if ord(character) > _ONE_UNIT else 1))
-        for mark in self.marks:
+        for mark in self._most_needed():
             offset = offsets[mark.start]
             yield mark, offset, offsets[mark.end] - offset
+
+    def _most_needed(self) -> Sequence[Mark]:
+        """As many marks as Telegram looks at, in their order."""
+        if len(self.marks) <= MOST_MARKS:
+            return self.marks
+
+        def weight(number: int) -> int:
+            kind = self.marks[number].kind
+            return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
+
+        kept = sorted(range(len(self.marks)), key=weight)[:MOST_MARKS]
+        return [self.marks[number] for number in sorted(kept)]
 
 
 def units(text: str) -> int:

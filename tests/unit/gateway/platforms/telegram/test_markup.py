@@ -125,3 +125,12 @@ def test_code_within_long_lists_is_kept_free_of_other_marks() -> None:
     shown = formatted("- **a `b` c `d`** *`e`*\n" * 500)
     kinds = {(kind, part) for kind, part, _ in marked(shown)}
     assert kinds == {("bold", "a "), ("bold", " c "), ("code", "b"), ("code", "d"), ("code", "e")}
+
+
+def test_of_very_many_marks_those_are_kept_that_a_text_needs_most() -> None:
+    shown = formatted("**b** `c` " * 80 + "[a](https://x.org)")
+    kept = [(mark.kind, offset) for mark, offset, _ in shown.entities()]
+    assert len(kept) == 100
+    assert kept == sorted(kept, key=lambda each: each[1])
+    kinds = [kind for kind, _ in kept]
+    assert (kinds.count("code"), kinds.count("bold"), kinds[-1]) == (80, 19, "text_link")
