@@ -320,7 +320,7 @@ def _without_model(named: Named) -> str:
 def _key_hint(variable: str) -> str:
     return (
         f"Say `hermes-desktop secrets set {variable}`, or enter it in the window (Settings, "
-        "Assistant). The environment and .env do, too."
+        "Privacy). The environment and .env do, too."
     )
 
 

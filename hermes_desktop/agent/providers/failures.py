@@ -33,7 +33,7 @@ _NO_KEY = (
 _BAD_KEY = (
     "{name} refused the key.",
     (
-        "Give a valid key that allows this model, in the window (Settings, Assistant) or with "
+        "Give a valid key that allows this model, in the window (Settings, Privacy) or with "
         "`hermes-desktop secrets set`; `hermes-desktop secrets list` shows where the old one is."
     ),
 )
