@@ -27,7 +27,7 @@ _STARTS = re.compile(
     r"|\.local/bin|\.git/config|crontabs?|cron\.[a-z]+|LaunchAgents|LaunchDaemons)(/|$)"
 )
 _SECRETS = re.compile(
-    r"(^|/)(\.env(\.(?!example|sample|template|dist)[\w.-]+)?|\.netrc|_netrc|\.pgpass|\.git-credentials"
+    r"(^|/)(\.env(\.(?!([\w.-]+\.)?(example|sample|template|dist)$)[\w.-]+)?|\.netrc|_netrc|\.pgpass|\.git-credentials"
     r"|id_(rsa|dsa|ecdsa|ed25519)[\w-]*|[\w.-]+\.(pem|p12|pfx|kdbx|keystore|jks)|credentials(\.json|\.ya?ml)?"
     r"|auth\.json|secrets?\.(json|ya?ml|toml|env)|\.htpasswd|\.s3cfg|\.boto|rclone\.conf|credentials\.(toml|db|tfrc\.json)|\.vault-token|\.my\.cnf|shadow|gshadow"
     r"|cookies\.sqlite|logins\.json|key4\.db|Login Data|\.npmrc|\.pypirc|kubeconfig)$"

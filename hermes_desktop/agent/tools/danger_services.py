@@ -11,6 +11,13 @@ _HIDDEN_SETTING = re.compile(
     r"|instaweb|remote|submodule|tar|lfs|pack)\b",
     re.IGNORECASE,
 )
+_USUAL = re.compile(
+    r"^(core\.pager=(cat|less)?|core\.editor=(true|:|vim?|nano)|core\.(autocrlf|quotepath|abbrev)=\w*"
+    r"|merge\.ff=\w+|diff\.(algorithm|renames|context\w*)=\w+|init\.defaultbranch=[\w/-]+"
+    r"|http\.(sslverify=true|version=[\w/.]+|postbuffer=\d+|lowspeed\w+=\d+)|pack\.\w+=\d+m?"
+    r"|protocol\.version=\d|submodule\.recurse=\w+)$",
+    re.IGNORECASE,
+)
 _STARTS_OTHERS = re.compile(
     r"^(--upload-pack|--receive-pack|--exec(=|$)|--open-files-in-pager|--extcmd|--template|ext::)"
 )
@@ -28,7 +35,8 @@ def _git(args: Sequence[str], found: Found) -> None:
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         value = rest.pop(0) if rest and option in _GIT_VALUES else option.partition("=")[2]
-        if option.startswith("--exec-path") or (option != "-C" and _HIDDEN_SETTING.match(value)):
+        hidden = option != "-C" and _HIDDEN_SETTING.match(value) and not _USUAL.match(value)
+        if option.startswith("--exec-path") or hidden:
             found.add("hidden-program", "lets git run a program of one's choice")
     verb, words = (rest[0] if rest else ""), rest[1:]
     flags = {letter for each in words if re.match(r"^-[A-Za-z]", each) for letter in each[1:]}

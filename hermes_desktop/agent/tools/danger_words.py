@@ -15,7 +15,16 @@ _HIDDEN_ASSIGNMENTS = re.compile(
     r"|NODE_OPTIONS|SHELLOPTS|BASHOPTS|\w*RUSTC\w*|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS"
     r"|MAKEFLAGS|HGRCPATH|BASH_FUNC\w*)$"
 )
-_ROOM_FOR_NODE = re.compile(r"^--max[-_]old[-_]space[-_]size=\d+$")
+_SHOWS = re.compile(r"^(\w*PAGER|(GIT_)?EDITOR|VISUAL|GIT_SEQUENCE_EDITOR)$")
+_USUAL_ONES = frozenset(
+    {"", "cat", "less", "more", "most", "bat", "true", ":", "vi", "vim", "nano"}
+)
+_USUAL = {
+    "NODE_OPTIONS": re.compile(r"^(--max[-_]old[-_]space[-_]size=\d+)?$"),
+    "JAVA_TOOL_OPTIONS": re.compile(r"^(-Xm[sx]\d+[kmg]\s*)*$", re.IGNORECASE),
+    "MAKEFLAGS": re.compile(r"^-?j\s*\d*$"),
+    "RUSTC_WRAPPER": re.compile(r"^(sccache)?$"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +102,23 @@ def changes_what_runs(name: str, value: Word, places: Places, found: Found) -> N
         return
     if name == "PYTHONPATH" and _is_own(value, places):
         return
-    if name == "NODE_OPTIONS" and _ROOM_FOR_NODE.match(value.text):
+    if not value.opaque and _is_usual(name, value.text):
         return
     found.add("hidden-program", f"changes {name}, by which other programs run")
+
+
+def _is_usual(name: str, text: str) -> bool:
+    if _SHOWS.match(name):
+        return text in _USUAL_ONES
+    usual = _USUAL.get(name)
+    return usual is not None and usual.match(text) is not None
 
 
 def _is_own(value: Word, places: Places) -> bool:
     """Whether all folders lie in the folder of the work."""
     root = str(places.root or places.cwd)
-    paths = [places.absolute(each) for each in value.text.split(":") if each]
-    return not value.opaque and all(each == root or each.startswith(root + "/") for each in paths)
+    names = [each for each in value.text.split(":") if each not in {"", "${PYTHONPATH}"}]
+    if any("$" in each for each in names) or (value.opaque and "${PYTHONPATH}" not in value.text):
+        return False
+    paths = [places.absolute(each) for each in names]
+    return all(each == root or each.startswith(root + "/") for each in paths)
