@@ -36,6 +36,7 @@ class TelegramServer:
         hangs_up: Whether every connection breaks before it is heard what was wanted.
         forgets: Whether updates that were acknowledged go.
         cuts: By name of a file: how often fetching it ends half way.
+        drips: Whether the second half of such a file comes byte by byte instead.
     """
 
     def __init__(self) -> None:
@@ -49,6 +50,7 @@ class TelegramServer:
         self.forgets = True
         self.hangs_up = False
         self.cuts: Counter[str] = Counter()
+        self.drips = False
         self._refusals: dict[str, deque[tuple[int, Any] | None]] = defaultdict(deque)
         self._ids = itertools.count(100)
         self._news = asyncio.Event()
@@ -228,6 +230,10 @@ class TelegramServer:
         answer = web.StreamResponse(headers={"Content-Length": str(len(data))})
         await answer.prepare(request)
         await answer.write(data[: len(data) // 2])
+        if self.drips:
+            for byte in data[len(data) // 2 :]:
+                await asyncio.sleep(0.1)
+                await answer.write(bytes([byte]))
         if request.transport is not None:
             request.transport.abort()
         return answer

@@ -299,6 +299,19 @@ async def test_a_download_that_breaks_off_is_tried_once_more(tmp_path: Path, cut
             assert not list((tmp_path / "cache").rglob("*"))
 
 
+async def test_a_download_that_drips_is_given_up(tmp_path: Path) -> None:
+    async with telegram_server() as telegram:
+        telegram.files["report"] = b"x" * 10_000
+        telegram.cuts["report"], telegram.drips = 5, True
+        async with connected(telegram, tmp_path, download_timeout=0.5) as (adapter, events):
+            telegram.say("", document={"file_id": "report", "file_name": "a.txt"})
+            await until(lambda: events)
+            async with asyncio.timeout(5):
+                found = await adapter.with_media(events[0])
+        assert found.text.endswith("could not be fetched: it took longer than 0.5 s.]")
+        assert telegram.cuts["report"] == 4  # and not tried again
+
+
 # What goes out
 
 

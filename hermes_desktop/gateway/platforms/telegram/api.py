@@ -4,6 +4,7 @@ Whatever goes wrong comes out as :class:`RefusalError`, :class:`NotSentError` or
 :class:`UncertainError`, without the token, which stands in every address.
 """
 
+import asyncio
 import contextlib
 import logging
 import re
@@ -125,8 +126,20 @@ class TelegramApi:
         """What a file holds.
 
         Raises:
-            RefusalError: It is larger than that, or is not there.
+            RefusalError: It is larger than that, or is not there, or does not come to an end.
         """
+        try:
+            async with asyncio.timeout(self._options.fetch_s):
+                data = await self._fetched(file_id, most)
+        except UncertainError:
+            raise
+        except TimeoutError:
+            raise RefusalError(408, f"it took longer than {self._options.fetch_s:g} s") from None
+        if len(data) > most:
+            raise RefusalError(413, f"the file has {len(data)} bytes")
+        return data
+
+    async def _fetched(self, file_id: str, most: int) -> bytes:
         async with self._translated():
             try:
                 found = await self._bot.get_file(file_id)
@@ -137,10 +150,7 @@ class TelegramApi:
                 raise RefusalError(413, f"the file has {found.file_size} bytes")
             if not path.startswith(("http://", "https://")):
                 raise RefusalError(404, "the file cannot be fetched from this server")
-            data = await self._wire.retrieve(path, read_timeout=_FETCH_S)
-        if len(data) > most:
-            raise RefusalError(413, f"the file has {len(data)} bytes")
-        return data
+            return await self._wire.retrieve(path, read_timeout=_FETCH_S)
 
     # What goes out
 

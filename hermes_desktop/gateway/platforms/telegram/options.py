@@ -13,7 +13,7 @@ from hermes_desktop.gateway.config import PlatformConfig
 log = logging.getLogger(__name__)
 
 API = "https://api.telegram.org/bot"
-_SPARE_S = 20.0
+_SPARE_S, _FETCH_S = 20.0, 300.0
 _MOST_BYTES = 20_000_000
 """What Telegram itself lets a bot fetch."""
 
@@ -35,6 +35,7 @@ class TelegramOptions:
         chats: The only groups that are looked at; empty: all.
         topics: The only topics, likewise.
         most_bytes: The largest file that is fetched.
+        fetch_s: How long fetching one may take.
         link_previews: Whether Telegram shows what stands behind a link.
         bots: Which other bots are answered: ``mentions`` only where they mean us, or ``all``. The
             gateway decides whether any is let in.
@@ -52,6 +53,7 @@ class TelegramOptions:
     chats: frozenset[str] = frozenset()
     topics: frozenset[str] = frozenset()
     most_bytes: int = _MOST_BYTES
+    fetch_s: float = _FETCH_S
     link_previews: bool = False
     bots: str = "mentions"
 
@@ -77,6 +79,7 @@ def read_options(config: PlatformConfig) -> TelegramOptions:
         most_bytes=as_whole_number(
             extra.get("max_download_bytes"), default=_MOST_BYTES, low=1, high=2**31
         ),
+        fetch_s=as_number(extra.get("download_timeout"), default=_FETCH_S),
         link_previews=as_bool(extra.get("link_previews"), default=False),
         bots=(_text(extra, "allow_bots") or "mentions").lower(),
     )
