@@ -1,8 +1,10 @@
 """The narrow bar at the left edge: one button per page that exists, Help at its foot."""
 
+from functools import partial
+
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QButtonGroup, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QToolButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.resource_files import pixmap
@@ -43,6 +45,12 @@ class RailButton(QToolButton):
         self.setToolTip("\n".join(filter(None, (self._words, words))))
         self.setAccessibleDescription(words)
         self.update()
+
+    @override
+    def nextCheckState(self) -> None:
+        """A press opens the page; it never leaves no page open."""
+        if self.isCheckable():
+            self.setChecked(True)
 
     @override
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -115,10 +123,10 @@ class Rail(QWidget):
         self.settings_button = RailButton("settings", self.tr("Settings (Ctrl+,)"), theme)
         self.settings_button.setCheckable(True)
         self.help_button = RailButton("help", self.tr("Keys and help (F1)"), theme)
-        pages = QButtonGroup(self)
-        pages.addButton(self.sessions_button)
-        pages.addButton(self.platforms_button)
-        pages.addButton(self.settings_button)
+        # No exclusive group: of such a one Tab reaches the checked button only.
+        self._pages = (self.sessions_button, self.platforms_button, self.settings_button)
+        for button in self._pages:
+            button.toggled.connect(partial(self._chosen, button))
         column = QVBoxLayout(self)
         column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_12)
         column.setSpacing(SPACE_4)
@@ -141,6 +149,12 @@ class Rail(QWidget):
         painter.setPen(QColor(self._theme.palette.separator))
         x = self.rect().left() if self.isRightToLeft() else self.rect().right()
         painter.drawLine(x, self.rect().top(), x, self.rect().bottom())
+
+    def _chosen(self, button: RailButton, on: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        """One page is open at a time."""
+        for other in self._pages:
+            if on and other is not button:
+                other.setChecked(False)
 
     def _colour(self) -> None:
         self._mark.setPixmap(

@@ -234,6 +234,7 @@ class PlatformsPage(QWidget):
         middle.addWidget(content, 1000)
         middle.addStretch(1)
         self.area = QScrollArea()
+        self.area.setAccessibleName(self.tr("Platforms"))
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
