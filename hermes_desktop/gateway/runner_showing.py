@@ -12,6 +12,7 @@ from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.growing_files import GrowingFiles
 from hermes_desktop.gateway.growing_files import Place as GrowingPlace
 from hermes_desktop.gateway.inbound_text import inbound_text
+from hermes_desktop.gateway.keyed_locks import GivenUpError
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.platforms.messages import Question, Shown
 from hermes_desktop.gateway.runner_claims import RunnerClaims
@@ -44,8 +45,23 @@ class RunnerShowing(RunnerClaims):
     async def _fetch_media(
         self, event: MessageEvent, adapter: PlatformAdapter, record: TurnRecord
     ) -> MessageEvent:
-        """Fetch what came with a message that is answered now."""
-        fetched = await adapter.with_media(event)
+        """Fetch what came with a message that is answered now.
+
+        Raises:
+            GivenUpError: Somebody wants the turn to end, and not to be begun later.
+        """
+        fetching = asyncio.ensure_future(adapter.with_media(event))
+        ending = asyncio.ensure_future(record.ending.wait())
+        try:
+            await asyncio.wait({fetching, ending}, return_when=asyncio.FIRST_COMPLETED)
+            if not fetching.done():
+                if self._draining:  # the next run fetches it
+                    return event
+                raise GivenUpError
+            fetched = fetching.result()
+        finally:
+            fetching.cancel()
+            ending.cancel()
         if fetched is not event and fetched.source is not None:
             record.prompt = inbound_text(fetched, fetched.source, self.config)
         return fetched

@@ -55,3 +55,25 @@ async def test_a_picture_is_no_answer_to_a_question(tmp_path: Path) -> None:
         await stage.until(lambda: "I see it." in telegram.texts())
         said = [str(message["content"]) for message in stage.model.requests[-1].messages]
         assert any("this one\n[A picture came with this message: " in each for each in said)
+
+
+@pytest.mark.parametrize("words", ["/stop", "/new"])
+async def test_a_download_that_takes_long_can_be_stopped(tmp_path: Path, words: str) -> None:
+    config: dict[str, Any] = {"approvals": {"destructive_slash_confirm": False}}
+    async with (
+        telegram_server() as telegram,
+        telegram_stage(tmp_path, telegram.base_url, **config) as stage,
+    ):
+        telegram.files["report"] = b"x" * 2000
+        telegram.cuts["report"], telegram.drips = 1, True
+        telegram.say("", document={"file_id": "report", "file_name": "a.txt"}, caption="read it")
+        await stage.until(lambda: not telegram.cuts["report"])
+        telegram.say(words)
+        await stage.until(telegram.texts, 5)
+        telegram.say("and now?")
+        await stage.until(lambda: any("and now?" in each for each in telegram.texts()), 5)
+        (request,) = stage.model.requests
+        said = [message["content"] for message in request.messages if message["role"] == "user"]
+        assert len(said) == 1
+        assert "restart" not in said[0]
+        await stage.until(lambda: stage.services.gateway.look().running_turns == 0)
