@@ -1,5 +1,6 @@
 """Pictures and files that come while a reply is being written. The server is one of our own."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +78,23 @@ async def test_a_download_that_takes_long_can_be_stopped(tmp_path: Path, words: 
         assert len(said) == 1
         assert "restart" not in said[0]
         await stage.until(lambda: stage.services.gateway.look().running_turns == 0)
+
+
+async def test_what_was_being_fetched_when_we_left_is_fetched_by_the_next_run(
+    tmp_path: Path,
+) -> None:
+    async with telegram_server() as telegram:
+        telegram.files["report"] = b"x" * 2000
+        telegram.cuts["report"], telegram.drips = 1, True
+        async with telegram_stage(tmp_path, telegram.base_url) as stage:
+            telegram.say(
+                "", document={"file_id": "report", "file_name": "a.txt"}, caption="read it"
+            )
+            await stage.until(lambda: not telegram.cuts["report"])
+            began = time.monotonic()
+        assert time.monotonic() - began < 10
+        async with telegram_stage(tmp_path, telegram.base_url) as stage:
+            await stage.until(lambda: any("read it" in each for each in telegram.texts()))
+            prompt = str(stage.model.requests[-1].messages[-1]["content"])
+            assert "read it\n[A file came with this message: " in prompt
+            assert len(stage.model.requests) == 1
