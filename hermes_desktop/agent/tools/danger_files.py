@@ -40,7 +40,7 @@ def _rm(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
         path = places.absolute(target.text)
         everything = target.bare and target.text.rstrip("/").endswith(("/*", "/.*"))
         at_home = target.text in {"~", "~/", "~/*", "."} and path == str(places.user_home)
-        vital = danger_paths.is_vital(path, places)
+        vital = danger_paths.is_vital(path, places) and places.knows(target.text)
         if (recursive or everything) and (vital or at_home) and not target.opaque:
             found.add("delete-root", "deletes the system or the whole home", hard=True)
         if target.text in {"{}", ":::"}:
@@ -69,7 +69,7 @@ def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     inner: list[Inner] = []
     at = 0
     first = next((n for n, each in enumerate(args) if each.text.startswith(("-", "("))), len(args))
-    starts = [places.absolute(each.text) for each in args[:first]]
+    starts = [places.absolute(each.text) for each in args[:first] if places.knows(each.text)]
     texts = [each.text for each in args]
     everything = not any(_NARROWS.match(each) for each in texts)
     deletes = "-delete" in texts or any(each.rpartition("/")[2] == "rm" for each in texts)

@@ -51,17 +51,24 @@ class Places:
         user_home: The person's home folder.
         home: The Hermes home.
         root: Where the work began, after a command went to another folder; None: in ``cwd``.
+        known: False: ``cwd`` stands for a folder that is only known later.
     """
 
     cwd: Path
     user_home: Path
     home: Path
     root: Path | None = None
+    known: bool = True
 
     def gone_to(self, text: str | None) -> "Places":
         """The same after ``cd``; None for a folder that is only known later: then the worst."""
         path = "/etc" if text is None else self.absolute(text)
-        return replace(self, cwd=Path(path), root=self.root or self.cwd)
+        known = text is not None and (self.known or text.startswith(("/", "~")))
+        return replace(self, cwd=Path(path), root=self.root or self.cwd, known=known)
+
+    def knows(self, text: str) -> bool:
+        """Whether it is known which path a word names."""
+        return self.known or text.startswith(("/", "~"))
 
     def absolute(self, text: str) -> str:
         """The path that a word names, ``~`` and ``..`` resolved by words alone."""

@@ -57,7 +57,8 @@ def test_never_done() -> None:
      "git commit -m 'never rm -rf / here' && rm -r build", "sudo systemctl restart nginx",
      "echo 'rm -rf / is bad' > notes.md; rm -rf notes", "grep -rn 'mkfs /dev/sda' . | xargs rm",
      "docker run --rm -v /:/host alpine ls", "find . -name '*.o' -delete",
-     "curl https://example.org/x | sh", "python3 -c 'print(1)'", "dd if=a of=b"],
+     "curl https://example.org/x | sh", "python3 -c 'print(1)'", "dd if=a of=b",
+     'cd "$D" && rm -rf *', 'cd "$(dirname "$0")" && rm -rf ./*', 'cd "$D"; find . -delete'],
 )  # fmt: skip
 def test_a_person_may_allow_it(command: str) -> None:
     assert not any(each.hard for each in judge_command(command, PLACES))
@@ -109,6 +110,13 @@ def test_other_scripts_run_as_ever(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.sh").write_text(text)
     places = Places(tmp_path, Path("/home/otto"), Path("/home/otto/.hermes"))
     assert judge_command("./x.sh", places) == ()
+
+
+@pytest.mark.parametrize(
+    "command", ['cd "$D" && rm -rf /', 'cd "$D"; cd /; rm -rf *', 'cd "$D"; cd ~ && rm -rf ./*']
+)
+def test_an_unknown_folder_is_no_excuse(command: str) -> None:
+    assert is_hard(command)
 
 
 def test_limits_close() -> None:
