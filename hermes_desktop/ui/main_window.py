@@ -335,6 +335,7 @@ class MainWindow(QMainWindow):
         page.context.changed.connect(self._status.context.show_used)
         page.back_requested.connect(way.show_list)
         page.session_wanted.connect(way.write_in)
+        page.view.settings_wanted.connect(self._settings.show)
         page.composer.settings_wanted.connect(partial(self._settings.show, "assistant"))
         self._rail.sessions_wanted.connect(way.show_list)
         self._rail.platforms_wanted.connect(way.show_platforms)

@@ -278,17 +278,28 @@ def caption(text: str, look: Look) -> LabelRow:
 
 
 class ActionRow(Fitted):
-    """One push button at the leading side."""
+    """A push button at the leading side, or several."""
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.button = QPushButton(text, self)
+        self.buttons: list[QPushButton] = []
+        self.button = self.add(text)
         self.setFocusProxy(self.button)
+
+    def add(self, text: str) -> QPushButton:
+        """One more button, behind the others."""
+        button = QPushButton(text, self)
+        self.buttons.append(button)
+        return button
 
     @override
     def fit(self, width: int) -> int:
-        size = self.button.sizeHint()
         right_to_left = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-        left = width - size.width() if right_to_left else 0
-        self.button.setGeometry(left, 0, min(size.width(), width), size.height())
-        return size.height()
+        x = high = 0
+        for button in self.buttons:
+            size = button.sizeHint()
+            wide = min(size.width(), width)
+            button.setGeometry(width - x - wide if right_to_left else x, 0, wide, size.height())
+            x += wide + _GAP
+            high = max(high, size.height())
+        return high

@@ -31,12 +31,14 @@ class LiveTurns:
         made: Told of each new message widget, to connect its signals.
         retry: Called with a turn when the person wants it sent again.
         changed: Called when the items are others without being asked for.
+        settings: Called with the name of a page of the settings that a failure leads to.
     """
 
     look: Look
     made: Callable[[MessageWidget], None]
     retry: Callable[[LiveTurn], None]
     changed: Callable[[], object] = lambda: None
+    settings: Callable[[str], object] = lambda _: None
     turns: list[LiveTurn] = field(default_factory=list)
 
     def find(self, turn_id: str) -> LiveTurn | None:
@@ -171,6 +173,7 @@ class LiveTurns:
         if event.outcome == "failed":
             turn.failure = FailureBlock(event, self.look)
             turn.failure.again.connect(lambda: self.retry(turn))
+            turn.failure.settings_wanted.connect(self.settings)
             if not event.stored:
                 turn.prompt_widget = None
         return turn

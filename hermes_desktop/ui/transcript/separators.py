@@ -1,5 +1,6 @@
 """Lines with words between messages, and the block that says why there is no reply."""
 
+import re
 from datetime import date
 
 from PySide6.QtCore import QMargins, QPointF, Qt, Signal
@@ -32,6 +33,10 @@ def separator_words(separator: Separator, today: date) -> str:
     if separator.words:
         return separator.words
     return _WORDS.get(separator.kind, "")
+
+
+_PAGE = re.compile(r"\bSettings, ([A-Z][a-z]+)")
+"""How a hint names a page of the settings."""
 
 
 class SeparatorWidget(Fitted):
@@ -73,9 +78,11 @@ class FailureBlock(Stack):
 
     Signals:
         again: The person wants the same message sent once more.
+        settings_wanted: The person wants to see a page of the settings, by its name.
     """
 
     again = Signal()
+    settings_wanted = Signal(str)
 
     def __init__(self, event: TurnFinished, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,6 +93,11 @@ class FailureBlock(Stack):
         self._fill()
         self.retry = ActionRow("Try again")
         self.retry.button.clicked.connect(self.again)
+        page = _PAGE.search(event.error_hint)
+        if page is not None:
+            name = page[1].lower()
+            button = self.retry.add("Open the settings")
+            button.clicked.connect(lambda: self.settings_wanted.emit(name))
         self.add_row(self.retry, gap=10)
 
     def restyle(self, look: Look) -> None:

@@ -50,6 +50,7 @@ class TranscriptView(QWidget):
         latest_wanted: The end of the conversation; answer with :meth:`set_page`.
         link_wanted: A link was clicked; holds its address. Nothing was opened.
         retry_wanted: A failed turn is to be tried again; holds its id and its prompt.
+        settings_wanted: A failure can be put right on this page of the settings.
         stop_wanted: The reply in the shown session is to be stopped.
         first_painted: The end of a conversation given to :meth:`set_page` is on screen.
     """
@@ -59,6 +60,7 @@ class TranscriptView(QWidget):
     latest_wanted = Signal()
     link_wanted = Signal(str)
     retry_wanted = Signal(str, str)
+    settings_wanted = Signal(str)
     stop_wanted = Signal()
     first_painted = Signal()
 
@@ -76,6 +78,7 @@ class TranscriptView(QWidget):
         self._growing = Growing(self.area, self._filling)
         self._running = RunningLines(self.area, self.live)
         self.live.changed = self._retarget
+        self.live.settings = self.settings_wanted.emit
         self.find_bar = FindBar(self._text_widgets, theme, self)
         self.find_bar.hide()
         self.jump = JumpButton(self)
