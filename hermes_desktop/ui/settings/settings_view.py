@@ -99,7 +99,6 @@ class SettingsView(QWidget):
             self._report,
         )
         self.search = SettingsSearch()
-        give_room(self.search)
         self.list = PageList(PAGES, theme)
         self.strip = ReportStrip(theme)
         self.broken = BrokenFile(self.context)
@@ -316,6 +315,7 @@ class SettingsView(QWidget):
 
     def _arrange(self) -> None:
         self.setAccessibleName(self.tr("Settings"))
+        give_room(self.search)
         self.search.setPlaceholderText(self.tr("Search settings"))
         self.search.setAccessibleName(self.tr("Search settings"))
         self.search.setClearButtonEnabled(True)
