@@ -71,10 +71,13 @@ def _find(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     first = next((n for n, each in enumerate(args) if each.text.startswith(("-", "("))), len(args))
     starts = [places.absolute(each.text) for each in args[:first] if places.knows(each.text)]
     texts = [each.text for each in args]
-    everything = not any(_NARROWS.match(each) for each in texts)
+    everything = not any(_NARROWS.match(each) for each in texts) or bool({"!", "-not"} & set(texts))
     deletes = "-delete" in texts or any(each.rpartition("/")[2] == "rm" for each in texts)
     if everything and deletes and any(danger_paths.is_vital(each, places) for each in starts):
         found.add("delete-root", "deletes the system or the whole home", hard=True)
+    programs = {each.rpartition("/")[2] for each in texts}
+    if everything and programs & {"chmod", "chown", "chgrp"} and "/" in starts:
+        found.add("permissions-root", "changes who may use the system", hard=True)
     if "-exec" in texts or "-execdir" in texts:
         _shows_secrets(texts, starts, places, found)
     while at < len(args):
@@ -183,7 +186,11 @@ def _ln(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
 
 def _mv(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     operands = _operands(args)
-    for source in operands[:-1]:
+    aside = any(each.text.startswith(("-t", "--target-directory")) for each in args)
+    places_of_it = {id(after) for word, after in pairwise(args) if word.text == "-t"}
+    for source in operands if aside else operands[:-1]:
+        if id(source) in places_of_it:
+            continue
         path = places.absolute(source.text)
         if danger_paths.is_vital(path, places):
             found.add("move-vital", "moves the system or the whole home away", hard=True)
@@ -197,6 +204,9 @@ def _rsync(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
     flags = _flags(args)
     if any(each.startswith(("--delete", "--remove")) for each in flags):
         found.add("delete-many", "deletes what is not on the other side")
+        target = places.absolute(_operands(args)[-1].text) if _operands(args) else ""
+        if target and danger_paths.is_vital(target, places):
+            found.add("delete-root", "deletes the system or the whole home", hard=True)
     if any(":" in each.text for each in _operands(args)) or flags & {"e", "--rsh"}:
         found.add("other-machine", "reaches into another machine")
     return _copies(args, places, found)

@@ -39,6 +39,7 @@ _SECRETS = re.compile(
 )
 
 
+_ROOT_OF_A_PROCESS = re.compile(r"^/proc/([^/]+/task/)?[^/]+/root(?=/|$)")
 _OWN_HIDDEN = frozenset({".cache", ".venv", ".git", ".gitignore", ".pytest_cache", ".mypy_cache"})
 
 
@@ -98,6 +99,7 @@ def is_system(path: str) -> bool:
 
 def is_vital(path: str, places: Places) -> bool:
     """Whether losing this very folder, or all in it, would ruin the system or the home."""
+    path = _ROOT_OF_A_PROCESS.sub("", path)
     path = path.rstrip("*").rstrip("/") or "/"
     parts = PurePosixPath(path).parts
     home = str(places.user_home)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from hermes_desktop.agent.tools import danger_paths
 from hermes_desktop.agent.tools.danger_builders import BUILDERS
 from hermes_desktop.agent.tools.danger_fetching import FETCHING
 from hermes_desktop.agent.tools.danger_files import CHECKS
@@ -20,7 +21,8 @@ from hermes_desktop.agent.tools.shell_reader import Word
 
 _HARD_STOP = frozenset({"shutdown", "reboot", "halt", "poweroff", "telinit"})
 _FORMATS = frozenset({"mke2fs", "newfs", "mkntfs", "mkdosfs", "mkudffs", "mkreiserfs", "mkexfatfs"})
-_TO_DISKS = frozenset({"shred", "wipe", "wipefs", "blkdiscard", "mkswap", "srm", "sgdisk"})
+_TO_DISKS = frozenset({"shred", "wipe", "wipefs", "blkdiscard", "mkswap", "srm", "sgdisk",
+                       "truncate", "fallocate", "pv"})  # fmt: skip
 _ALWAYS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(("sudo", "doas", "su", "pkexec", "runuser", "gosu", "run0"),
                     ("privileges", "acts as another user, or with all rights")),
@@ -119,7 +121,7 @@ def _ruins(program: str, args: Sequence[Word], places: Places, found: Found) -> 
         found.add("format-disk", "formats a disk", hard=True)
     if program in _TO_DISKS:
         for word in args:
-            if word.text.startswith("/dev/"):
+            if danger_paths.is_disk(word.text):
                 found.write(word, places)
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 _FORK_BOMB = re.compile(
     r"([^\s(){};|&]{1,40})\s{0,8}\(\)\s{0,8}\{[^}]{0,200}?\1\s{0,8}\|\s{0,8}\1\s{0,8}&"
 )
+_SELF_STARTER = re.compile(
+    r"([\w.-]{1,40})\s{0,8}\(\)\s{0,8}\{[^}]{0,200}?(?<![\w.-])\1\s{0,8}&(?!&)"
+)
 _RM = re.compile(r"\brm[ \t]{1,8}([^\n;|&]{0,200})")
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR]|--rec")
 _ROOTS = frozenset({"/", "/*", "~", "~/", "~/*", "$HOME", "$HOME/", "${HOME}"})
@@ -36,7 +39,7 @@ def rough_findings(text: str, *, lost: bool = False) -> Iterator[tuple[str, str,
     bare = re.sub(r"\$\{?IFS\}?", " ", bare)
     apart = re.sub(r"['\",()\[\]\\]{1,8}", " ", text)
     for candidate in (text, bare, apart):
-        if _FORK_BOMB.search(candidate):
+        if _FORK_BOMB.search(candidate) or _SELF_STARTER.search(candidate):
             yield "fork-bomb", "starts copies of itself without end", True
         # In quotes it may be meant as text: only what is surely run is never done.
         for pattern, key, words in _ROUGH:

@@ -58,6 +58,7 @@ def test_never_done() -> None:
      "echo 'rm -rf / is bad' > notes.md; rm -rf notes", "grep -rn 'mkfs /dev/sda' . | xargs rm",
      "docker run --rm -v /:/host alpine ls", "find . -name '*.o' -delete",
      "curl https://example.org/x | sh", "python3 -c 'print(1)'", "dd if=a of=b",
+     "mv -t ~ a b", "rsync -a --delete a/ b/", "truncate -s 0 x", "f() { g & }; f; rm -r x",
      'cd "$D" && rm -rf *', 'cd "$(dirname "$0")" && rm -rf ./*', 'cd "$D"; find . -delete'],
 )  # fmt: skip
 def test_a_person_may_allow_it(command: str) -> None:
