@@ -17,7 +17,7 @@ from hermes_desktop.agent.system_prompt import build_system_prompt
 from hermes_desktop.agent.tool_rounds import MAX_TURNS, Listeners, ToolRounds, Tools, ToolTurn
 from hermes_desktop.agent.turn_hooks import TurnHooks
 from hermes_desktop.agent.turn_results import failed_result, finished_result, gone_error
-from hermes_desktop.agent.turn_rows import PersistedCallback, RowWriter
+from hermes_desktop.agent.turn_rows import PersistedCallback, RowWriter, sent_fields
 from hermes_desktop.agent.types import (
     AgentResult,
     CancelSignal,
@@ -218,16 +218,17 @@ class AIAgent:
         log.debug("Turn %s of %s begins", task_id or "", self.session_id)
         if conversation_history is not None:
             self._history = list(conversation_history)
-        self._make_room(text, cancel, tool_callback)
+        self._follow_others(cancel, tool_callback)
         writer = RowWriter(self._store, self.session_id, persisted_callback)
         hooks = TurnHooks(self.session_id, task_id, self._provider.choice, self._source, cancel)
         try:
             prompt, history = self._prepare(system_message)
-            sent = _sent(text, clean_text(turn_note))
+            sent = sent_fields(text, clean_text(turn_note))
             writer.write("user", text, platform_message_id=platform_message_id, **sent)
         except NotFoundError:
             return self._gone(hooks, text)
         history.append({"role": "user", "content": without_memory(text), **sent})
+        history = self._make_room(prompt, history, writer, hooks)
         self._let_plugins_add(hooks, text, history)
         rounds = ToolRounds(
             provider=self._provider,
@@ -266,19 +267,30 @@ class AIAgent:
             result["pending_steer"] = unheard
         return result
 
-    def _make_room(self, text: str, cancel: CancelSignal, heard: ToolListener | None) -> None:
-        """Shorten the conversation, if the coming request would be too long for the model."""
-        if self.room is not None:
-            self.room.listener = heard
-        if self.room is None or not self._row_seen:
+    def _follow_others(self, cancel: CancelSignal, heard: ToolListener | None) -> None:
+        """Go where the conversation goes on, once nobody else shortens it any more."""
+        if self.room is None:
             return
-        if self._history is None:
-            self._history = self._store.get_messages_as_conversation(self.session_id)
-        prompt = self._cached_system_prompt or ""
-        done = self.room.before_turn(self.session_id, prompt, self._history, text, cancel)
-        if done is not None and done.changed:
+        self.room.listener = heard
+        goes_on_in = self.room.goes_on_in(self.session_id, cancel) if self._row_seen else None
+        if goes_on_in is not None:
             self._history = None  # read anew
-            self._go_on_in(done.session_id)
+            self._go_on_in(goes_on_in)
+
+    def _make_room(
+        self, prompt: str, history: list[ConversationMessage], writer: RowWriter, hooks: TurnHooks
+    ) -> list[ConversationMessage]:
+        """Shorten the conversation, if the coming request would be too long for the model."""
+        if self.room is None:
+            return history
+        done = self.room.before_turn(self.session_id, prompt, history, self._cancel)
+        if done is None or not done.changed:
+            return history
+        self._go_on_in(done.session_id)
+        writer.move(done.session_id)
+        hooks.move(done.session_id)
+        self._history = self._store.get_messages_as_conversation(done.session_id)
+        return self._history
 
     def _go_on_in(self, session_id: str) -> None:
         """The conversation goes on in this session."""
@@ -383,13 +395,3 @@ def _said(user_message: str) -> str:
     if not text.strip():
         raise UsageError("There is nothing to send.", "The message is blank.", "Write something.")
     return text
-
-
-def _sent(text: str, note: str) -> dict[str, str]:
-    """The column for what is sent, where that is not what reading the row would give.
-
-    That is so with a note, and with a typed mark of remembered text: reading rows cuts it out.
-    """
-    if note.strip():
-        return {"api_content": f"{note.strip()}\n\n{text}"}
-    return {} if without_memory(text) == text.strip() else {"api_content": text}

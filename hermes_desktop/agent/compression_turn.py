@@ -60,32 +60,46 @@ class TurnRoom:
         self._tried = False
         self._seen: tuple[str, int, int] = ("", 0, 0)
 
+    def goes_on_in(self, session_id: str, cancel: CancelSignal) -> str | None:
+        """Where a conversation goes on if others have shortened it, or do so now. Blocking.
+
+        Args:
+            session_id: The conversation.
+            cancel: Ends waiting for them.
+
+        Returns:
+            The session, which has to be read anew; None: nothing is known of others.
+        """
+        found = let_others_finish(self._store, session_id, cancel, self.listener)
+        if found is None:
+            row = self._store.get_session(session_id)
+            if row is None or row["end_reason"] != "compression":
+                return None
+            found = self._store.get_compression_tip(session_id)
+        self.forget()
+        return found
+
     def before_turn(
         self,
         session_id: str,
         prompt: str,
         history: Sequence[ConversationMessage],
-        text: str,
         cancel: CancelSignal,
     ) -> Shortened | None:
         """Shorten the conversation if the coming request would be too long.
 
         Args:
             session_id: The conversation.
-            prompt: The system prompt, "" if it is not made yet.
-            history: What was said.
-            text: What the person says now.
+            prompt: The system prompt.
+            history: What was said, what the person says now included: it is stored by then, so
+                that it is not lost if we are killed meanwhile.
             cancel: Ends it.
 
         Returns:
             What came of it; None when there was nothing to do.
         """
         self.exhausted = self._tried = False
-        goes_on_in = let_others_finish(self._store, session_id, cancel, self.listener)
-        if goes_on_in is not None:
-            self.forget()
-            return Shortened("followed", goes_on_in)
-        size = self._size(session_id, prompt, history) + estimate_text(text)
+        size = self._size(session_id, prompt, history)
         return self._shorten_from(size, session_id, history, cancel)
 
     def between(self, rounds: "ToolRounds") -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_desktop.agent.compression_plan import is_summary
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records import Message
 
 if TYPE_CHECKING:
     from hermes_desktop.agent.tool_rounds import ToolRounds
@@ -38,7 +39,8 @@ def still_told(store: SessionDB, rounds: "ToolRounds") -> str:
     goes_on_in = session_id
     if row["end_reason"] == "compression":
         goes_on_in = store.get_compression_tip(session_id)
-    if goes_on_in == session_id and not _was_set_aside(store, rounds.writer.ids[:1]):
+    written = store.messages_by_ids(rounds.writer.ids[:1])
+    if goes_on_in == session_id and not any(map(_was_set_aside, written)):
         return session_id
     asked = _questions(rounds.history)
     told = _questions(store.get_messages_as_conversation(goes_on_in))
@@ -48,13 +50,15 @@ def still_told(store: SessionDB, rounds: "ToolRounds") -> str:
     if len(same) > sum(each["content"] == asked[-1]["content"] for each in told):
         log.info("What was asked in %s is written once more in %s", session_id, goes_on_in)
         kept = {name: asked[-1][name] for name in _KEPT if asked[-1].get(name)}
+        if written:
+            kept["timestamp"] = written[0].timestamp  # so it is shown once
         rounds.writer.write("user", kept.pop("content"), **kept)
     return goes_on_in
 
 
-def _was_set_aside(store: SessionDB, ids: Sequence[int]) -> bool:
-    """Whether rows were summarised; what a person has taken back stays so."""
-    return any(each.compacted and not each.active for each in store.messages_by_ids(ids))
+def _was_set_aside(message: Message) -> bool:
+    """Whether it was summarised; what a person has taken back stays so."""
+    return message.compacted and not message.active
 
 
 def _questions(history: Sequence[Any]) -> list[Any]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversation import without_memory
 
 log = logging.getLogger(__name__)
 
@@ -47,3 +48,13 @@ class RowWriter:
                 self._persisted(row_id)
             except Exception:
                 log.exception("A listener to stored rows failed")
+
+
+def sent_fields(text: str, note: str) -> dict[str, str]:
+    """The column for what is sent, where that is not what reading the row would give.
+
+    That is so with a note, and with a typed mark of remembered text: reading rows cuts it out.
+    """
+    if note.strip():
+        return {"api_content": f"{note.strip()}\n\n{text}"}
+    return {} if without_memory(text) == text.strip() else {"api_content": text}

@@ -14,7 +14,8 @@ from hermes_desktop.agent.compression_plan import MARK
 from hermes_desktop.agent.others_shortening import WAITING, let_others_finish
 from hermes_desktop.agent.types import CallNote
 from hermes_desktop.state import SessionDB
-from tests.fakes.narrow_model import NarrowModel
+from tests.fakes.model_server import ModelServer, Recorded, Reply
+from tests.fakes.narrow_model import NarrowModel, is_summary_request
 from tests.integration.killed_turns import agent_on
 
 SID = "20260304_120000_abcdef"
@@ -126,7 +127,38 @@ def test_what_was_asked_meanwhile_is_told_with_its_reply(db: SessionDB, *, in_pl
     asked = ["And on?", model.reply]
     assert told == [*(each["content"] for each in SUMMARY), *asked, *asked]
     assert rows[-1] == db.get_messages(session_id)[5]["id"]
+    shown = [each.content for each in db.read_messages(session_id, limit=100)]
+    assert shown.count("And on?") == 2
     assert db.get_compression_lineage(SID) == ([SID] if in_place else [SID, "next"])
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_what_is_said_is_stored_before_a_summary_is_written(
+    db: SessionDB, *, in_place: bool
+) -> None:
+    """A program that is killed while it shortens has not lost what was typed."""
+    for number in range(10, 90):
+        role = ("user", "assistant")[number % 2]
+        db.append_message(SID, role, f"number {number} " + "word " * 90)
+    model, found = NarrowModel(), []
+
+    def answer(request: Recorded) -> Reply:
+        if is_summary_request(request):
+            found.append([row["content"] for row in db.get_messages(SID)][-1])
+        return model(request)
+
+    with ModelServer(responder=answer) as server:
+        agent = agent_on(db, SID, server.base_url, in_place=in_place)
+        agent.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        result = agent.run_conversation("And on?", platform_message_id="m1")
+        agent.close()
+    assert result["completed"], result
+    assert found
+    assert set(found) == {"And on?"}
+    rows = db.get_messages(result["session_id"])
+    assert [row["content"] for row in rows][-2:] == ["And on?", model.reply]
+    assert [row["content"] for row in rows].count("And on?") == 1
+    assert rows[-2]["platform_message_id"] == "m1"
 
 
 def test_what_a_person_took_back_is_not_said_again(db: SessionDB) -> None:
