@@ -14,6 +14,10 @@ _SECRET_KEY = re.compile(
     r"(?:^|.*[_-])(?:tokens?|secrets?|passw(?:or)?d|pass|pin|api|(?:api)?_?keys?|auth|credentials?)",
     re.IGNORECASE,
 )
+_IN_REMARK = re.compile(
+    r"^(?P<head>[ \t]*#[# \t-]*[\"']?(?P<key>[\w.-]+)[\"']?[ \t]*[:=][ \t]*)(?P<value>\S.*)$",
+    re.MULTILINE,
+)
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 _NOT_SECRET = frozenset({"max_tokens", "max_output_tokens", "tokens"})
 
@@ -31,7 +35,7 @@ def is_reference(value: str) -> bool:
 def masked(text: str) -> str:
     """The text of a settings file with secrets hidden; all of it if it cannot be understood.
 
-    Hidden is what its name calls a secret, and what looks like one.
+    Hidden is what its name calls a secret, in remarks, too, and what looks like one.
     """
     try:
         root, _ = parse_tree(text)
@@ -39,7 +43,17 @@ def masked(text: str) -> str:
         return f"{MASK}\n"
     if root is not None:
         text = _replaced(text, list(_secret_nodes(root)), MASK)
-    return SecretRedactor().clean(text)
+    return SecretRedactor().clean(without_remarks(text))
+
+
+def without_remarks(text: str) -> str:
+    """The text with secrets hidden that stand in remarks, as values that were switched off do."""
+
+    def hidden(match: "re.Match[str]") -> str:
+        secret = is_secret_key(match["key"]) and not is_reference(match["value"])
+        return f"{match['head']}{MASK}" if secret else match[0]
+
+    return _IN_REMARK.sub(hidden, text)
 
 
 def without_values(text: str, values: AbstractSet[str]) -> str:

@@ -173,5 +173,8 @@ def test_hidden_in_any_shape() -> None:
     assert masked("api_keys: [abc, '${R}']\nsecrets:\n- def # x\n- {key: ghi, y: 1}\n") == (
         "api_keys: [[secret], '${R}']\nsecrets:\n- [secret] # x\n- {key: [secret], y: 1}\n"
     )
+    assert masked("a: 1\n#  old_token: abc\n  # - 'api_key' = def\n# key: ${R}\n# x: y\n") == (
+        "a: 1\n#  old_token: [secret]\n  # - 'api_key' = [secret]\n# key: ${R}\n# x: y\n"
+    )
     assert masked("a: [") == "[secret]\n"
     assert without_values("a: [ secret", {"secret"}) == "a: [ "
