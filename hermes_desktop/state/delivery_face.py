@@ -47,8 +47,8 @@ class DeliveryReads(StoreFace):
         Args:
             session_id: The conversation, as it was called then.
             after_row: The row.
-            message_id: The platform's message that it answers. Where somebody else has said
-                something after that, nobody knows whom the reply answers: it is none then.
+            message_id: The platform's message that it answers. Where others have said something
+                just before or after that, nobody knows whom the reply answers: it is none then.
         """
         return self.read(lambda conn: _reply_after(conn, session_id, after_row, message_id))
 
@@ -114,37 +114,60 @@ def _reply_after(
     conn: sqlite3.Connection, session_id: str, after_row: int, message_id: str | None
 ) -> str | None:
     rows = _rows_after(conn, session_id, after_row)
-    if not rows or rows[-1]["role"] != "assistant" or rows[-1]["tool_calls"]:
+    last = rows[-1] if rows and rows[-1]["id"] > after_row else None
+    if last is None or last["role"] != "assistant" or last["tool_calls"]:
         return None
-    if _is_overtaken(rows, message_id):
+    if message_id is not None and not _is_answered_by(rows, message_id):
         return None
-    content = decode_content(rows[-1]["content"])
+    content = decode_content(last["content"])
     return content if isinstance(content, str) and content.strip() else None
 
 
 def _prompt_after(
     conn: sqlite3.Connection, session_id: str, after_row: int, message_id: str | None
 ) -> bool:
-    rows = _rows_after(conn, session_id, after_row)
+    rows = [row for row in _rows_after(conn, session_id, after_row) if row["id"] > after_row]
     if message_id is None:
         return any(row["role"] == "user" for row in rows)
     return any(_is_message(row, message_id) for row in rows)
 
 
 def _rows_after(conn: sqlite3.Connection, session_id: str, after_row: int) -> list[sqlite3.Row]:
-    """What a turn, and others meanwhile, have written, also where its conversation went on."""
+    """What a turn, and others meanwhile, have written, also where its conversation went on.
+
+    Before it stands the row that was the last one when the turn began.
+    """
     wanted = clean_text(session_id)
     last = lineage.compression_tip(conn, wanted) or wanted
-    return conn.execute(
-        "SELECT role, content, tool_calls, platform_message_id FROM messages "
-        "WHERE session_id IN (?, ?) AND active = 1 AND id > ? ORDER BY id",
+    names = "id, role, content, tool_calls, platform_message_id"
+    of_it = "session_id IN (?, ?) AND (active = 1 OR compacted = 1) AND role <> 'session_meta'"
+    before = conn.execute(
+        f"SELECT {names} FROM messages WHERE {of_it} AND id <= ? ORDER BY id DESC LIMIT 1",
         (wanted, last, after_row),
     ).fetchall()
+    found = conn.execute(
+        f"SELECT {names} FROM messages WHERE {of_it} AND id > ? ORDER BY id",
+        (wanted, last, after_row),
+    ).fetchall()
+    return [*before, *found]
+
+
+def _is_answered_by(rows: Sequence[sqlite3.Row], message_id: str | None) -> bool:
+    """Whether nobody else can be meant by what a conversation ends with.
+
+    That is so if nothing was open when the message came, and nobody said anything after it.
+    """
+    asked = [at for at, row in enumerate(rows) if _is_message(row, message_id)]
+    if not asked or any(row["role"] == "user" for row in rows[asked[-1] + 1 :]):
+        return False
+    before = rows[asked[-1] - 1] if asked[-1] else None
+    return before is None or (before["role"] == "assistant" and not before["tool_calls"])
 
 
 def _is_overtaken(rows: Sequence[sqlite3.Row], message_id: str | None) -> bool:
-    asked = [at for at, row in enumerate(rows) if _is_message(row, message_id)]
-    return bool(asked) and any(row["role"] == "user" for row in rows[asked[-1] + 1 :])
+    """Whether a message is there, but is not what the conversation is about alone."""
+    known = any(_is_message(row, message_id) for row in rows)
+    return known and not _is_answered_by(rows, message_id)
 
 
 def _is_message(row: sqlite3.Row, message_id: str | None) -> bool:

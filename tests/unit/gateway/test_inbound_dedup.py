@@ -147,7 +147,7 @@ async def test_a_reply_that_nobody_had_noted_is_owed(home: Home) -> None:
     ticket = await first.admit(event(), KEY)
     assert ticket is not None
     await first.begun(ticket, "s1")
-    home.db.append_message("s1", role="user", content="hello")
+    home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
     home.db.append_message("s1", role="assistant", content="hi")
     assert (await home.inbox().left_over()).replies == 1
     [owed] = home.store(GONE).owed(["telegram"])
@@ -170,6 +170,47 @@ async def test_what_another_program_was_told_is_not_the_reply(home: Home) -> Non
     assert (left.replies, home.store(GONE).owed(["telegram"])) == (0, [])
     assert [each.event.text for each in left.overtaken] == ["hello"]
     assert left.cut_off == left.overtaken
+
+
+@pytest.mark.asyncio
+async def test_an_earlier_reply_is_none_to_a_message_without_an_id(home: Home) -> None:
+    home.db.create_session("s1", "telegram", session_key=KEY)
+    home.db.append_message("s1", role="assistant", content="an earlier answer")
+    first = home.inbox()
+    ticket = await first.admit(event(None), KEY)
+    assert ticket is not None
+    await first.begun(ticket, "s1")
+    left = await home.inbox().left_over()
+    assert (left.replies, len(left.waiting)) == (0, 1)
+
+
+@pytest.mark.asyncio
+async def test_the_answer_to_what_was_open_before_is_not_the_reply(home: Home) -> None:
+    home.db.create_session("s1", "telegram", session_key=KEY)
+    home.db.append_message("s1", role="user", content="at the machine")
+    first = home.inbox()
+    ticket = await first.admit(event(), KEY)
+    assert ticket is not None
+    await first.begun(ticket, "s1")
+    home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
+    home.db.append_message("s1", role="assistant", content="a private answer")
+    left = await home.inbox().left_over()
+    assert (left.replies, home.store(GONE).owed(["telegram"])) == (0, [])
+    assert [each.event.text for each in left.overtaken] == ["hello"]
+
+
+@pytest.mark.asyncio
+async def test_who_was_killed_before_the_message_was_stored_has_no_reply(home: Home) -> None:
+    home.db.create_session("s1", "telegram", session_key=KEY)
+    first = home.inbox()
+    ticket = await first.admit(event(), KEY)
+    assert ticket is not None
+    await first.begun(ticket, "s1")
+    home.db.append_message("s1", role="user", content="at the machine")
+    home.db.append_message("s1", role="assistant", content="a private answer")
+    left = await home.inbox().left_over()
+    assert (left.replies, home.store(GONE).owed(["telegram"])) == (0, [])
+    assert [each.event.text for each in left.waiting] == ["hello"]
 
 
 @pytest.mark.asyncio
