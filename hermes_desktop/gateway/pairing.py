@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import ConfigError, NotFoundError, RefusedError
+from hermes_desktop.core.errors import HermesError, NotFoundError, RefusedError
 from hermes_desktop.gateway.pairing_files import APPROVED, PENDING, PairingFiles, Records
 from hermes_desktop.gateway.user_lists import canonical_user, change_user_list
 
@@ -231,7 +231,7 @@ class PairingStore:
         )
         try:
             change_user_list(self._env_file, user.platform, add=user.user_id)
-        except ConfigError as error:  # approved all the same: that list is asked after this store
+        except HermesError as error:  # approved all the same: that list is asked after this store
             log.warning("%s is not in the list of .env: %s", user.user_id, error)
         return user
 

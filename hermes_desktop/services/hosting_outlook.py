@@ -18,8 +18,8 @@ from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
 from hermes_desktop.gateway.status import read_foreign_gateway
 from hermes_desktop.services import hosting_words
 from hermes_desktop.services.gateway_settings import live_lookup, load_gateway_config
+from hermes_desktop.settings.careful_writing import is_managed
 from hermes_desktop.settings.config_file import read_config
-from hermes_desktop.settings.config_store import is_managed
 from hermes_desktop.state.records import StoreCondition
 
 

@@ -20,9 +20,10 @@ from hermes_desktop.services.platform_facts import PLATFORMS
 from hermes_desktop.services.secret_access import SecretAccess
 from hermes_desktop.services.secret_checks import checked_name, checked_value
 from hermes_desktop.services.settings_book import SECRETS
+from hermes_desktop.settings.careful_writing import is_managed
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.config_patch import Edit, value_at
-from hermes_desktop.settings.config_store import ConfigStore, is_managed
+from hermes_desktop.settings.config_store import ConfigStore
 from hermes_desktop.settings.env_file import put_secret_back, read_env_file, take_out_secret
 from hermes_desktop.settings.json_file import read_json_settings
 from hermes_desktop.settings.secret_marks import is_reference, is_secret_key

@@ -35,8 +35,9 @@ from hermes_desktop.services.settings_reading import (
 )
 from hermes_desktop.services.system_settings import SystemSettings
 from hermes_desktop.services.wished_settings import Wished, read_wished
+from hermes_desktop.settings.careful_writing import is_managed
 from hermes_desktop.settings.config_patch import Edit
-from hermes_desktop.settings.config_store import ConfigStore, Seen, Written, is_managed
+from hermes_desktop.settings.config_store import ConfigStore, Seen, Written
 from hermes_desktop.settings.config_versions import Version
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
@@ -272,6 +273,8 @@ class SettingsBook:
             option = find_option(change.key)
             _, is_set, stored = deciding_place(option, layers.file_of(option))
             off = change.value is None or (option.store == "system" and not change.value)
+            if not self.config.stands() or not self._desktop.stands():
+                return  # by somebody who came right after us
             if is_set is change.unset and not (is_set is False and off):
                 raise ConfigError(
                     f"“{option.label}” was written and is not read back.",

@@ -5,7 +5,7 @@ Nothing here knows what stands in the file. All of it blocks; any thread.
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hermes_desktop.core.atomic_files import remove_leftovers, write_bytes_atomic
@@ -146,3 +146,11 @@ def always_written(path: Path) -> BusyError:
         f"{path} changed {TRIES} times while it was being changed.",
         "Try again in a moment.",
     )
+
+
+def is_managed(home: Path, environ: Mapping[str, str]) -> str:
+    """Why the settings of a home are not ours to write; "" when they are."""
+    if environ.get("HERMES_MANAGED", "").strip():
+        return "The variable HERMES_MANAGED says so."
+    mark = home / ".managed"
+    return f"{mark} says so." if os.path.lexists(mark) else ""

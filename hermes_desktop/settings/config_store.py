@@ -6,7 +6,6 @@ replacing is noticed, and the change is made anew on what they left.
 
 import contextlib
 import difflib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -193,6 +192,10 @@ class ConfigStore:
             if self._versions is not None and old is not None:
                 self._versions.forget_newest(old)
 
+    def stands(self) -> bool:
+        """Whether nobody has written since the last :meth:`save`."""
+        return self._last is None or self._present() == self._last[1]
+
     def versions(self) -> list[Version]:
         """Former contents, the newest first."""
         return self._versions.all() if self._versions is not None else []
@@ -344,11 +347,3 @@ class ConfigStore:
         if shown or before == after:
             return shown
         return "Only secrets or line ends differ.\n"
-
-
-def is_managed(home: Path, environ: Mapping[str, str]) -> str:
-    """Why the settings of a home are not ours to write; "" when they are."""
-    if environ.get("HERMES_MANAGED", "").strip():
-        return "The variable HERMES_MANAGED says so."
-    mark = home / ".managed"
-    return f"{mark} says so." if os.path.lexists(mark) else ""

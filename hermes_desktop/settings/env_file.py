@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hermes_desktop.core import file_lock
-from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.errors import ConfigError, RefusedError
 from hermes_desktop.settings.careful_writing import (
     TRIES,
     CarefulFile,
     WrittenMeanwhileError,
     always_written,
+    is_managed,
     unwritable,
 )
 from hermes_desktop.settings.config_file import Lookup, read_settings_text, settings_text
@@ -115,6 +116,7 @@ def set_env_lines(path: Path, values: Mapping[str, str | None]) -> None:
             signs that shells know; None takes all lines of that name out.
 
     Raises:
+        RefusedError: The home is managed.
         ConfigError: The file cannot be read or written; it is as it was.
         BusyError: Somebody else writes it all the time; likewise.
         ValueError: A name or a value must not stand there; likewise.
@@ -157,6 +159,13 @@ def put_secret_back(path: Path, name: str, value: str) -> None:
 
 
 def _change_lines(path: Path, values: Mapping[str, str | None]) -> None:
+    managed = is_managed(path.parent, os.environ)
+    if managed:
+        raise RefusedError(
+            f"{path.name} is not written, because this home is managed.",
+            managed,
+            "Change it where the home is managed.",
+        )
     file = CarefulFile(path)
     with _alone(path):
         for _ in range(TRIES):

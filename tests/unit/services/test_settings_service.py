@@ -1,7 +1,7 @@
 """Settings for the window: checked, written, announced, and honest about when they count."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.config_changes import ConfigReplaced
 from hermes_desktop.services.desktop_config import read_desktop_config
-from hermes_desktop.services.settings_book import OPTIONS, Change
+from hermes_desktop.services.settings_book import OPTIONS, Change, SettingsBook
 from hermes_desktop.services.settings_service import SettingsService, build_settings
 from hermes_desktop.settings.config_store import ChangedElsewhereError
 from hermes_desktop.settings.options import InvalidValueError
@@ -181,6 +181,17 @@ async def test_both_files_are_written_or_none(stage: Stage) -> None:
         assert await stage.settings.versions() == []
         stage.paths.config_yaml.unlink(missing_ok=True)
     assert stage.news == []
+
+
+def test_who_writes_right_after_us_makes_no_error_of_what_was_saved(tmp_path: Path) -> None:
+    class Followed(SettingsBook):
+        def _must_count(self, changes: Sequence[Change]) -> None:
+            self.config.file.write_text("# theirs\n")
+            super()._must_count(changes)
+
+    book = Followed(HermesPaths(tmp_path, tmp_path), {}, MovableClock())
+    assert "+model" in book.save([Change("model.default", "b")]).diff
+    assert book.config.file.read_text() == "# theirs\n"
 
 
 @pytest.mark.asyncio
