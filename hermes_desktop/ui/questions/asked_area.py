@@ -80,15 +80,21 @@ class AskedArea(QScrollArea):
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self.updateGeometry()  # its height follows from its width
+        focused = next((each for each in self.buttons if each.hasFocus()), None)
+        if focused is not None:
+            self._bring_into_sight(focused)
 
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusIn and isinstance(watched, QWidget):
-            if watched is self.buttons[0] and watched.geometry().bottom() < self.height():
-                self.verticalScrollBar().setValue(0)  # with the question above it
-            else:
-                self.ensureWidgetVisible(watched, 0, SPACE_4)
+            self._bring_into_sight(watched)
         return super().eventFilter(watched, event)
+
+    def _bring_into_sight(self, button: QWidget) -> None:
+        """The first choice with the question above it, if there is room for both."""
+        if self.buttons and button is self.buttons[0]:
+            self.verticalScrollBar().setValue(0)
+        self.ensureWidgetVisible(button, 0, SPACE_4)
 
     def _keep_bar_free(self) -> None:
         """A gap before the bar; without one the choices end where all else does."""

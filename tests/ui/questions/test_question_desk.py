@@ -479,14 +479,19 @@ async def test_nothing_is_cut_and_nothing_scrolls_that_need_not(
             asking.end()
 
 
-async def test_the_question_stands_in_sight_above_its_first_choice(stage: ChatStage) -> None:
-    async with stage:
-        stage.page.resize(672, 452)
-        asking = desks_of(stage)
-        await ask(stage, asking, choices=["a", "b", LONG, "d"])
-        area = asking.questions.sheet.area
-        assert area.buttons[0].hasFocus()
-        assert not area.question.visibleRegion().isEmpty()
-        asking.questions.sheet.skip()
-        await stage.until(lambda: stage.finished)
-        asking.end()
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+async def test_the_question_stands_in_sight_above_its_first_choice(
+    stage: ChatStage, factor: float
+) -> None:
+    with letters(factor):
+        async with stage:
+            stage.page.resize(672, 452)
+            asking = desks_of(stage)
+            await ask(stage, asking, choices=["a", "b", LONG, "d"])
+            area = asking.questions.sheet.area
+            assert area.buttons[0].hasFocus()
+            await stage.until(lambda: not area.question.visibleRegion().isEmpty())
+            await stage.until(lambda: not area.buttons[0].visibleRegion().isEmpty())
+            asking.questions.sheet.skip()
+            await stage.until(lambda: stage.finished)
+            asking.end()
