@@ -8,12 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import (
-    ConfigError,
-    HermesError,
-    NotFoundError,
-    RefusedError,
-)
+from hermes_desktop.core.errors import ConfigError, HermesError, NotFoundError, RefusedError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.platform_facts import PLATFORMS
