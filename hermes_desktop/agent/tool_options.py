@@ -17,23 +17,23 @@ _MODES = {
     "off": "nobody is asked",
 }
 _SETS = "file, terminal, web, memory, session_search, todo, clarify"
-_CHATS = (
-    "telegram",
-    "discord",
-    "slack",
-    "whatsapp",
-    "signal",
-    "mattermost",
-    "matrix",
-    "email",
-)
+_CHATS = {
+    "telegram": "Telegram",
+    "discord": "Discord",
+    "slack": "Slack",
+    "whatsapp": "WhatsApp",
+    "signal": "Signal",
+    "mattermost": "Mattermost",
+    "matrix": "Matrix",
+    "email": "E-mail",
+}
 _TASKS = {"compression": "Summaries", "title_generation": "Names of sessions"}
 
 
-def _toolsets(platform: str) -> Option:
+def _toolsets(platform: str, title: str) -> Option:
     return Option(
         key=f"platform_toolsets.{platform}",
-        label=f"{platform}: tools",
+        label=f"{title}: tools",
         help=f"What the assistant may use in its chats: {_SETS}. Names that only `hermes` knows "
         "mean nothing here. None: web, todo and clarify.",
         section=_TOOLS,
@@ -147,6 +147,6 @@ TOOL_OPTIONS: tuple[Option, ...] = (
         effect=Effect.LIVE,
         places=(Place(("agent", "disabled_toolsets")),),
     ),
-    *(_toolsets(platform) for platform in _CHATS),
+    *(_toolsets(platform, title) for platform, title in _CHATS.items()),
     *_side_work(),
 )

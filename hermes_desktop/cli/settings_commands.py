@@ -227,7 +227,8 @@ def _tell(paths: "HermesPaths", saved: "Saved", *, as_json: bool) -> None:
         output.say("Nothing had to be changed.")
     else:
         for view in views:
-            output.write(output.one_line(f"{view.key}: {shown(view.value)}") + "\n")
+            why = "" if view.is_set or view.is_default else f" ({source_words(view)})"
+            output.write(output.one_line(f"{view.key}: {shown(view.value)}{why}") + "\n")
         for effect in dict.fromkeys(find_option(view.key).effect for view in views):
             output.say(EFFECT_WORDS[effect])
     for note in saved.notes:

@@ -82,6 +82,9 @@ def explanation(view: "SettingView") -> Iterator[str]:
     for key, line in view.ignored:
         nowhere = "it counts neither here nor for `hermes`"
         yield f"{key} (line {line}) stands in the file, too; {nowhere}."
+    if option.switched_on_by:
+        sets = " or ".join(" with ".join(names) for names in option.switched_on_by)
+        yield f"Where the file is silent, {sets} alone sets it to true."
     if option.variables:
         order = "over the file" if option.variable_wins else "where the file is silent"
         yield f"The variable {' or '.join(option.variables)} counts {order}."

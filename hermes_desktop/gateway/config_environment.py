@@ -25,6 +25,9 @@ _EXTRAS: Mapping[Platform, Mapping[str, str]] = {
         "TELEGRAM_REQUIRE_MENTION": "require_mention",
         "TELEGRAM_FREE_RESPONSE_CHATS": "free_response_chats",
         "TELEGRAM_ALLOW_BOTS": "allow_bots",
+        "TELEGRAM_ALLOWED_CHATS": "allowed_chats",
+        "TELEGRAM_ALLOWED_TOPICS": "allowed_topics",
+        "TELEGRAM_EXCLUSIVE_BOT_MENTIONS": "exclusive_bot_mentions",
     },
     Platform.MATTERMOST: {"MATTERMOST_URL": "url"},
     Platform.MATRIX: {

@@ -1,19 +1,26 @@
 """The gateway's settings as a person changes them; beside the dataclasses that hold them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from hermes_desktop.gateway.config import DEFAULT_MAX_AGE_DAYS
 from hermes_desktop.gateway.config_environment import TOKEN_VARIABLES
 from hermes_desktop.gateway.config_manner_options import MANNER_OPTIONS
-from hermes_desktop.gateway.config_platforms import Platform
+from hermes_desktop.gateway.config_platforms import Platform, title_of
 from hermes_desktop.gateway.config_policies import SessionResetPolicy, StreamingConfig
 from hermes_desktop.gateway.config_running import RunningSettings
+from hermes_desktop.gateway.config_telegram_options import TELEGRAM_OPTIONS
 from hermes_desktop.gateway.user_lists import variable
 from hermes_desktop.settings.options import Effect, Option, Place
 from hermes_desktop.settings.secret_options import SecretOption
 
 SESSION_TYPES = ("dm", "group", "channel", "thread")
+_KINDS = {
+    "dm": "Direct messages",
+    "group": "Groups",
+    "channel": "Channels",
+    "thread": "Threads",
+}
 _RESTING = "New sessions of chats"
 _REPLYING = "Replies"
 _PEOPLE = "Who may write"
@@ -111,10 +118,12 @@ def _top_and_inner(path: tuple[str, ...], owns: int) -> tuple[Place, ...]:
 def _policies() -> Iterator[Option]:
     yield from _policy(("session_reset",), 1, "All chats")
     for kind in SESSION_TYPES:
-        yield from _policy(("reset_by_type", kind), 1, f"Chats of kind {kind}", _IGNORED)
+        yield from _policy(("reset_by_type", kind), 1, _KINDS[kind], _IGNORED)
     for platform in _WITH_PEOPLE:
         name = platform.value
-        yield from _policy(("reset_by_platform", name), 1, f"Chats of {name}", _IGNORED)
+        yield from _policy(
+            ("reset_by_platform", name), 1, f"Chats on {title_of(platform)}", _IGNORED
+        )
 
 
 def switch_places(platform: Platform) -> tuple[Place, ...]:
@@ -124,19 +133,36 @@ def switch_places(platform: Platform) -> tuple[Place, ...]:
     return top, Place(inner), Place(("gateway", *inner))
 
 
+_SWITCHES: Mapping[Platform, tuple[str, ...]] = {
+    Platform.API_SERVER: ("API_SERVER_ENABLED",),
+    Platform.WEBHOOK: ("WEBHOOK_ENABLED",),
+}
+_LOGINS: Mapping[Platform, tuple[tuple[str, ...], ...]] = {
+    Platform.MATRIX: (
+        ("MATRIX_ACCESS_TOKEN", "MATRIX_HOMESERVER"),
+        ("MATRIX_PASSWORD", "MATRIX_HOMESERVER"),
+    ),
+    Platform.EMAIL: (("EMAIL_PASSWORD", "EMAIL_ADDRESS", "EMAIL_IMAP_HOST", "EMAIL_SMTP_HOST"),),
+    Platform.API_SERVER: (("API_SERVER_KEY",),),
+}
+
+
 def _switch(platform: Platform) -> Option:
     """Whether a platform is on, in the places where ``hermes`` looks for it."""
     name = platform.value
+    token = TOKEN_VARIABLES.get(platform)
     return Option(
         key=f"platforms.{name}.enabled",
-        label=f"{name}: on",
-        help=f"Whether the gateway serves {name}.",
+        label=f"{title_of(platform)}: on",
+        help=f"Whether the gateway serves {title_of(platform)}.",
         section=_PLATFORMS,
         kind="yes_no",
         default=False,
         effect=Effect.RECONNECT,
         platform=name,
         places=switch_places(platform),
+        variables=_SWITCHES.get(platform, ()),
+        switched_on_by=_LOGINS.get(platform, ((token,),) if token else ()),
         consequence="A token in the environment, the keyring or .env switches it on, unless it "
         "is set to false here.",
     )
@@ -148,7 +174,7 @@ def _people(platform: Platform) -> Iterator[Option]:
     inner = ("platforms", name)
     yield Option(
         key=f"{name}.allow_from",
-        label=f"{name}: people",
+        label=f"{title_of(platform)}: people",
         help="Ids of people who may write; * stands for everybody. Who is named in "
         f"{variable(name, 'ALLOWED_USERS')} or was let in by pairing may write, too.",
         section=_PEOPLE,
@@ -167,7 +193,7 @@ def _people(platform: Platform) -> Iterator[Option]:
     )
     yield Option(
         key=f"{name}.unauthorized_dm_behavior",
-        label=f"{name}: strangers",
+        label=f"{title_of(platform)}: strangers",
         help="What a stranger's direct message gets, on this platform.",
         section=_PEOPLE,
         kind="choice",
@@ -334,6 +360,7 @@ GATEWAY_OPTIONS: tuple[Option, ...] = (
     *_policies(),
     *(_switch(platform) for platform in _NAMED),
     *(option for platform in _WITH_PEOPLE for option in _people(platform)),
+    *TELEGRAM_OPTIONS,
 )
 
 _TOKEN_NAMES = {"matrix": "access token"}
@@ -344,7 +371,7 @@ def _token(platform: Platform, name: str) -> SecretOption:
     what = _TOKEN_NAMES.get(platform.value, "bot token")
     return SecretOption(
         variable=name,
-        label=f"{platform.value}: {what}",
+        label=f"{title_of(platform)}: {what}",
         section=_PLATFORMS,
         platform=platform.value,
         places=(Place(inner), Place(("gateway", *inner))),
@@ -356,7 +383,7 @@ def _extra(platform: Platform, variable_name: str, name: str, label: str) -> Sec
     inner = ("platforms", platform.value, "extra", name)
     return SecretOption(
         variable=variable_name,
-        label=f"{platform.value}: {label}",
+        label=f"{title_of(platform)}: {label}",
         section=_PLATFORMS,
         platform=platform.value,
         places=(Place((platform.value, "extra", name)), Place(inner), Place(("gateway", *inner))),

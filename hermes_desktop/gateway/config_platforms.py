@@ -49,6 +49,18 @@ class Platform(enum.Enum):
         return next((member for member in cls if member.value == name), None)
 
 
+_TITLES: Mapping[Platform, str] = {
+    Platform.WHATSAPP: "WhatsApp",
+    Platform.EMAIL: "E-mail",
+    Platform.API_SERVER: "API server",
+}
+
+
+def title_of(platform: Platform) -> str:
+    """What people call a platform, where its name stands at the beginning of something."""
+    return _TITLES.get(platform) or platform.value.replace("_", " ").capitalize()
+
+
 def platform_or_none(value: object) -> Platform | None:
     """The platform of that name; None for one that we do not know."""
     try:

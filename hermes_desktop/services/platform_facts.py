@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hermes_desktop.gateway.config_environment import HOME_VARIABLES
-from hermes_desktop.gateway.config_options import GATEWAY_SECRETS
+from hermes_desktop.gateway.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
 from hermes_desktop.gateway.config_platforms import Platform
 
 _NO_SHAPE = re.compile("")
@@ -85,6 +85,15 @@ class PlatformFacts:
     def strangers_key(self) -> str:
         """The setting that says what others get."""
         return f"{self.name}.unauthorized_dm_behavior"
+
+    @property
+    def group_keys(self) -> tuple[str, ...]:
+        """The settings that say which groups are answered, and when."""
+        return tuple(
+            option.key
+            for option in GATEWAY_OPTIONS
+            if option.platform == self.name and option.section == "Groups"
+        )
 
     @property
     def toolsets_key(self) -> str:

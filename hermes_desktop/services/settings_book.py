@@ -25,6 +25,7 @@ from hermes_desktop.services.settings_placing import edits_for
 from hermes_desktop.services.settings_reading import (
     Layers,
     SettingView,
+    Source,
     UnknownKey,
     deciding_place,
     line_finder,
@@ -42,6 +43,7 @@ from hermes_desktop.settings.config_versions import Version
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
 from hermes_desktop.settings.options import Option
+from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_options import SecretOption
 
 OPTIONS: Mapping[str, Option] = {
@@ -174,6 +176,7 @@ class SettingsBook:
             environ=self._environ,
             env_file=read_env_file(self._paths.env_file),
             system=self.system.read(),
+            secrets=_kept_secrets(self._paths),
         )
 
     def desktop(self) -> DesktopConfig:
@@ -289,6 +292,15 @@ class SettingsBook:
             for view in views
             if view.overridden
         ]
+
+
+def _kept_secrets(paths: HermesPaths) -> Mapping[str, Source]:
+    """Which secrets we keep, by our own list: no keyring is asked."""
+    index = SecretIndex(paths.desktop_dir)
+    keyring: Source = "keyring"
+    plain: Source = "plain file"
+    kept = {**dict.fromkeys(index.read("plain"), plain)}
+    return kept | dict.fromkeys(index.read("keyring"), keyring)
 
 
 class _Wanted:

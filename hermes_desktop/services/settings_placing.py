@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hermes_desktop.services.settings_reading import Layers, deciding_place, path_in
+from hermes_desktop.services.settings_reading import Layers, deciding_place, path_in, visible_places
 from hermes_desktop.settings.config_patch import Edit, value_at
 from hermes_desktop.settings.options import Option, Place
 
@@ -51,7 +51,7 @@ def _place_to_write(
     found, is_set, _ = deciding_place(option, data)
     if found is not None and (is_set or not found.only_found):
         return found
-    places = [place for place in option.all_places() if not place.only_found]
+    places = [place for place in visible_places(option, data) if not place.only_found]
     for place in places:
         present, parent = value_at(data, path_in(option, place)[:-1])
         if len(place.path) > 1 and present and isinstance(parent, Mapping) and parent:

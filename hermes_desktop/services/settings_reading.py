@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import yaml
 
@@ -14,7 +14,15 @@ from hermes_desktop.settings.secret_marks import MASK, is_reference, is_secret_k
 from hermes_desktop.settings.yaml_tree import Node, parse_tree
 
 Source = Literal[
-    "default", "config.yaml", "settings.yaml", "system", "gateway.json", "environment", ".env"
+    "default",
+    "config.yaml",
+    "settings.yaml",
+    "system",
+    "gateway.json",
+    "environment",
+    ".env",
+    "keyring",
+    "plain file",
 ]
 _SOURCES: Mapping[Store, Source] = {
     "config": "config.yaml",
@@ -103,6 +111,7 @@ class Layers:
         environ: The process environment.
         env_file: ``.env``.
         system: What the system keeps.
+        secrets: Which secrets we keep, and what keeps each; their values are asked for nowhere.
     """
 
     config: Mapping[str, Any]
@@ -112,6 +121,7 @@ class Layers:
     environ: Mapping[str, str]
     env_file: Mapping[str, str]
     system: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Mapping[str, Source] = field(default_factory=dict)
 
     def file_of(self, option: Option) -> Mapping[str, Any]:
         """What the setting is changed in."""
@@ -126,13 +136,20 @@ def deciding_place(option: Option, data: Mapping[str, Any]) -> tuple[Place | Non
         present, value = value_at(data, option.shorthand)
         if present and isinstance(value, str):
             return Place(option.shorthand), bool(value), value
-    for place in option.all_places():
+    for place in visible_places(option, data):
         present, value = value_at(data, path_in(option, place))
         if present and (value is not None or place.owns):
             return place, value is not None, value
         if place.owns and value_at(data, place.path[: place.owns])[0]:
             return place, False, None
     return None, False, None
+
+
+def visible_places(option: Option, data: Mapping[str, Any]) -> Iterator[Place]:
+    """The places that are looked at, as the file is now."""
+    for place in option.all_places():
+        if not place.hidden_by or not value_at(data, place.hidden_by)[0]:
+            yield place
 
 
 def view_of(option: Option, layers: Layers, line: Callable[[Sequence[str]], int]) -> SettingView:
@@ -265,7 +282,26 @@ def _from_variables(option: Option, layers: Layers) -> tuple[Any, Source, str] |
                     return option.parse(text), source, name
                 except InvalidValueError:
                     continue
+    return _from_presence(option, layers)
+
+
+def _from_presence(option: Option, layers: Layers) -> tuple[Any, Source, str] | None:
+    """A switch that is on because of what is there to log in with."""
+    for names in option.switched_on_by:
+        found = [_where(name, layers) for name in names]
+        if all(found):
+            return True, cast("Source", found[0]), names[0]
     return None
+
+
+def _where(name: str, layers: Layers) -> Source | None:
+    """Where a variable gets its value."""
+    if layers.environ.get(name, "").strip():
+        return "environment"
+    kept = layers.secrets.get(name)
+    if kept is not None:
+        return kept
+    return ".env" if layers.env_file.get(name, "").strip() else None
 
 
 def _from_legacy(option: Option, legacy: Mapping[str, Any]) -> tuple[Any, str] | None:

@@ -62,6 +62,11 @@ def _option(option: Option) -> Iterator[str]:
         yield "- Stands in `desktop/settings.yaml`; `hermes` does not know it."
     elif places != [option.key]:
         yield f"- May stand at {', '.join(f'`{place}`' for place in places)}."
+    if option.switched_on_by:
+        sets = " or ".join(
+            " with ".join(f"`{name}`" for name in names) for names in option.switched_on_by
+        )
+        yield f"- Where the file is silent, {sets} alone sets it to true."
     if option.variables:
         order = "over the file" if option.variable_wins else "where the file is silent"
         names = " or ".join(f"`{name}`" for name in option.variables)

@@ -59,11 +59,13 @@ class Place:
         owns: How many of them decide: where those stand, no later place is looked at, even if
             the rest is missing. 0: only the whole path decides.
         only_found: Whether a value is changed there, but no new one put there.
+        hidden_by: Keys; where something stands there, this place is not looked at.
     """
 
     path: tuple[str, ...]
     owns: int = 0
     only_found: bool = False
+    hidden_by: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -88,6 +90,8 @@ class Option:
         may_be_none: Whether nothing at all is a value.
         shorthand: Where a single value in the place of a whole group stands for this setting.
         variables: Variables that say the same.
+        switched_on_by: Variables whose presence alone sets it to true where the file is silent:
+            all of one group, whatever they hold.
         variable_wins: Whether they count over the file; else only where the file is silent.
         consequence: What a person should know before changing it.
         unknown_to_hermes: What ``hermes`` does instead of reading it, as a sentence; "" if it
@@ -111,6 +115,7 @@ class Option:
     shorthand: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     variable_wins: bool = False
+    switched_on_by: tuple[tuple[str, ...], ...] = ()
     consequence: str = ""
     unknown_to_hermes: str = ""
     store: Store = "config"

@@ -58,6 +58,27 @@ def test_values_sources_lines_and_what_is_not_known(program: Program, file: Path
     assert not any(line.startswith("streaming") for line in lines)
 
 
+def test_a_token_alone_switches_on_and_is_named(program: Program, home: Path) -> None:
+    env = {"TELEGRAM_BOT_TOKEN": "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
+    switch = "platforms.telegram.enabled"
+    said = f"{switch}\ttrue\tTELEGRAM_BOT_TOKEN (environment)"
+    assert said in program.run("config", "list", env=env).out.splitlines()
+    assert "alone sets it to true" in program.run("config", "explain", switch).out
+    program.run("config", "set", switch, "false", env=env)
+    assert program.run("config", "get", switch, env=env).out == "false\n"
+    done = program.run("config", "unset", switch, env=env)
+    assert done.out == f"{switch}: true (TELEGRAM_BOT_TOKEN (environment))\n"
+    assert program.run("config", "unset", switch).code == 0
+
+
+def test_groups_of_telegram(program: Program, home: Path) -> None:
+    (home / "config.yaml").write_text("telegram:\n  allowed_chats: [-100, -200]\n")
+    assert program.run("config", "get", "telegram.allowed_chats").out == "-100, -200\n"
+    program.run("config", "set", "telegram.allowed_chats", "--", "-300")
+    assert program.run("config", "get", "telegram.allowed_chats").out == "-300\n"
+    assert "its @name" in program.run("config", "explain", "telegram.require_mention").out
+
+
 def test_variables_win_where_they_do_and_are_shown(program: Program, file: Path) -> None:
     env = {"SESSION_RESET_HOUR": "6", "HERMES_GATEWAY_BUSY_INPUT_MODE": "steer"}
     found = listed(program, env=env)

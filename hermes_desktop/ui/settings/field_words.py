@@ -26,7 +26,7 @@ _KINDS = {
 
 
 class LabelParts(NamedTuple):
-    """A label taken apart: ``telegram: silent for (minutes)``."""
+    """A label taken apart: ``Telegram: silent for (minutes)``."""
 
     who: str
     what: str
@@ -38,7 +38,7 @@ def label_parts(option: Option) -> LabelParts:
     who, colon, what = option.label.partition(": ")
     if not colon:
         who, what = "", option.label
-    if option.platform and who == option.platform:
+    if option.platform and who:
         who = source_name(option.platform)
     who = _rule_of(option.key) or who
     found = _UNIT.match(what) if option.kind in {"number", "whole_number"} else None

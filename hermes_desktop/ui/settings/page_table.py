@@ -83,7 +83,7 @@ PAGES: tuple[PageEntry, ...] = (
         "platforms",
         "Where Hermes can be reached, with which token, and by whom.",
         above=(PlatformsPart,),
-        shown_by_parts=frozenset({"Platforms", "Who may write", "Tools"}),
+        shown_by_parts=frozenset({"Platforms", "Who may write", "Tools", "Groups"}),
     ),
     PageEntry(
         PRIVACY,

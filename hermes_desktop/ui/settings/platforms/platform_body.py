@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from hermes_desktop.ui.gateway.section_parts import QuietLabel
 from hermes_desktop.ui.settings.field_row import FieldRow
 from hermes_desktop.ui.settings.platforms.check_row import CheckRow
+from hermes_desktop.ui.settings.platforms.groups_block import GroupsBlock
 from hermes_desktop.ui.settings.platforms.home_row import HomeRow
 from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock, padded
 from hermes_desktop.ui.settings.secrets.lines import SaidLine
@@ -45,6 +46,7 @@ class PlatformBody(QWidget):
         self._locked = ""
         self.people: PeopleBlock | None = None
         self.toolsets: FieldRow | None = None
+        self.groups: GroupsBlock | None = None
         self.home: HomeRow | None = None
         self.why = QuietLabel(context.theme)
         self.said = SaidLine(context.theme)
@@ -92,7 +94,7 @@ class PlatformBody(QWidget):
     def set_locked(self, reason: str) -> None:
         """Let what stands in files not be changed, or again with ""."""
         self._locked = reason
-        for part in (self.people, self.toolsets, self.home):
+        for part in (self.people, self.groups, self.toolsets, self.home):
             if part is not None:
                 part.set_locked(reason)
 
@@ -102,9 +104,12 @@ class PlatformBody(QWidget):
             self._facts.people_key,
             self._facts.strangers_key,
             self._facts.toolsets_key,
+            *self._facts.group_keys,
         }:
             return None
         self.complete()
+        if self.groups is not None and (found := self.groups.row(key)) is not None:
+            return found
         if self.toolsets is not None and self.toolsets.key == key:
             return self.toolsets
         return self.people.row(key) if self.people is not None else None
@@ -112,6 +117,8 @@ class PlatformBody(QWidget):
     def _pieces(self) -> Iterator[Callable[[], None]]:
         if self._facts.people:
             yield self._add_people
+        if any(key in self._context.draft.views for key in self._facts.group_keys):
+            yield self._add_groups
         if self._facts.toolsets_key in self._context.draft.views:
             yield self._add_toolsets
         if self._facts.home:
@@ -128,6 +135,10 @@ class PlatformBody(QWidget):
     def _add_people(self) -> None:
         self.people = PeopleBlock(self._facts, self._context)
         self._column.addWidget(self.people)
+
+    def _add_groups(self) -> None:
+        self.groups = GroupsBlock(self._facts, self._context)
+        self._column.addWidget(self.groups)
 
     def _add_toolsets(self) -> None:
         draft, key = self._context.draft, self._facts.toolsets_key

@@ -373,4 +373,4 @@ class PlatformsPart(SettingsPart):
 
 def _belongs(key: str, facts: PlatformFacts) -> bool:
     keys = (facts.switch_key, facts.people_key, facts.strangers_key, facts.toolsets_key)
-    return key in keys or any(key == each.variable for each in facts.secrets)
+    return key in (*keys, *facts.group_keys) or any(key == each.variable for each in facts.secrets)
