@@ -50,12 +50,12 @@ TELEGRAM_OPTIONS: tuple[Option, ...] = (
     _option(
         "require_mention",
         "answer groups only when meant",
-        "Whether a message in a group is answered only if it means the bot: by its @name, as a "
-        "reply to it, or as one of its commands.",
+        "A message in a group is answered only if it means the bot: by its @name, as a reply to "
+        "it, or as one of its commands.",
         kind="yes_no",
         variable="TELEGRAM_REQUIRE_MENTION",
         top=True,
-        consequence="Where nobody is meant, nothing is read and nothing is kept.",
+        consequence="Other messages in groups are neither read nor kept.",
     ),
     _option(
         "free_response_chats",

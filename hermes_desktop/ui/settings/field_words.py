@@ -67,7 +67,8 @@ def value_words(option: Option, value: Any) -> str:
     if isinstance(value, list | tuple):
         listed = ", ".join(map(str, value[:_MOST_LISTED]))
         more = len(value) - _MOST_LISTED
-        return f"{listed} and {more} more" if more > 0 else listed or "nobody"
+        nothing = "nobody" if option.key.endswith(".allow_from") else "none"
+        return f"{listed} and {more} more" if more > 0 else listed or nothing
     if value is None or value == "":
         return unset_words(option)
     if option.kind == "choice":

@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 
 from hermes_desktop.core.events import GatewayStatusChanged, PairingChanged, PlatformHealth
 from hermes_desktop.gateway.pairing import PairingStore
+from hermes_desktop.ui.settings.options_part import OptionsPart
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
 
 pytestmark = pytest.mark.asyncio
@@ -187,6 +188,25 @@ async def test_people_are_listed_and_everybody_is_warned_of(stage: PlatformsStag
         stage.env_file(TELEGRAM_ALLOW_ALL_USERS="true")
         stage.part.refresh()
         await stage.until(lambda: "TELEGRAM_ALLOW_ALL_USERS in .env" in people.warning.text)
+
+
+async def test_which_groups_are_answered_is_set_in_the_card(stage: PlatformsStage) -> None:
+    stage.more = "telegram:\n  allowed_chats: [-100]\n"
+    async with stage:
+        card = await stage.card()
+        assert card.body is not None
+        row = card.body.row("telegram.allowed_chats")
+        assert row is not None
+        assert row.isVisibleTo(stage.view)
+        draft = stage.view.draft
+        assert draft.views["telegram.allowed_chats"].value == ["-100"]
+        draft.give("telegram.require_mention", given=True)
+        await stage.until(stage.view.bar.isVisible)
+        stage.press(stage.view.bar.save)
+        file = stage.paths.config_yaml
+        await stage.until(lambda: "require_mention: true" in file.read_text(encoding="utf-8"))
+        titles = [part.title for part in stage.view.findChildren(OptionsPart)]
+        assert "Groups and threads" not in titles
 
 
 async def test_requests_are_answered_where_the_platform_is_set_up(stage) -> None:
