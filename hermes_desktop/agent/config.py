@@ -213,9 +213,10 @@ def _filled_in(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Named
     if name in OTHER_PROTOCOL:
         raise _other_protocol(f"the provider {name}", named)
     if name not in _NOBODY:
+        said = "" if "provider" in named.chosen else f"{named.origin}.provider names it. "
         raise NotConfiguredError(
             f"The provider “{named.provider}” is not known.",
-            f"{named.place('provider')} says so; nothing under custom_providers has that name.",
+            f"{said}Nothing under custom_providers has that name.",
             f"Use one of {', '.join(sorted(KNOWN))}; or custom, with an address.",
         )
     return named if named.base_url else _from_environment(named, lookup)

@@ -95,5 +95,5 @@ def no_model() -> NotConfiguredError:
     return NotConfiguredError(
         "No model is set.",
         "The gateway was started without one.",
-        "Set `model` in config.yaml, then try again.",
+        "Say `hermes-desktop config set model.default NAME`, then try again.",
     )

@@ -78,7 +78,7 @@ def test_another_address_is_tried_without_the_key(program: Program, configured: 
     ("words", "said"),
     [
         (("m", "--provider", "groq"), "The provider chosen here is groq; GROQ_API_KEY is not set."),
-        (("m", "--provider", "zzz"), "The provider chosen here says so"),
+        (("m", "--provider", "zzz"), "“zzz” is not known. Nothing under custom_providers"),
         (("m", "--base-url", "x"), "The address chosen here must be http:// or https://"),
         (("--base-url", "http://127.0.0.1:1/v1"), "An address or a provider was chosen here"),
     ],
