@@ -33,8 +33,8 @@ async def model(context: CommandContext) -> CommandReply:
         raise UsageError(
             f"{refused[0]} is not there yet.",
             "In this version a model is chosen for one session at a time.",
-            "To change it for all, say `hermes-desktop config set model.default NAME`, or choose it "
-            "in the settings of the window.",
+            "To change it for all, say `hermes-desktop config set model.default NAME`, or choose "
+            "it in the settings of the window.",
         )
     if provider == "":
         raise _unclear(context, "--provider is followed by a name")
