@@ -8,8 +8,7 @@ MEMORY_OPTIONS: tuple[Option, ...] = (
     Option(
         key=WRITE_APPROVAL,
         label="Ask before something is remembered",
-        help="Whether what the assistant wants to remember waits for your word; /memory pending "
-        "shows it.",
+        help="What the assistant wants to remember waits for your word; /memory pending shows it.",
         section="Memory",
         kind="yes_no",
         default=False,

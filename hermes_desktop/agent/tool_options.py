@@ -73,8 +73,8 @@ TOOL_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.mode",
         label="Ask before something that may do harm",
-        help="Whether a person is asked before the assistant deletes, overwrites, installs, "
-        "sends or does anything else that cannot be taken back.",
+        help="A person is asked before the assistant deletes, overwrites, installs, sends or does "
+        "anything else that cannot be taken back.",
         section=_ASKING,
         kind="choice",
         default="smart",

@@ -72,7 +72,7 @@ MANNER_OPTIONS: tuple[Option, ...] = (
     Option(
         key="display.busy_ack_enabled",
         label="Acknowledge a message that waits",
-        help="Whether a message that comes while a reply is being written is acknowledged.",
+        help="A message that comes while a reply is being written gets a short notice.",
         section=_REPLYING,
         kind="yes_no",
         default=_RUNNING.busy_ack_enabled,
@@ -82,7 +82,7 @@ MANNER_OPTIONS: tuple[Option, ...] = (
     Option(
         key="approvals.destructive_slash_confirm",
         label="Ask before /undo and the like",
-        help="Whether a command that takes something out of a session asks first.",
+        help="A command that takes something out of a session asks first.",
         section=_REPLYING,
         kind="yes_no",
         default=_RUNNING.confirm_destructive_commands,

@@ -102,7 +102,7 @@ def _policy_numbers(base: Option, prefix: tuple[str, ...], unknown: str) -> tupl
             base,
             key=".".join((*prefix, "notify")),
             label=f"{who}: tell the chat",
-            help="Whether the chat is told that a new session begins, and how to go back.",
+            help="The chat is told that a new session begins, and how to go back.",
             kind="yes_no",
             default=_POLICY.notify,
             choices=None,
@@ -154,7 +154,7 @@ def _switch(platform: Platform) -> Option:
     return Option(
         key=f"platforms.{name}.enabled",
         label=f"{title_of(platform)}: on",
-        help=f"Whether the gateway serves {title_of(platform)}.",
+        help=f"The gateway serves {title_of(platform)}.",
         section=_PLATFORMS,
         kind="yes_no",
         default=False,
@@ -258,8 +258,7 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
     Option(
         key="display.show_reasoning",
         label="Show what the model thinks",
-        help="Whether chats see what a model thought above its reply; /reasoning show says it for "
-        "one chat.",
+        help="Chats see what a model thought above its reply; /reasoning show does it for one chat.",
         section=_REPLYING,
         kind="yes_no",
         default=_RUNNING.show_reasoning,
@@ -268,7 +267,7 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
     Option(
         key="streaming.enabled",
         label="Show replies while they grow",
-        help="Whether a chat sees a reply while it is being written.",
+        help="A chat sees a reply while it is being written, not only when it is whole.",
         section=_REPLYING,
         kind="yes_no",
         default=_STREAMING.enabled,

@@ -99,8 +99,8 @@ DESKTOP_OPTIONS: tuple[Option, ...] = (
     Option(
         key="desktop.start_at_login",
         label="Start at login",
-        help="Whether Hermes is started, hidden, when you log in to this computer. What your "
-        "desktop's own settings say about it counts.",
+        help="Hermes is started, hidden, when you log in to this computer. What your desktop's own "
+        "settings say about it counts.",
         section=_SECTION,
         kind="yes_no",
         default=False,
@@ -110,19 +110,19 @@ DESKTOP_OPTIONS: tuple[Option, ...] = (
     _yes_no(
         "start_gateway",
         "Start the gateway with the program",
-        "Whether the desktop program answers the messaging platforms from its start on.",
+        "The desktop program answers the messaging platforms from its start on.",
         effect=Effect.NEXT_START,
     ),
     _yes_no(
         "start_hidden",
         "Start hidden",
-        "Whether the window stays closed at the start. Without a tray icon it is minimised.",
+        "The window stays closed at the start. Without a tray icon it is minimised.",
         effect=Effect.NEXT_START,
     ),
     _yes_no(
         "close_to_tray",
         "Keep running when the window is closed",
-        "Whether closing the window leaves Hermes running in the tray.",
+        "Closing the window leaves Hermes running in the tray.",
         consequence="Without it, closing the window ends Hermes, and platforms are answered no "
         "more; replies that are being written get 15 seconds.",
     ),

@@ -52,8 +52,7 @@ HISTORY_OPTIONS: tuple[Option, ...] = (
     Option(
         key="sessions.auto_prune",
         label="Delete old sessions by itself",
-        help="Whether sessions that began long ago and have ended are deleted, a minute after the "
-        "start.",
+        help="Sessions that began long ago and have ended are deleted, a minute after the start.",
         section=_SECTION,
         kind="yes_no",
         default=_DEFAULT.auto_prune,
@@ -87,7 +86,7 @@ HISTORY_OPTIONS: tuple[Option, ...] = (
     Option(
         key="sessions.vacuum_after_prune",
         label="Make the file smaller afterwards",
-        help="Whether the room that deleted sessions took is given back to the disk.",
+        help="The room that deleted sessions took is given back to the disk.",
         section=_SECTION,
         kind="yes_no",
         default=_DEFAULT.vacuum,
