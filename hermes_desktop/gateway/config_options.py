@@ -258,7 +258,8 @@ _RUNNING_OPTIONS: tuple[Option, ...] = (
     Option(
         key="display.show_reasoning",
         label="Show what the model thinks",
-        help="Chats see what a model thought above its reply; /reasoning show does it for one chat.",
+        help="Chats see what a model thought above its reply. /reasoning show does it for one chat "
+        "only.",
         section=_REPLYING,
         kind="yes_no",
         default=_RUNNING.show_reasoning,
