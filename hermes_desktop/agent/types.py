@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
+from urllib.parse import urlsplit
 
 ConversationMessage = dict[str, Any]
 """One entry of a history: ``role``, ``content`` and what ``get_messages_as_conversation`` adds."""
@@ -222,6 +223,16 @@ class ModelChoice:
     request_timeout_s: float | None = None
     stale_timeout_s: float | None = None
     wants_no_check: bool = False
+
+    @property
+    def host(self) -> str:
+        """Where it is asked, without a name and a password; the provider's name where nowhere."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2] or self.provider
+
+    @property
+    def who(self) -> str:
+        """Whom a sentence is about: a provider that people know by its name, else the server."""
+        return self.host if self.provider == "custom" else self.provider
 
     def __repr__(self) -> str:
         return f"ModelChoice({self.model!r} at {self.base_url!r} from {self.origin!r})"

@@ -43,6 +43,10 @@ class IndependentServer:
 
     base_url: str
 
+    @property
+    def host(self) -> str:
+        return self.base_url.split("/")[2]
+
     def asked(self, containing: str) -> list[dict[str, Any]]:
         """The requests for completions whose last words of the person hold these, in order."""
         url = self.base_url.removesuffix("/v1") + "/__aimock/journal?limit=1000"

@@ -252,7 +252,11 @@ class ModelServer:
 
     @property
     def base_url(self) -> str:
-        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"{self._scheme}://{self.host}/v1"
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -202,19 +202,20 @@ def test_reasoning_and_a_short_breath(tmp_path: Path, server: IndependentServer)
 @pytest.mark.parametrize(
     ("question", "title", "hint"),
     [
-        ("the locked door", "custom refused the key.", "valid key"),
-        ("members only", "custom refused the key.", "must allow this model"),
+        ("the locked door", "{host} refused the key.", "valid key"),
+        ("members only", "{host} refused the key.", "allows this model"),
         ("an unknown model", "“gpt-4o” was not found.", ""),
-        ("an empty purse", "The account at custom has no credit left.", "Add credit"),
-        ("always busy", "custom takes no more requests just now.", "3600 seconds"),
-        ("a power failure", "custom has a problem of its own.", "Try again"),
+        ("an empty purse", "The account at {host} has no credit left.", "Add credit"),
+        ("always busy", "{host} takes no more requests just now.", "3600 seconds"),
+        ("a power failure", "{host} has a problem of its own.", "Try again"),
     ],
 )
 def test_refused(desk: Desk, question: str, title: str, hint: str) -> None:
     desk.turn("who wrote faust?")
     result = desk.turn(question)
     assert (result["failed"], result["completed"]) == (True, False)
-    assert (result["error_kind"], result["error_title"]) == ("refused", title)
+    expected = ("refused", title.format(host=desk.server.host))
+    assert (result["error_kind"], result["error_title"]) == expected
     assert hint in result["error_hint"]
     assert KEY not in str(result["error"])
     # The question is kept, and told together with what is said next.
@@ -225,7 +226,7 @@ def test_refused(desk: Desk, question: str, title: str, hint: str) -> None:
 def test_another_key(desk: Desk) -> None:
     desk.configure("gpt-4o", "sk-of-somebody-else")
     result = desk.turn("who wrote faust?")
-    assert result["error_title"] == "custom refused the key."
+    assert result["error_title"] == f"{desk.server.host} refused the key."
     desk.configure("gpt-4o")
     desk.taken_up()
 
@@ -234,7 +235,7 @@ def test_busy_then_free(desk: Desk) -> None:
     result = desk.turn("a busy hour")
     assert result["completed"]
     assert result["final_response"] == "Now there is room."
-    assert desk.notes[0].text.startswith("custom asks to wait ")
+    assert desk.notes[0].text.startswith(f"{desk.server.host} asks to wait ")
     assert desk.notes[-1] == CallNote("")
     desk.taken_up()
 
@@ -364,7 +365,7 @@ def test_as_a_program(tmp_path: Path, server: IndependentServer) -> None:
     assert (again.code, again.out) == (0, "You asked who wrote Faust.\n")
     refused = program.run("chat", "--resume", row["id"], "-q", "the locked door")
     assert refused.code == 1
-    assert refused.err.startswith("custom refused the key.")
+    assert refused.err.startswith(f"{server.host} refused the key.")
     assert KEY not in refused.err
     last = program.run("chat", "--resume", row["id"], "-q", "go on please")
     assert (last.code, last.out) == (0, "Going on.\n")

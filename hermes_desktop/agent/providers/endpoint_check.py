@@ -118,7 +118,7 @@ def _without_model(
             "Name a model, or correct the address; it usually ends in /v1.",
             seconds=seconds,
         )
-    words = f"{choice.provider} offers {len(listed)} model{'' if len(listed) == 1 else 's'}."
+    words = f"{choice.who} offers {len(listed)} model{'' if len(listed) == 1 else 's'}."
     return EndpointAnswer("ok", words, "", _ids(listed), None, seconds)
 
 

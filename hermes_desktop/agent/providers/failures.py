@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from hermes_desktop.agent.providers.refusal_reasons import is_too_long, reason_of
 from hermes_desktop.agent.types import ModelChoice
@@ -130,7 +129,7 @@ class Failures:
     def __init__(self, choice: ModelChoice, redactor: SecretRedactor) -> None:
         self._choice = choice
         self._redactor = redactor
-        self.host = urlsplit(choice.base_url).netloc.rpartition("@")[2] or choice.provider
+        self.host = choice.host
 
     def clean(self, text: str) -> str:
         """Foreign text, fit to be shown: no secrets, one line, not long."""
@@ -186,7 +185,7 @@ class Failures:
     def filtered(self) -> CallFailedError:
         """The filter of the provider left nothing of the answer."""
         title, hint = _REFUSALS["policy"]
-        title = title.format(name=self._choice.provider)
+        title = title.format(name=self._choice.who)
         detail = f"{self.host} ended the answer with “content_filter” before it began."
         return CallFailedError(ModelRefusedError(title, detail, hint, reason="policy"))
 
@@ -219,7 +218,7 @@ class Failures:
         return ModelRefusedError(title, detail, hint, status=status, reason=reason)
 
     def _words(self, reason: str, said: str, refusal: Refusal) -> tuple[str, str]:
-        name, status = self._choice.provider, refusal.status
+        name, status = self._choice.who, refusal.status
         if reason == "address":
             return "The address of the model has moved.", self._moved(refusal.location)
         if reason == "rate_limit":

@@ -120,7 +120,7 @@ class OpenAICompatibleProvider:
         log.warning(
             "Asking %s again in %.1f s (%s)", self._failures.host, pause, failure.error.kind
         )
-        note = told_pause(self.choice.provider, failure, pause, self._clock)
+        note = told_pause(self.choice.who, failure, pause, self._clock)
         if note:
             yield CallNote(note)
         _wait(pause, cancel)

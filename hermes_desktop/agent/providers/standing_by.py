@@ -119,7 +119,7 @@ class StandingBy:
             why = why or (self._why_not_the_first if place else "")
         log.warning("%s at %s answers now: %s", choice.model, choice.provider, why)
         reason = f": {why}" if why else " again."
-        yield CallNote(f"{choice.model} ({choice.provider}) answers{reason}", lasting=True)
+        yield CallNote(f"{choice.model} ({choice.who}) answers{reason}", lasting=True)
 
     def _leave_alone(self, place: int, error: ProviderError) -> None:
         seconds = LEFT_ALONE_LONG_S if error.reason in _LASTING else LEFT_ALONE_S

@@ -31,7 +31,7 @@ def test_a_model_that_answers() -> None:
 def test_only_the_list() -> None:
     with ModelServer() as server:
         answer = _checked(server.base_url, model="")
-        assert (answer.kind, answer.words) == ("ok", "custom offers 1 model.")
+        assert (answer.kind, answer.words) == ("ok", f"{server.host} offers 1 model.")
         assert not server.requests
 
 

@@ -159,7 +159,7 @@ def test_the_person_is_told_of_a_wait_by_seconds_and_by_date() -> None:
             server.script(fake.error(429, headers={"Retry-After": value}), fake.text("now"))
             events = _run(_provider(server, clock=clock))
         notes = [event for event in events if isinstance(event, CallNote)]
-        assert notes[0].text.startswith("custom asks to wait ")
+        assert notes[0].text.startswith(f"{server.host} asks to wait ")
         assert "trying again at " in notes[0].text
         assert notes[1] == CallNote("")
         assert events[-2] == TextDelta("now")
