@@ -32,8 +32,23 @@ def open_secrets(paths: HermesPaths, clock: Clock) -> SecretAccess:
     """The secrets of a home; asks no keyring and makes nothing."""
     index = SecretIndex(paths.desktop_dir)
     # By its path: two homes on one machine may both be the default profile.
-    store = KeyringSecretStore(index, f"hermes-desktop:{paths.home}", clock)
+    store = KeyringSecretStore(
+        index,
+        f"hermes-desktop:{paths.home}",
+        clock,
+        label_of=lambda name: _label(name, paths),
+    )
     return SecretAccess(store, PlainSecrets(index))
+
+
+def _label(name: str, paths: HermesPaths) -> str:
+    """What an entry is called for a person: which secret, of which home."""
+    from hermes_desktop.services.settings_book import (  # noqa: PLC0415 - only who keeps one needs it
+        SECRETS,
+    )
+
+    what = SECRETS[name].label if name in SECRETS else name
+    return f"Hermes Desktop, {what} ({paths.home})"
 
 
 def with_secrets(

@@ -18,6 +18,7 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.settings.keyring_answers import Person, ask_for, reading_of
 from hermes_desktop.settings.secret_index import SecretIndex
+from hermes_desktop.settings.secret_labels import put_label
 from hermes_desktop.settings.secret_parts import DamagedSecretError, Keyring, for_system
 from hermes_desktop.settings.secret_states import Reading, ReadState, SecretStoreError
 
@@ -118,6 +119,7 @@ class KeyringSecretStore:
         clock: For pauses after a keyring that was locked.
         open_keyring: Finds the keyring; called on the keyring's thread.
         system: Value of ``sys.platform``: some keyrings take short values only.
+        label_of: What a secret is called where a person looks through the keyring.
     """
 
     def __init__(
@@ -128,11 +130,13 @@ class KeyringSecretStore:
         *,
         open_keyring: Callable[[], Keyring] = system_keyring,
         system: str = sys.platform,
+        label_of: Callable[[str], str] = str,
     ) -> None:
         self._index = index
         self._service = service
         self._clock = clock
         self._open: Callable[[], Keyring] = lambda: for_system(open_keyring(), system)
+        self._label_of = label_of
         self._lock = threading.Lock()
         self._worker: WorkerThreads | None = None
         # The rest under the lock.
@@ -199,7 +203,7 @@ class KeyringSecretStore:
 
         def keep(keyring: Keyring, found: Reading) -> str:
             before.append(found)
-            keyring.set_password(self._service, name, value)
+            self._keep(keyring, name, value)
             try:
                 there = keyring.get_password(self._service, name)
             except Exception as error:
@@ -273,12 +277,17 @@ class KeyringSecretStore:
             self._values_of = stamp
             self._trouble = None
 
+    def _keep(self, keyring: Keyring, name: str, value: str) -> None:
+        """On the keyring's thread: a value under its name, with a label for people."""
+        keyring.set_password(self._service, name, value)
+        put_label(keyring, self._service, name, self._label_of(name))
+
     def _as_it_was(self, name: str) -> Callable[[Keyring, Reading], None]:
         """On the keyring's thread: what was found of a secret is kept again."""
 
         def put_back(keyring: Keyring, found: Reading) -> None:
             if found.value:
-                keyring.set_password(self._service, name, found.value)
+                self._keep(keyring, name, found.value)
             elif found.state == "missing" and keyring.get_password(self._service, name) is not None:
                 keyring.delete_password(self._service, name)
 

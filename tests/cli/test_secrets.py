@@ -46,6 +46,17 @@ def no_file_holds(home: Path, value: str) -> bool:
     return not any(value.encode() in content for content in files_of(home).values())
 
 
+def secret_tool(bus: PrivateBus, command: str, home: Path) -> str:
+    """What another program of the desktop shows of the token."""
+    done = subprocess.run(
+        ["secret-tool", command, "service", f"hermes-desktop:{home}", "username", TOKEN],
+        capture_output=True,
+        check=True,
+        env={**os.environ, **bus.environ()},
+    )
+    return done.stdout.decode()
+
+
 def test_kept_listed_used_removed(desk: Program, home: Path, bus: PrivateBus) -> None:
     assert desk.run("secrets", "check").out == "The keyring works: SecretService Keyring.\n"
     done = desk.run("secrets", "set", TOKEN, stdin=f"{VALUE}\n".encode())
@@ -55,13 +66,9 @@ def test_kept_listed_used_removed(desk: Program, home: Path, bus: PrivateBus) ->
     assert "keyring (…mnop)" in shown
     assert VALUE not in shown
     assert no_file_holds(home, VALUE)
-    found = subprocess.run(
-        ["secret-tool", "lookup", "service", f"hermes-desktop:{home}", "username", TOKEN],
-        capture_output=True,
-        check=True,
-        env={**os.environ, **bus.environ()},
-    )
-    assert found.stdout.decode() == VALUE
+    assert secret_tool(bus, "lookup", home) == VALUE
+    label = f"label = Hermes Desktop, Telegram: bot token ({home})"
+    assert label in secret_tool(bus, "search", home)
     assert desk.run("secrets", "remove", TOKEN, "--yes").code == 0
     assert listed(desk) == {}
     assert desk.run("secrets", "remove", TOKEN, "--yes").code == 3
