@@ -85,6 +85,12 @@ class SettingView:
         return self.source == "default"
 
     @property
+    def is_said(self) -> bool:
+        """Whether somebody said it; a token that switches something on by being there does not."""
+        present = any(self.place == names[0] for names in self.option.switched_on_by)
+        return not self.is_default and not present
+
+    @property
     def overridden(self) -> bool:
         """Whether what the file says does not count, because a variable says something else."""
         return self.is_set and self.source in {"environment", ".env"}

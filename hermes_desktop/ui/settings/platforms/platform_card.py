@@ -155,7 +155,7 @@ class PlatformCard(Block):
         if self._switched is not None:
             return self._switched
         view = self._context.draft.views.get(self.facts.switch_key)
-        if view is None or view.is_default:
+        if view is None or not view.is_said:
             return self._has_secrets or not self._secrets_known
         return bool(view.value)
 
@@ -165,7 +165,7 @@ class PlatformCard(Block):
         if self._switched is not None:
             return not self._switched
         view = self._context.draft.views.get(self.facts.switch_key)
-        return view is not None and not view.is_default and not view.value
+        return view is not None and view.is_said and not view.value
 
     def changes(self) -> tuple[Change, ...]:
         """What is wanted of its settings, beside what stands in the draft."""
