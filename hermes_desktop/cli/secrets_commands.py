@@ -59,13 +59,17 @@ def list_secrets(*, everything: bool, show_end: bool, as_json: bool, paths: "Her
 @click.argument("name")
 @click.argument("values", nargs=-1, metavar="")
 @click.option("--plain", is_flag=True, help="Keep it in a file that only you can read (0600).")
+@click.option("--no-check", "unchecked", is_flag=True, help="Do not ask the platform first.")
 @with_home
-def set_secret(*, name: str, values: tuple[str, ...], plain: bool, paths: "HermesPaths") -> None:
+def set_secret(
+    *, name: str, values: tuple[str, ...], plain: bool, unchecked: bool, paths: "HermesPaths"
+) -> None:
     """Keep a secret in the keyring.
 
     The value is asked for without being shown, or read from standard input; it never stands on
-    the command line, where every program of yours could see it. Should the keyring not work,
-    nothing is kept anywhere else.
+    the command line, where every program of yours could see it. A token that its platform does not
+    take is not kept, and the one before stays. Should the keyring not work, nothing is kept
+    anywhere else.
     """
     from hermes_desktop.services.pasted_secret import given_secret
     from hermes_desktop.services.secret_checks import checked_name
@@ -78,6 +82,8 @@ def set_secret(*, name: str, values: tuple[str, ...], plain: bool, paths: "Herme
         )
     name = checked_name(output.without_surrogates(name))
     given = given_secret(name, _ask_for(name))
+    if not unchecked:
+        _let_its_platform_look(paths, name, given.value)
     book = _book(paths)
     if not plain:
         _say_that_it_waits()
@@ -184,6 +190,25 @@ def _book(paths: "HermesPaths") -> "SecretsBook":
 
     clock = SystemClock()
     return SecretsBook(paths, os.environ, open_secrets(paths, clock), clock)
+
+
+def _let_its_platform_look(paths: "HermesPaths", name: str, value: str) -> None:
+    """Ask who can say it whether this is a good one; who cannot be asked refuses nothing."""
+    import os
+
+    from hermes_desktop.services.platform_facts import PLATFORMS
+    from hermes_desktop.services.secret_trial import platform_that_knows, try_secret
+
+    platform = platform_that_knows(name)
+    if not platform:
+        return
+    title = PLATFORMS[platform].title
+    output.say(f"Asking {title} whether it takes this…")
+    answer = try_secret(paths, os.environ, SystemClock(), name, value)
+    if answer.kind == "ok":
+        output.say(f"{title} takes it" + (f": {answer.name}." if answer.name else "."))
+    else:
+        output.say(f"{title} could not be asked. {answer.words}")
 
 
 def _ask_for(name: str) -> str:

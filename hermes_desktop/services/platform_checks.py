@@ -51,7 +51,7 @@ def refused_by(platform: str, variable: str, answer: CheckAnswer) -> RefusedByPl
         variable,
         f"{platform} does not take this {'token' if 'TOKEN' in variable else 'secret'}.",
         answer.words,
-        answer.hint or "Copy it once more. Nothing was changed; the one before stays in use.",
+        f"{answer.hint or 'Copy it once more.'} Nothing was changed; the one before stays in use.",
     )
 
 

@@ -159,7 +159,8 @@ class SettingsService(SecretsFace):
         checked = tuple(map(PlatformChecked, variables, answers))
         for each in checked:
             if each.answer.kind == "refused":
-                raise refused_by(each.platform, variables[each.platform], each.answer)
+                title = PLATFORMS[each.platform].title
+                raise refused_by(title, variables[each.platform], each.answer)
         return checked
 
     async def look_at_platforms(self) -> Mapping[str, PlatformStanding]:

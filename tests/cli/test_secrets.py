@@ -59,7 +59,7 @@ def secret_tool(bus: PrivateBus, command: str, home: Path) -> str:
 
 def test_kept_listed_used_removed(desk: Program, home: Path, bus: PrivateBus) -> None:
     assert desk.run("secrets", "check").out == "The keyring works: SecretService Keyring.\n"
-    done = desk.run("secrets", "set", TOKEN, stdin=f"{VALUE}\n".encode())
+    done = desk.run("secrets", "set", "--no-check", TOKEN, stdin=f"{VALUE}\n".encode())
     assert (done.code, done.out) == (0, f"{TOKEN} is kept in the keyring.\n")
     assert listed(desk)[TOKEN]["counts"] == "keyring"
     shown = desk.run("secrets", "list", "--show-end").out
@@ -75,10 +75,10 @@ def test_kept_listed_used_removed(desk: Program, home: Path, bus: PrivateBus) ->
 
 
 def test_typed_on_a_terminal_it_is_not_shown(desk: Program) -> None:
-    done = at_terminal(desk, "secrets", "set", TOKEN, typed=f"{VALUE}\n".encode())
+    done = at_terminal(desk, "secrets", "set", "--no-check", TOKEN, typed=f"{VALUE}\n".encode())
     assert done.code == 0, done.out
     assert f"{TOKEN} is kept in the keyring." in done.out
-    empty = at_terminal(desk, "secrets", "set", TOKEN, typed=END_OF_INPUT)
+    empty = at_terminal(desk, "secrets", "set", "--no-check", TOKEN, typed=END_OF_INPUT)
     assert empty.code == 5
     assert listed(desk)[TOKEN]["counts"] == "keyring"
 
@@ -112,7 +112,7 @@ def test_moved_out_of_config_yaml_and_its_versions(desk: Program, home: Path) ->
 
 def test_two_values_are_named_and_which_one_counts(desk: Program, home: Path) -> None:
     (home / ".env").write_text(f"{TOKEN}=222222:another_value_here\n")
-    done = desk.run("secrets", "set", TOKEN, stdin=VALUE.encode())
+    done = desk.run("secrets", "set", "--no-check", TOKEN, stdin=VALUE.encode())
     assert "keyring counts here, while `hermes` takes .env first" in done.err
     seen = listed(desk)[TOKEN]
     assert (seen["counts"], seen["places"], seen["differ"]) == (
@@ -128,7 +128,7 @@ def test_two_values_are_named_and_which_one_counts(desk: Program, home: Path) ->
 def test_a_locked_keyring_says_so_and_nothing_is_kept_elsewhere(
     desk: Program, home: Path, bus: PrivateBus
 ) -> None:
-    assert desk.run("secrets", "set", TOKEN, stdin=VALUE.encode()).code == 0
+    assert desk.run("secrets", "set", "--no-check", TOKEN, stdin=VALUE.encode()).code == 0
     bus.locked()
     assert listed(desk)[TOKEN]["states"] == ["locked"]
     done = desk.run("secrets", "set", "DISCORD_BOT_TOKEN", stdin=b"another.secret.value")
@@ -140,11 +140,14 @@ def test_a_locked_keyring_says_so_and_nothing_is_kept_elsewhere(
 
 
 def test_without_a_keyring_a_plain_file_only_by_consent(program: Program, home: Path) -> None:
-    done = program.run("secrets", "set", TOKEN, stdin=VALUE.encode())
+    done = program.run("secrets", "set", "--no-check", TOKEN, stdin=VALUE.encode())
     assert done.code == 1
     assert done.err.startswith("There is no keyring on this desktop.")
     assert no_file_holds(home, VALUE)
-    assert program.run("secrets", "set", TOKEN, "--plain", stdin=VALUE.encode()).code == 0
+    assert (
+        program.run("secrets", "set", "--no-check", TOKEN, "--plain", stdin=VALUE.encode()).code
+        == 0
+    )
     assert listed(program)[TOKEN]["counts"] == "plain file"
     (kept,) = [file for file in (home / "desktop").iterdir() if VALUE in file.read_text()]
     assert kept.stat().st_mode & 0o777 == 0o600
@@ -154,7 +157,7 @@ def test_without_a_keyring_a_plain_file_only_by_consent(program: Program, home: 
 
 
 def test_a_keyring_that_hangs_holds_nobody_up(desk: Program, bus: PrivateBus) -> None:
-    assert desk.run("secrets", "set", TOKEN, stdin=VALUE.encode()).code == 0
+    assert desk.run("secrets", "set", "--no-check", TOKEN, stdin=VALUE.encode()).code == 0
     bus.hanging()
     done = desk.run("secrets", "list")
     assert done.code == 0
@@ -192,7 +195,7 @@ def test_the_model_is_asked_with_the_key_from_the_keyring(
 def test_a_chat_does_not_wait_for_a_keyring_that_hangs(
     desk: Program, home: Path, bus: PrivateBus, server: ModelServer
 ) -> None:
-    assert desk.run("secrets", "set", TOKEN, stdin=VALUE.encode()).code == 0
+    assert desk.run("secrets", "set", "--no-check", TOKEN, stdin=VALUE.encode()).code == 0
     (home / "config.yaml").write_text(f"model:\n  default: m\n  base_url: {server.base_url}\n")
     bus.hanging()
     assert desk.run("chat", "-q", "Hello").code == 0
@@ -202,7 +205,7 @@ def test_a_chat_does_not_wait_for_a_keyring_that_hangs(
 def test_the_gateway_leaves_in_time_while_a_keyring_hangs(
     desk: Program, home: Path, bus: PrivateBus, *, serves: bool
 ) -> None:
-    assert desk.run("secrets", "set", TOKEN, stdin=VALUE.encode()).code == 0
+    assert desk.run("secrets", "set", "--no-check", TOKEN, stdin=VALUE.encode()).code == 0
     bus.hanging()
     log = home / "logs" / "desktop.log"
     log.unlink(missing_ok=True)
