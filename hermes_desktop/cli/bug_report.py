@@ -57,11 +57,15 @@ def _redactor() -> SecretRedactor:
 
 def _write_log(error: Exception, log_file: Path) -> bool:
     """Log it; False when the file cannot be written."""
-    logging.raiseExceptions = False
-    set_up_logging(_redactor(), log_file=log_file)
-    before = _size(log_file)
-    log.error("The command line failed", exc_info=error)
-    return _size(log_file) > before
+    # What stands against writing shows in the size; a second traceback would help nobody.
+    as_it_was, logging.raiseExceptions = logging.raiseExceptions, False
+    try:
+        set_up_logging(_redactor(), log_file=log_file)
+        before = _size(log_file)
+        log.error("The command line failed", exc_info=error)
+        return _size(log_file) > before
+    finally:
+        logging.raiseExceptions = as_it_was
 
 
 def _size(file: Path) -> int:

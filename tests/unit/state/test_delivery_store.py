@@ -202,15 +202,15 @@ def test_the_reply_that_nobody_noted(home: Home) -> None:
     store.begin(row, "s1")
     [begun] = store.not_dealt_with()
     assert (begun.state, begun.session_id, begun.began_at) == ("begun", "s1", home.clock.time())
-    assert store.reply_to(begun) is None
-    db.append_message("s1", role="user", content="hello")
-    assert store.reply_to(begun) is None
+    assert store.reply_to(begun, "m1") is None
+    db.append_message("s1", role="user", content="hello", platform_message_id="m1")
+    assert store.reply_to(begun, "m1") is None
     db.append_message("s1", role="assistant", content="let me see", tool_calls=[{"id": "1"}])
-    assert store.reply_to(begun) is None
+    assert store.reply_to(begun, "m1") is None
     db.append_message("s1", role="tool", content="42", tool_call_id="1")
-    assert store.reply_to(begun) is None
+    assert store.reply_to(begun, "m1") is None
     db.append_message("s1", role="assistant", content="it is 42")
-    assert store.reply_to(begun) == "it is 42"
+    assert store.reply_to(begun, "m1") == "it is 42"
 
 
 def test_the_reply_in_the_continuation_of_a_conversation(home: Home) -> None:
@@ -219,13 +219,14 @@ def test_the_reply_in_the_continuation_of_a_conversation(home: Home) -> None:
     row = store.receive(("telegram", "c1"), "m1", KEY, {})
     assert row is not None
     store.begin(row, "s1")
-    db.append_message("s1", role="user", content="hello")
+    db.append_message("s1", role="user", content="hello", platform_message_id="m1")
     db.end_session("s1", "compression")
     db.create_session("s2", "telegram", parent_session_id="s1")
-    db.append_message("s2", role="user", content="summary")
+    db.append_message("s2", role="assistant", content="summary")
+    db.append_message("s2", role="user", content="hello", platform_message_id="m1")
     db.append_message("s2", role="assistant", content="hi")
     [begun] = store.not_dealt_with()
-    assert store.reply_to(begun) == "hi"
+    assert store.reply_to(begun, "m1") == "hi"
 
 
 def test_ids_are_forgotten_after_a_week(home: Home) -> None:
