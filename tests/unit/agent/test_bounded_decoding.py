@@ -35,6 +35,7 @@ def bare(body: bytes) -> bytes:
         (zlib.compress(WORDS), "deflate"),
         (bare(WORDS), "deflate"),
     ],
+    ids=["bare", "identity", "gzip", "x-gzip", "zlib", "deflate"],  # gzip holds the time
 )
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
 def test_what_is_unpacked(packed: bytes, coding: str, at_once: int) -> None:
@@ -50,6 +51,7 @@ def test_no_piece_is_large() -> None:
 @pytest.mark.parametrize(
     ("packed", "coding"),
     [(gzip.compress(gzip.compress(WORDS)), "gzip, gzip"), (WORDS, "br"), (WORDS, "gzip")],
+    ids=["twice", "unknown", "nonsense"],
 )
 def test_what_is_not_unpacked(packed: bytes, coding: str) -> None:
     with pytest.raises(UndecodableError):
