@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from threading import Event
 
 from hermes_desktop.agent.context_compression import ContextCare, Shortened, Wish
 from hermes_desktop.commands.context import CommandContext, CommandReply
@@ -48,7 +47,8 @@ async def compress(context: CommandContext) -> CommandReply:
 
 async def _shorten(context: CommandContext, care: ContextCare, session_id: str, wish: Wish) -> str:
     async with context.host.alone_in(session_id):
-        done = await context.run_aside(partial(care.shorten, session_id, wish, Event()))
+        with context.host.working_on("Shortening the session…") as stop:
+            done = await context.run_aside(partial(care.shorten, session_id, wish, stop))
         if done.changed:
             await context.host.shortened(session_id, done.session_id)
             context.host.forget_agent()
@@ -94,4 +94,6 @@ def _told(done: Shortened) -> str:
         return "Nothing would become shorter. The session is as it was."
     if done.error is not None:
         raise done.error
+    if done.kind == "cancelled":
+        return "Stopped. The session is as it was."
     raise StateError("The session was not shortened.", "It was interrupted.", "It is as it was.")

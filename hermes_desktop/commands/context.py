@@ -4,7 +4,7 @@ Commands know state and agent. What only the gateway can do they ask of a :class
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -13,7 +13,7 @@ from hermes_desktop.agent.context_compression import ContextCare
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
-from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.agent.types import CancelSignal, ModelChoice
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import PlatformHealth
@@ -111,6 +111,17 @@ class CommandHost(Protocol):
 
         Raises:
             BusyError: A turn of another chat runs there.
+        """
+        ...
+
+    def working_on(self, words: str) -> AbstractContextManager[CancelSignal]:
+        """Something that takes long begins: the window shows it while it lasts.
+
+        Args:
+            words: What is done, as a sentence.
+
+        Returns:
+            What tells whether somebody has stopped it, in the window or with ``/stop``.
         """
         ...
 

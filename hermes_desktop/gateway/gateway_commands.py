@@ -1,7 +1,8 @@
 """What the runner does for commands."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from hermes_desktop.commands.context import Sender, Work
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
-from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.core.events import PlatformHealth, TurnNote, TurnStarted
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.gateway import session_rows
 from hermes_desktop.gateway.command_access import command_access
@@ -132,6 +133,23 @@ class RunnerHost:
             )
         async with leases.hold(session_id):
             yield
+
+    @contextlib.contextmanager
+    def working_on(self, words: str) -> Iterator[threading.Event]:
+        """Show it as a turn of the window with a note; whatever stops turns stops it."""
+        runner, event = self._runner, self._event
+        stops = runner._long_commands  # noqa: SLF001 - the runner's own part
+        stop = stops[self._key] = threading.Event()
+        if self._source.platform is Platform.DESKTOP:
+            session_id = runner.session_store.peek_session_id(self._key) or ""
+            ids = (event.turn_id, self._key, session_id)
+            runner.bus.publish(TurnStarted(*ids, event.text))
+            runner.bus.publish(TurnNote(event.turn_id, session_id, words))
+        try:
+            yield stop
+        finally:
+            if stops.get(self._key) is stop:
+                del stops[self._key]
 
     async def stop_turn(self) -> bool:
         """End the running turn and drop what waits."""

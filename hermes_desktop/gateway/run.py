@@ -298,6 +298,9 @@ class GatewayRunner(RunnerStopping):
             await self._resumed(source.platform)
         session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
         record = TurnRecord(event.turn_id, session_key, event.text, event.message_id)
+        if await self._stops_command(event, source, session_key):
+            await self._close_without_turn(event, adapter, record, turn_outcome.answered(""))
+            return None
         async with self._entrance.hold(session_key):
             admitted = await self._admit(event, source, session_key)
             ended = None if isinstance(admitted, MessageEvent) else admitted

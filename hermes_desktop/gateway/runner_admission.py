@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hermes_desktop import plugins
+from hermes_desktop.commands.parsing import parse_command
+from hermes_desktop.commands.registry import resolve_command
 from hermes_desktop.gateway import turn_outcome
 from hermes_desktop.gateway.authorization import is_authorized
 from hermes_desktop.gateway.platforms.base import MessageEvent
@@ -37,6 +39,23 @@ class RunnerAdmission(RunnerBackground):
         if not await self._take_once(event, session_key):
             return turn_outcome.answered("")
         return await self._take_for_command(event, session_key)
+
+    async def _stops_command(
+        self, event: MessageEvent, source: SessionSource, session_key: str
+    ) -> bool:
+        """Whether a message stopped the command that takes long in its chat.
+
+        It would else wait behind that: messages of a chat are looked at one after the other.
+        """
+        stop = self._long_commands.get(session_key)
+        if stop is None or event.internal or self.command_dispatch is None:
+            return False
+        typed = parse_command(event.text, self.adapters[source.platform].typed_command_prefix)
+        command = resolve_command(typed.name) if typed is not None else None
+        if command is None or command.name != "stop" or not await self._lets_in(source):
+            return False
+        stop.set()
+        return True
 
     async def _take_for_command(
         self, event: MessageEvent, session_key: str

@@ -74,6 +74,7 @@ class RunnerState:
         _running_agents: By session key: the agent of the running turn, or the sentinel before.
         _running_agents_ts: By session key: when that turn began, in seconds since the epoch.
         _turns: By session key: the running turn.
+        _long_commands: By session key: what stops the command that takes long there.
         _queued_events: By session key: what waits for its turn, in order.
         _session_run_generation: By session key: the number of its latest claim.
         _entrance: Messages of one chat are looked at one after the other.
@@ -126,6 +127,10 @@ class RunnerState:
     def session_store(self) -> SessionStore:
         """The chats."""
         return SessionStore(Path(), self.config, persist=False)
+
+    @cached_property
+    def _long_commands(self) -> dict[str, threading.Event]:
+        return {}
 
     @cached_property
     def bus(self) -> EventBus:

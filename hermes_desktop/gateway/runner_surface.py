@@ -75,6 +75,9 @@ class RunnerSurface(RunnerThinking):
         What waits behind it is answered next. The reason is for the log alone: it is never taken
         for something that a person said.
         """
+        if (command := self._long_commands.get(session_key)) is not None:
+            command.set()
+            return True
         record = self._turns.get(session_key)
         if record is None:
             return False

@@ -1,10 +1,11 @@
 """What a live session does for commands."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TypeVar
 
 from hermes_desktop.agent.thinking import CHOSEN_KEYS
+from hermes_desktop.agent.types import CancelSignal
 from hermes_desktop.commands import registry
 from hermes_desktop.commands.context import CommandContext, Sender, Work
 from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError, RefusedError
@@ -114,6 +115,11 @@ class SessionHost:
             yield
         finally:
             release(self._server, self._sid, self._session)
+
+    @contextlib.contextmanager
+    def working_on(self, words: str) -> Iterator[CancelSignal]:  # noqa: ARG002 - fronts show work
+        """What stops the turn of the session stops it."""
+        yield ending.Interrupted(self._session)
 
     async def stop_turn(self) -> bool:
         """End the running turn and drop what waits."""

@@ -24,17 +24,6 @@ LEAST_MESSAGES = 4
 MOST_FOCUS = 500
 
 
-class _Interrupted:
-    """Ends shortening when the session is interrupted or closed."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def is_set(self) -> bool:
-        """Whether to end."""
-        return bool(self._session.get("_turn_cancel_requested") or self._session.get("_closing"))
-
-
 def compress(call: Call) -> dict[str, Any]:
     """``session.compress {focus_topic?}``; it claims nothing that was not written."""
     sid, session = call.session()
@@ -85,7 +74,7 @@ def _shorten(server: Server, db: SessionDB, session: Session, focus: str) -> Any
     if care is None:
         raise RpcError(Code.COMPRESS, "there is nobody who could write a summary")
     try:
-        done = care.shorten(key, Wish("by_hand", focus=focus), _Interrupted(session))
+        done = care.shorten(key, Wish("by_hand", focus=focus), ending.Interrupted(session))
     finally:
         care.close()
     if done.error is not None:

@@ -142,6 +142,17 @@ def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:
     return True
 
 
+class Interrupted:
+    """Ends what takes long when the session is interrupted or closed."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def is_set(self) -> bool:
+        """Whether to end."""
+        return bool(self._session.get("_turn_cancel_requested") or self._session.get("_closing"))
+
+
 def interrupt(session: Session) -> list[str]:
     """Have the running turn end, and drop what waits behind it; what that was."""
     with session["history_lock"]:

@@ -17,12 +17,14 @@ class NarrowModel:
         reply: What it says.
         summary: What it writes as a summary; None: it fails to.
         on_turn: Called before each answer that is no summary, on the server's thread.
+        on_summary: The same, before each summary.
     """
 
     window: int = 10_000
     reply: str = "That is noted, and here are a few more words about it."
     summary: str | None = "The person talks about numbers; nothing is open."
     on_turn: Callable[[], object] = lambda: None
+    on_summary: Callable[[], object] = lambda: None
     refusals: int = 0
     summaries: list[Recorded] = field(default_factory=list)
     turns: list[list[dict[str, Any]]] = field(default_factory=list)
@@ -31,6 +33,7 @@ class NarrowModel:
         size = sum(len(json.dumps(each)) for each in request.messages) // 4
         if is_summary_request(request):
             self.summaries.append(request)
+            self.on_summary()
             if self.summary is None:
                 return error(403, "Not allowed.")
         if size > self.window:

@@ -1,6 +1,8 @@
 """``/compress`` in a chat: a real runner, a real store, a model on loopback."""
 
+import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -120,3 +122,25 @@ async def test_why_it_was_not_done_is_said(tmp_path: Path) -> None:
         await chat.tell("/new")
         await chat.tell("hello")
         assert "too short" in await chat.tell("/compress")
+
+
+@pytest.mark.asyncio
+async def test_what_stops_it_does_not_wait_behind_it(tmp_path: Path) -> None:
+    model = NarrowModel()
+    asked, may_go_on = threading.Event(), threading.Event()
+
+    def slowly() -> None:
+        asked.set()
+        assert may_go_on.wait(20)
+
+    async with chat_with_model(tmp_path, model) as chat:
+        model.on_summary = slowly
+        shortening = chat.start("/compress")
+        await asyncio.to_thread(asked.wait, 20)
+        assert not shortening.done()
+        assert await chat.tell("/stop") == ""
+        assert await shortening == "Stopped. The session is as it was."
+        may_go_on.set()
+        assert len(chat.gateway.rows(chat.session_id())) == 40
+        assert chat.gateway.runner._long_commands == {}
+        assert "Nothing is being written here." in await chat.tell("/stop")
