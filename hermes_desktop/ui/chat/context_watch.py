@@ -97,6 +97,9 @@ class ContextWatch(QObject):
 
     async def _estimate(self, session_id: str, count: int) -> None:
         used = await self._figures.context(session_id)
+        known = self._known.get(session_id)
+        if known is not None and not known.used.about and self._stands(known, count):
+            return  # the model has counted meanwhile, and knows better
         if used is not None:
             self._take(session_id, used, count)
 

@@ -96,7 +96,7 @@ async def test_counted_after_each_answer_and_about_when_opened(stage: ChatStage)
         assert page.context.used is None
         stage.server.script(text("Fine.", usage=(12_000, 300)))
         await stage.say_and_wait("How are you?")
-        await stage.until(lambda: page.context.used)
+        await stage.until(lambda: page.context.used and not page.context.used.about)
         counted = page.context.used
         assert counted == ContextUsed(str(page.current_session_id), 12_300, 40_000, 34_000)
         await stage.until(lambda: "12.3 k tokens" in page.header.facts.text())
