@@ -2,7 +2,7 @@
 
 from hermes_desktop.agent.compression_options import COMPRESSION_OPTIONS
 from hermes_desktop.agent.config import AgentConfig
-from hermes_desktop.agent.known_endpoints import KNOWN
+from hermes_desktop.agent.known_endpoints import KNOWN, provider_title
 from hermes_desktop.agent.memory_options import MEMORY_OPTIONS
 from hermes_desktop.settings.options import Effect, Option, Place
 from hermes_desktop.settings.secret_options import SecretOption
@@ -87,7 +87,7 @@ AGENT_OPTIONS: tuple[Option, ...] = (
 AGENT_SECRETS: tuple[SecretOption, ...] = tuple(
     SecretOption(
         variable=variable,
-        label=f"Key for {known.name}",
+        label=f"Key for {provider_title(known.name)}",
         section=_SECTION,
         effect=Effect.LIVE,
     )

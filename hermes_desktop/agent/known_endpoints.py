@@ -82,6 +82,33 @@ _ENDPOINTS = (
 KNOWN = {endpoint.name: endpoint for endpoint in _ENDPOINTS}
 _BY_NAME = KNOWN | {alias: endpoint for endpoint in _ENDPOINTS for alias in endpoint.aliases}
 
+_TITLES = {
+    "anthropic": "Anthropic",
+    "cerebras": "Cerebras",
+    "deepseek": "DeepSeek",
+    "fireworks": "Fireworks",
+    "gemini": "Gemini",
+    "groq": "Groq",
+    "huggingface": "Hugging Face",
+    "lmstudio": "LM Studio",
+    "mistral": "Mistral",
+    "moonshot": "Moonshot",
+    "nvidia": "NVIDIA",
+    "ollama": "Ollama",
+    "openai": "OpenAI",
+    "openrouter": "OpenRouter",
+    "together": "Together",
+    "vllm": "vLLM",
+    "xai": "xAI",
+    "zai": "Z.AI",
+}
+
+
+def provider_title(name: str) -> str:
+    """A provider as people write it; a name that we do not know stays as it is."""
+    return _TITLES.get(name, name)
+
+
 OTHER_PROTOCOL = frozenset(
     {
         "ai-gateway",

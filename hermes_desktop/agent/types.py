@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypedDict
 from urllib.parse import urlsplit
 
+from hermes_desktop.agent.known_endpoints import provider_title
+
 ConversationMessage = dict[str, Any]
 """One entry of a history: ``role``, ``content`` and what ``get_messages_as_conversation`` adds."""
 
@@ -232,7 +234,7 @@ class ModelChoice:
     @property
     def who(self) -> str:
         """Whom a sentence is about: a provider that people know by its name, else the server."""
-        return self.host if self.provider == "custom" else self.provider
+        return self.host if self.provider == "custom" else provider_title(self.provider)
 
     def __repr__(self) -> str:
         return f"ModelChoice({self.model!r} at {self.base_url!r} from {self.origin!r})"

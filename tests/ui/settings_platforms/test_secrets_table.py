@@ -33,7 +33,7 @@ async def test_all_that_are_set_are_listed_and_sorted(privacy: PlatformsStage) -
         group = stage.group
         assert rows(stage) == [
             ("GITHUB_TOKEN", "Keyring", "Stored", "Not known here"),
-            ("Key for openrouter", ".env", "Stored", "Models"),
+            ("Key for OpenRouter", ".env", "Stored", "Models"),
             ("Telegram bot token", "Keyring, .env", "Places differ", "Telegram"),
         ]
         group.table.sortByColumn(STATE, Qt.SortOrder.AscendingOrder)
