@@ -46,6 +46,11 @@ class Leaving:
         self.children = children_of(self.process.pid)
         assert record.pid in self.children
 
+    def platform_state(self) -> str:
+        """How the one platform does."""
+        state = read_json(self.home / STATE_FILE) or {}
+        return str(state.get("platforms", {}).get("telegram", {}).get("state"))
+
     def ended(self, bound_s: float) -> int:
         """Its exit code, after at most the bound and the slack; no child is left."""
         self.process.communicate(timeout=bound_s + EXIT_SLACK_S + MARGIN_S)
@@ -119,6 +124,7 @@ def gateway(
     write_config(home, model, chat.port)
     with started(home, runtime, "gateway", how, drain) as program:
         program.wait_until_it_hosts()
+        wait_until(lambda: program.platform_state() == "connected")  # else there is none to leave
         yield program
 
 
