@@ -14,7 +14,6 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
-    QHeaderView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -27,6 +26,7 @@ from hermes_desktop.ui.gateway.leading_text import draw_text
 from hermes_desktop.ui.gateway.platform_model import DETAIL, HEALTH_ROLE, HEARD, NAME, NEXT, STATE
 from hermes_desktop.ui.gateway.platform_words import state_shape
 from hermes_desktop.ui.gateway.state_shapes import DOT, paint_shape
+from hermes_desktop.ui.quiet_header import ARROW, QuietHeader
 from hermes_desktop.ui.resource_files import pixmap
 from hermes_desktop.ui.scroll_bars import make_slim
 from hermes_desktop.ui.sessions.source_names import source_icon
@@ -35,7 +35,6 @@ from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 Index = QModelIndex | QPersistentModelIndex
 _ROW = 32
 _ICON = 18
-_ARROW = 14
 _LEAST_DETAIL = 120
 _LONGEST_AGE = "59 min ago"
 """Its columns keep this width, so that they do not move with every second."""
@@ -55,7 +54,9 @@ class PlatformTable(QTableView):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(self.tr("Platforms"))
-        self.setHorizontalHeader(_Header(theme, self))
+        self.setHorizontalHeader(QuietHeader(theme, self))
+        self.horizontalHeader().setMinimumSectionSize(48)
+        self.horizontalHeader().setStretchLastSection(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
         self.setTabKeyNavigation(False)
@@ -120,7 +121,7 @@ class PlatformTable(QTableView):
         widest = max((metrics.horizontalAdvance(each) for each in words), default=0)
         return max(
             widest + _sign_width(column) + SPACE_8 + SPACE_12,
-            metrics.horizontalAdvance(header) + _ARROW + SPACE_8 + SPACE_12,
+            metrics.horizontalAdvance(header) + ARROW + SPACE_8 + SPACE_12,
         )
 
     def _ask_for_menu(self, place: QPoint) -> None:
@@ -128,48 +129,6 @@ class PlatformTable(QTableView):
         if index.isValid():
             self.setCurrentIndex(index)
         self.menu_wanted.emit(self.viewport().mapToGlobal(place))
-
-
-class _Header(QHeaderView):
-    """Quiet words above a hairline; the sorted column has an arrow."""
-
-    def __init__(self, theme: Theme, parent: QTableView) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
-        self._theme = theme
-        self.setSectionsClickable(True)
-        self.setHighlightSections(False)
-        self.setMinimumSectionSize(48)
-        self.setStretchLastSection(True)
-        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        theme.changed.connect(self.viewport().update)
-
-    @override
-    def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
-        palette = self._theme.palette
-        painter.save()
-        painter.fillRect(rect, QColor(palette.base))
-        painter.setPen(QColor(palette.separator))
-        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
-        painter.setPen(QColor(palette.secondary_text))
-        words = str(self.model().headerData(logicalIndex, Qt.Orientation.Horizontal) or "")
-        room = QRect(SPACE_8, 0, rect.width() - SPACE_8 - SPACE_4, rect.height())
-        place = QStyle.visualRect(self.layoutDirection(), rect, room.translated(rect.topLeft()))
-        draw_text(painter, place, words, self.layoutDirection())
-        if logicalIndex == self.sortIndicatorSection() and self.isSortIndicatorShown():
-            self._paint_arrow(painter, rect, painter.fontMetrics().horizontalAdvance(words))
-        painter.restore()
-
-    def _paint_arrow(self, painter: QPainter, rect: QRect, words_width: int) -> None:
-        up = self.sortIndicatorOrder() == Qt.SortOrder.AscendingOrder
-        name = "chevron-up" if up else "chevron-down"
-        ratio = float(painter.device().devicePixelRatioF())
-        drawing = pixmap(name, self._theme.palette.secondary_text, _ARROW, ratio)
-        top = (rect.height() - _ARROW) // 2
-        place = QRect(SPACE_8 + words_width + 2, top, _ARROW, _ARROW)
-        painter.drawPixmap(
-            QStyle.visualRect(self.layoutDirection(), rect, place.translated(rect.topLeft())),
-            drawing,
-        )
 
 
 class _Delegate(QStyledItemDelegate):

@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QPainter, QPalette, QPen
+from PySide6.QtGui import QColor, QPainter, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -26,7 +26,8 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.ui.resource_files import ICON_SIZE, pixmap
-from hermes_desktop.ui.theme import RADIUS_BUTTON, SPACE_8, SPACE_12
+from hermes_desktop.ui.settings.row_ground import paint_ground
+from hermes_desktop.ui.theme import SPACE_8, SPACE_12
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,22 +129,11 @@ class _PageDelegate(QStyledItemDelegate):
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        palette, state = self._theme.palette, _state(option)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect: QRect = option.rect.adjusted(0, 1, 0, -1)
-        chosen = bool(state & QStyle.StateFlag.State_Selected)
-        ground = palette.selection if chosen else palette.hover
-        if chosen or state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(ground))
-            painter.drawRoundedRect(rect, RADIUS_BUTTON, RADIUS_BUTTON)
-        by_key = state & QStyle.StateFlag.State_KeyboardFocusChange
-        if chosen and by_key and self._list.hasFocus():
-            painter.setPen(QPen(QColor(palette.accent), 1.5))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), RADIUS_BUTTON, RADIUS_BUTTON)
-        self._paint_words(painter, option, index, rect)
+        by_key = bool(_state(option) & QStyle.StateFlag.State_KeyboardFocusChange)
+        paint_ground(painter, option, self._theme.palette, focused=by_key and self._list.hasFocus())
+        self._paint_words(painter, option, index, option.rect.adjusted(0, 1, 0, -1))
         painter.restore()
 
     def _paint_words(

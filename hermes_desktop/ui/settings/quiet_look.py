@@ -9,7 +9,6 @@ from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
-    QHeaderView,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -18,9 +17,8 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.ui.gateway.leading_text import draw_text
-from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.ui.quiet_header import ARROW, QuietHeader, inside
 from hermes_desktop.ui.scroll_bars import make_slim
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.theme import Palette, Theme
 
 ROW = 32
-ARROW = 14
 
 
 def make_quiet(
@@ -43,7 +40,7 @@ def make_quiet(
         theme: Colours.
         colour_of: The colour of a cell's words.
     """
-    table.setHorizontalHeader(_Header(theme, table))
+    table.setHorizontalHeader(QuietHeader(theme, table))
     table.setFrameShape(QFrame.Shape.NoFrame)
     table.setShowGrid(False)
     table.setWordWrap(False)
@@ -73,39 +70,6 @@ def fit_height(table: QTableView, most_rows: int) -> None:
     """Be as high as the rows are, at most so many."""
     rows = min(max(1, table.model().rowCount()), most_rows)
     table.setFixedHeight(rows * ROW + table.horizontalHeader().sizeHint().height() + 2)
-
-
-class _Header(QHeaderView):
-    """Quiet words above a hairline; the sorted column has an arrow."""
-
-    def __init__(self, theme: Theme, parent: QTableView) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
-        self._theme = theme
-        self.setSectionsClickable(True)
-        self.setHighlightSections(False)
-        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        theme.changed.connect(self.viewport().update)
-
-    @override
-    def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
-        palette, direction = self._theme.palette, self.layoutDirection()
-        painter.save()
-        painter.fillRect(rect, QColor(palette.base))
-        painter.setPen(QColor(palette.separator))
-        painter.drawLine(rect.bottomLeft(), rect.bottomRight())
-        painter.setPen(QColor(palette.secondary_text))
-        words = str(self.model().headerData(logicalIndex, Qt.Orientation.Horizontal) or "")
-        draw_text(painter, _inside(rect, direction), words, direction)
-        if logicalIndex == self.sortIndicatorSection() and self.isSortIndicatorShown():
-            up = self.sortIndicatorOrder() == Qt.SortOrder.AscendingOrder
-            left = SPACE_8 + painter.fontMetrics().horizontalAdvance(words) + 2
-            top = (rect.height() - ARROW) // 2
-            place = QRect(rect.left() + left, rect.top() + top, ARROW, ARROW)
-            name = "chevron-up" if up else "chevron-down"
-            ratio = float(painter.device().devicePixelRatioF())
-            drawing = pixmap(name, palette.secondary_text, ARROW, ratio)
-            painter.drawPixmap(QStyle.visualRect(direction, rect, place), drawing)
-        painter.restore()
 
 
 class _Delegate(QStyledItemDelegate):
@@ -148,11 +112,6 @@ class _Delegate(QStyledItemDelegate):
             painter.fillRect(place, QColor(palette.accent))
         painter.setPen(QColor(self._colour_of(index, palette)))
         painter.setFont(option.font)
-        place = _inside(option.rect, option.direction)
+        place = inside(option.rect, option.direction)
         draw_text(painter, place, str(index.data() or ""), option.direction)
         painter.restore()
-
-
-def _inside(rect: QRect, direction: Qt.LayoutDirection) -> QRect:
-    """A place with room at its edges."""
-    return QStyle.visualRect(direction, rect, rect.adjusted(SPACE_8, 0, -SPACE_4, 0))

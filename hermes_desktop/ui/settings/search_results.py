@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPalette, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPalette
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -24,7 +24,8 @@ from hermes_desktop.ui.scroll_bars import make_slim
 from hermes_desktop.ui.sessions.search_field import SearchField
 from hermes_desktop.ui.settings.page_column import MOST_WIDTH
 from hermes_desktop.ui.settings.page_table import entry_of
-from hermes_desktop.ui.theme import RADIUS_BUTTON, SPACE_8, SPACE_16, SPACE_24
+from hermes_desktop.ui.settings.row_ground import paint_ground
+from hermes_desktop.ui.theme import SPACE_8, SPACE_16, SPACE_24
 from hermes_desktop.ui.transcript.look import SMALL, scaled
 
 if TYPE_CHECKING:
@@ -167,16 +168,7 @@ class _HitDelegate(QStyledItemDelegate):
         palette = self._theme.palette
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        rect: QRect = option.rect.adjusted(0, 1, 0, -1)
-        marked = bool(option.state & QStyle.StateFlag.State_Selected)
-        if marked or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(palette.selection if marked else palette.hover))
-            painter.drawRoundedRect(rect, RADIUS_BUTTON, RADIUS_BUTTON)
-        if marked and option.widget.hasFocus():
-            painter.setPen(QPen(QColor(palette.accent), 1.5))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(rect.adjusted(1, 0, -1, 0), RADIUS_BUTTON, RADIUS_BUTTON)
+        paint_ground(painter, option, palette, focused=option.widget.hasFocus())
         inner = option.rect.adjusted(SPACE_8, _ROOM, -SPACE_8, -_ROOM)
         align = QStyle.visualAlignment(option.direction, Qt.AlignmentFlag.AlignLeft)
         lines = (
