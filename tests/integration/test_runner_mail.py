@@ -145,10 +145,7 @@ async def test_messages_an_earlier_run_did_not_answer_come_first(tmp_path: Path)
             chat.say("first")
             await until(gateway.model.asked.is_set)
             await _wait_for_rows(gateway, 1)
-            tasks = list(gateway.runner._message_tasks._tasks)
-            for task in tasks:  # as if we had been killed
-                task.cancel()
-            await asyncio.wait(tasks)
+            await _kill(gateway)
         assert chat.acked == []
         chat.say("second")
         async with socket_gateway(tmp_path, chat.port) as gateway:
@@ -170,10 +167,7 @@ async def test_what_others_say_meanwhile_is_not_taken_for_the_answer(
             chat.say("What about tea?")
             await until(gateway.model.asked.is_set)
             await _wait_for_rows(gateway, 1)
-            tasks = list(gateway.runner._message_tasks._tasks)
-            for task in tasks:  # as if we had been killed
-                task.cancel()
-            await asyncio.wait(tasks)
+            await _kill(gateway)
             (session,) = gateway.db.list_sessions_rich()
             gateway.db.append_message(session["id"], "user", "Said at the machine.")
             if answered:
@@ -184,6 +178,14 @@ async def test_what_others_say_meanwhile_is_not_taken_for_the_answer(
         assert chat.texts() == ["reply 1"]
         assert note_for("What about tea?") in told
         assert chat.pending == {}
+
+
+async def _kill(gateway: Any) -> None:
+    """Let its turns end as if it had been killed."""
+    tasks = list(gateway.runner._message_tasks._tasks)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
 
 
 async def _wait_for_rows(gateway: Any, count: int) -> None:

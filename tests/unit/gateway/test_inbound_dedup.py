@@ -49,6 +49,14 @@ def event(message_id: str | None = "m1", text: str = "hello", **more: object) ->
     return MessageEvent(text, source=source, message_id=message_id, **more)  # type: ignore[arg-type]
 
 
+async def begin_in(home: Home, message: MessageEvent) -> None:
+    """A gateway takes a message into ``s1``, begins its turn, and is gone."""
+    inbox = home.inbox()
+    ticket = await inbox.admit(message, KEY)
+    assert ticket is not None
+    await inbox.begun(ticket, "s1")
+
+
 @pytest.mark.asyncio
 async def test_without_a_disk_the_memory_counts() -> None:
     inbox = Inbox()
@@ -113,10 +121,7 @@ async def test_what_another_gateway_took_meanwhile_is_not_answered_again(home: H
 @pytest.mark.asyncio
 async def test_a_message_whose_turn_began_but_never_spoke_is_answered(home: Home) -> None:
     home.db.create_session("s1", "telegram", session_key=KEY)
-    first = home.inbox()
-    ticket = await first.admit(event(), KEY)
-    assert ticket is not None
-    await first.begun(ticket, "s1")
+    await begin_in(home, event())
     assert [each.event.text for each in (await home.inbox().left_over()).waiting] == ["hello"]
 
 
@@ -130,10 +135,7 @@ async def test_a_worker_that_is_closed_does_no_harm(home: Home) -> None:
 @pytest.mark.asyncio
 async def test_a_turn_that_was_cut_off(home: Home) -> None:
     home.db.create_session("s1", "telegram", session_key=KEY)
-    first = home.inbox()
-    ticket = await first.admit(event(), KEY)
-    assert ticket is not None
-    await first.begun(ticket, "s1")
+    await begin_in(home, event())
     home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
     left = await home.inbox().left_over()
     assert [each.session_key for each in left.cut_off] == [KEY]
@@ -143,10 +145,7 @@ async def test_a_turn_that_was_cut_off(home: Home) -> None:
 @pytest.mark.asyncio
 async def test_a_reply_that_nobody_had_noted_is_owed(home: Home) -> None:
     home.db.create_session("s1", "telegram", session_key=KEY)
-    first = home.inbox()
-    ticket = await first.admit(event(), KEY)
-    assert ticket is not None
-    await first.begun(ticket, "s1")
+    await begin_in(home, event())
     home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
     home.db.append_message("s1", role="assistant", content="hi")
     assert (await home.inbox().left_over()).replies == 1
@@ -159,10 +158,7 @@ async def test_a_reply_that_nobody_had_noted_is_owed(home: Home) -> None:
 @pytest.mark.asyncio
 async def test_what_another_program_was_told_is_not_the_reply(home: Home) -> None:
     home.db.create_session("s1", "telegram", session_key=KEY)
-    first = home.inbox()
-    ticket = await first.admit(event(), KEY)
-    assert ticket is not None
-    await first.begun(ticket, "s1")
+    await begin_in(home, event())
     home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
     home.db.append_message("s1", role="user", content="at the machine")
     home.db.append_message("s1", role="assistant", content="a private answer")
@@ -176,10 +172,7 @@ async def test_what_another_program_was_told_is_not_the_reply(home: Home) -> Non
 async def test_an_earlier_reply_is_none_to_a_message_without_an_id(home: Home) -> None:
     home.db.create_session("s1", "telegram", session_key=KEY)
     home.db.append_message("s1", role="assistant", content="an earlier answer")
-    first = home.inbox()
-    ticket = await first.admit(event(None), KEY)
-    assert ticket is not None
-    await first.begun(ticket, "s1")
+    await begin_in(home, event(None))
     left = await home.inbox().left_over()
     assert (left.replies, len(left.waiting)) == (0, 1)
 
@@ -188,10 +181,7 @@ async def test_an_earlier_reply_is_none_to_a_message_without_an_id(home: Home) -
 async def test_the_answer_to_what_was_open_before_is_not_the_reply(home: Home) -> None:
     home.db.create_session("s1", "telegram", session_key=KEY)
     home.db.append_message("s1", role="user", content="at the machine")
-    first = home.inbox()
-    ticket = await first.admit(event(), KEY)
-    assert ticket is not None
-    await first.begun(ticket, "s1")
+    await begin_in(home, event())
     home.db.append_message("s1", role="user", content="hello", platform_message_id="m1")
     home.db.append_message("s1", role="assistant", content="a private answer")
     left = await home.inbox().left_over()
@@ -202,10 +192,7 @@ async def test_the_answer_to_what_was_open_before_is_not_the_reply(home: Home) -
 @pytest.mark.asyncio
 async def test_who_was_killed_before_the_message_was_stored_has_no_reply(home: Home) -> None:
     home.db.create_session("s1", "telegram", session_key=KEY)
-    first = home.inbox()
-    ticket = await first.admit(event(), KEY)
-    assert ticket is not None
-    await first.begun(ticket, "s1")
+    await begin_in(home, event())
     home.db.append_message("s1", role="user", content="at the machine")
     home.db.append_message("s1", role="assistant", content="a private answer")
     left = await home.inbox().left_over()
@@ -216,10 +203,7 @@ async def test_who_was_killed_before_the_message_was_stored_has_no_reply(home: H
 @pytest.mark.asyncio
 async def test_what_others_said_is_not_taken_for_the_message(home: Home) -> None:
     home.db.create_session("s1", "telegram", session_key=KEY)
-    first = home.inbox()
-    ticket = await first.admit(event(), KEY)
-    assert ticket is not None
-    await first.begun(ticket, "s1")
+    await begin_in(home, event())
     home.db.append_message("s1", role="user", content="at the machine")
     left = await home.inbox().left_over()
     assert [each.event.text for each in left.waiting] == ["hello"]
