@@ -1,5 +1,6 @@
 """How much a model thinks, and how fast it answers: chosen for a conversation, told on the wire."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -54,6 +55,17 @@ def stored(config: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[str, An
     else:
         changed.pop(_STORED_TIER, None)
     return changed
+
+
+def config_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The ``model_config`` of a session's row; nothing from what makes no sense."""
+    config = row.get("model_config")
+    if isinstance(config, str):
+        try:
+            config = json.loads(config)
+        except ValueError:
+            return {}
+    return dict(config) if isinstance(config, Mapping) else {}
 
 
 def chosen_of(config: Any) -> dict[str, str]:

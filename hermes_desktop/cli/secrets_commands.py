@@ -204,7 +204,7 @@ def _let_its_platform_look(paths: "HermesPaths", name: str, value: str) -> None:
         return
     title = PLATFORMS[platform].title
     output.say(f"Asking {title} whether it takes this…")
-    answer = try_secret(paths, os.environ, SystemClock(), name, value)
+    answer = try_secret(paths, os.environ, SystemClock(), platform=platform, name=name, value=value)
     if answer.kind == "ok":
         output.say(f"{title} takes it" + (f": {answer.name}." if answer.name else "."))
     else:

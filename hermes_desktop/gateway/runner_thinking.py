@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from hermes_desktop.agent.thinking import chosen_of, stored
+from hermes_desktop.agent.thinking import chosen_of, config_of, stored
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.runner_agents import RunnerAgents
@@ -56,8 +56,8 @@ class RunnerThinking(RunnerAgents):
         if row is None or self._session_db is None:
             return dict(chosen or {})
         if chosen is None:
-            return chosen_of(_config(row))
-        config = json.dumps(stored(_config(row), chosen))
+            return chosen_of(config_of(row))
+        config = json.dumps(stored(config_of(row), chosen))
         self._session_db._db.update_session_meta(str(row["id"]), config)  # noqa: SLF001 - blocking
         self._session_reasoning_overrides.pop(session_key, None)
         return dict(chosen)
@@ -83,13 +83,3 @@ class RunnerThinking(RunnerAgents):
         if len(thought) > _MOST_SHOWN:
             thought = thought[:_MOST_SHOWN].rstrip() + " …"
         return with_words_before(outcome, f"💭 {thought}")
-
-
-def _config(row: Mapping[str, Any]) -> dict[str, Any]:
-    config = row.get("model_config")
-    if isinstance(config, str):
-        try:
-            config = json.loads(config)
-        except ValueError:
-            return {}
-    return dict(config) if isinstance(config, Mapping) else {}

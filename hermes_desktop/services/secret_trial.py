@@ -29,7 +29,13 @@ def platform_that_knows(name: str) -> str:
 
 
 def try_secret(
-    paths: HermesPaths, environ: Mapping[str, str], clock: Clock, name: str, value: str
+    paths: HermesPaths,
+    environ: Mapping[str, str],
+    clock: Clock,
+    *,
+    platform: str,
+    name: str,
+    value: str,
 ) -> CheckAnswer:
     """Ask the platform of a secret whether it takes this value; stores nothing.
 
@@ -39,7 +45,8 @@ def try_secret(
         paths: The home, whose other settings of that platform count.
         environ: The process environment.
         clock: For pauses.
-        name: The variable, one with a :func:`platform_that_knows`.
+        platform: The :func:`platform_that_knows`.
+        name: The variable.
         value: What would be kept.
 
     Returns:
@@ -49,7 +56,6 @@ def try_secret(
         RefusedByPlatformError: It does not take it.
         ConfigError: config.yaml cannot be understood.
     """
-    platform = platform_that_knows(name)
     worker = WorkerThreads("secret-trial")
     redactor = SecretRedactor()
     redactor.learn(value)

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from hermes_desktop.agent.thinking import CHOSEN_KEYS, chosen_of, stored
+from hermes_desktop.agent.thinking import CHOSEN_KEYS, chosen_of, config_of, stored
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway.serving_state import Session
@@ -30,7 +30,7 @@ def restore(db: SessionDB | None, session: Session) -> None:
         log.warning("How a session thinks is not known: %s", error)
         return
     if row is not None and not chosen(session):
-        found = chosen_of(_config(row))
+        found = chosen_of(config_of(row))
         session["model_override"] = {**(session.get("model_override") or {}), **found}
 
 
@@ -48,14 +48,4 @@ def keep(db: SessionDB, session_id: str, override: Mapping[str, str]) -> None:
     """
     row = db.get_session(session_id)
     if row is not None:
-        db.update_session_meta(session_id, json.dumps(stored(_config(row), override)))
-
-
-def _config(row: Mapping[str, Any]) -> dict[str, Any]:
-    config = row.get("model_config")
-    if isinstance(config, str):
-        try:
-            config = json.loads(config)
-        except ValueError:
-            return {}
-    return dict(config) if isinstance(config, dict) else {}
+        db.update_session_meta(session_id, json.dumps(stored(config_of(row), override)))

@@ -38,17 +38,12 @@ class ApprovalDesk(AskingDesk[ApprovalRequested, ApprovalResolved]):
         clock: Clock,
         shown: Callable[[], str | None],
     ) -> None:
-        made: list[ApprovalSheet] = []
-
-        def make_sheet() -> ApprovalSheet:
-            made.append(ApprovalSheet(theme, clock.time))
-            return made[-1]
-
-        super().__init__(approvals, make_sheet, place=place, window=window, shown=shown)
+        sheets = ApprovalSheet(theme, clock.time), ApprovalSheet(theme, clock.time)
+        super().__init__(approvals, sheets, place=place, window=window, shown=shown)
         self._approvals = approvals
         self._looked_at = ""
-        self.sheet, self.dialog_sheet = made
-        for sheet in made:
+        self.sheet, self.dialog_sheet = sheets
+        for sheet in sheets:
             sheet.step_wanted.connect(self._step)
         bridge.approval_requested.connect(self._begin)
         bridge.approval_resolved.connect(self._settle)

@@ -107,7 +107,7 @@ class AskingDesk(QObject, Generic[Q, A]):
 
     Args:
         waiting: The queue.
-        make_sheet: Makes what shows one; once for the page, once for the dialog.
+        sheets: What shows one, on the page and in the dialog.
         place: Where the sheet stands.
         window: While this is hidden, or shows something else than the place, a dialog asks.
         shown: Id of the session on the page.
@@ -121,7 +121,7 @@ class AskingDesk(QObject, Generic[Q, A]):
     def __init__(
         self,
         waiting: Waiting[Q],
-        make_sheet: Callable[[], Any],
+        sheets: tuple[Any, Any],
         *,
         place: SheetPlace,
         window: QWidget,
@@ -134,7 +134,7 @@ class AskingDesk(QObject, Generic[Q, A]):
         self._shown = shown
         self._asked_last: dict[str, Q] = {}
         self._over: tuple[Q, str] | None = None
-        sheet, in_dialog = make_sheet(), make_sheet()
+        sheet, in_dialog = sheets
         place.add(sheet)
         self.dialog = AskingDialog(in_dialog, window)
         self._sheets: tuple[Sheet[Q], Sheet[Q]] = (sheet, in_dialog)

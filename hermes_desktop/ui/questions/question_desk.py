@@ -46,16 +46,11 @@ class QuestionDesk(AskingDesk[QuestionAsked, QuestionAnswered]):
         clock: Clock,
         shown: Callable[[], str | None],
     ) -> None:
-        made: list[QuestionSheet] = []
-
-        def make_sheet() -> QuestionSheet:
-            made.append(QuestionSheet(theme, clock.time))
-            return made[-1]
-
-        super().__init__(questions, make_sheet, place=place, window=window, shown=shown)
+        sheets = QuestionSheet(theme, clock.time), QuestionSheet(theme, clock.time)
+        super().__init__(questions, sheets, place=place, window=window, shown=shown)
         self._questions = questions
         self._put_off: set[str] = set()
-        self.sheet, self.dialog_sheet = made
+        self.sheet, self.dialog_sheet = sheets
         bridge.question_asked.connect(self._begin)
         bridge.question_answered.connect(self._settle)
 
