@@ -85,6 +85,8 @@ class GatewayStatusChanged:
         platforms: The messaging platforms of this gateway, sorted by name.
         other: The other gateway, while there is one.
         refusal: Why it was not started, until it is.
+        offers_start: It was stopped from outside, or the other gateway ended, and it stays off
+            until a person starts it; ``detail`` says why.
     """
 
     state: GatewayState
@@ -93,6 +95,7 @@ class GatewayStatusChanged:
     platforms: tuple[PlatformHealth, ...] = ()
     other: OtherGateway | None = None
     refusal: HostingRefusal | None = None
+    offers_start: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_events import (
     ForeignChanged,
+    ForeignGateway,
     HardStop,
     IdentityEvent,
     IdentityLost,
@@ -33,7 +34,7 @@ from hermes_desktop.services.hosting_ending import EndCause, Ending, asked_by, f
 from hermes_desktop.services.hosting_identity import HostingIdentity
 from hermes_desktop.services.hosting_life import HostingLife, LifeParts
 from hermes_desktop.services.hosting_outlook import HostingOutlook
-from hermes_desktop.services.hosting_return import Patience, Return
+from hermes_desktop.services.hosting_return import TAKE_UP_AFTER_S, Return
 from hermes_desktop.services.hosting_status import StatusBoard
 from hermes_desktop.services.hosting_words import (
     ANOTHER_DESKTOP,
@@ -51,8 +52,8 @@ class HostSetup:
     """What a host is given beside the parts of its gateway.
 
     Attributes:
-        autostart: Start with the program, and when another gateway went away.
-        patience: How long after that.
+        autostart: Start with the program, and when another gateway crashed.
+        take_up_after_s: How long after that.
         checks: Sandbox, system, services.
         end_program: Ends the process at once, from any thread, when our gateway does not stop
             while another one runs.
@@ -61,7 +62,7 @@ class HostSetup:
     paths: HermesPaths
     environ: Mapping[str, str]
     autostart: bool = True
-    patience: Patience = field(default_factory=Patience)
+    take_up_after_s: float = TAKE_UP_AFTER_S
     checks: HostingChecks = field(default_factory=HostingChecks.here)
     end_program: Callable[[], None] = lambda: ExitDeadline().arm(0)
 
@@ -77,8 +78,9 @@ class GatewayHost(PlatformWishes):
     The states, in the words of the event: ``stopped`` (nobody hosts the home, ``refusal`` says
     why if somebody wanted to), ``starting`` (also while it comes back), ``running``,
     ``working``, ``degraded``, ``stopping`` and ``attached`` (``other`` is the gateway that has
-    the home). A ``stopped`` is final until somebody starts it again, unless ``detail`` says when
-    it starts by itself. ``running_turns`` counts those of the desktop's own chat, too, always.
+    the home). A ``stopped`` is final until a person starts it again (``offers_start``: ask them),
+    unless ``detail`` says when it starts by itself. ``running_turns`` always includes those of
+    the desktop's own chat.
 
     Args:
         setup: Whose home, and what surrounds it.
@@ -109,7 +111,11 @@ class GatewayHost(PlatformWishes):
         self._closing = False
         self._identity: HostingIdentity | None = None
         self._return = Return(
-            setup.paths.home, clock, parts.worker, setup.patience, autostart=setup.autostart
+            setup.paths.home,
+            clock,
+            parts.worker,
+            pause_s=setup.take_up_after_s,
+            autostart=setup.autostart,
         )
         if private is not None:
             private.announce = self._board.note_private
@@ -295,7 +301,8 @@ class GatewayHost(PlatformWishes):
         finally:
             self._life = None
         identity = self._identity
-        if self._ended_by == "gone" and identity is not None and identity.foreign is None:
+        gone = self._ended_by == "gone" and self._return.allowed
+        if gone and identity is not None and identity.foreign is None:
             self._tasks.start(self._come_back(), name="gateway return")  # it is gone already
 
     async def _end(self, ending: Ending) -> None:
@@ -327,6 +334,8 @@ class GatewayHost(PlatformWishes):
             case HardStop() | IdentityLost():
                 if isinstance(event, HardStop):
                     self._return.forbid()
+                else:
+                    self._return.note_other(event.owner and ForeignGateway(event.owner))
                 self._wish(forced_by(event, self._clock.monotonic()))
             case IdentityRenewed(record):
                 if self._hosted is not None:
@@ -347,8 +356,9 @@ class GatewayHost(PlatformWishes):
             self._identity.confirm_stopped()
 
     async def _come_back(self) -> None:
-        """The other gateway went away: host the home if that is wanted."""
-        if await self._return.is_due(self._board.explain) and self._life is None:
+        """The other gateway went away: host the home if it crashed and that is wanted."""
+        board = self._board
+        if await self._return.is_due(board.explain, board.offer_start) and self._life is None:
             identity = self._identity
             if identity is not None and not self._closing:
                 self._live(identity)

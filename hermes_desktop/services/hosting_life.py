@@ -122,7 +122,8 @@ class HostingLife:
         if self._failure is not None:
             self._board.refuse(failure_refusal(self._failure))
         else:
-            self._board.enter("idle", self._wish.now().words)
+            ending = self._wish.now()
+            self._board.enter("idle", ending.words, offers_start=ending.stopped_from_outside)
 
     # Claiming
 

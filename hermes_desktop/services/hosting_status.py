@@ -51,6 +51,7 @@ class StatusBoard:
         self._detail = self._note = ""
         self._other: OtherGateway | None = None
         self._refusal: HostingRefusal | None = None
+        self._offers_start = False
         self._flush_due: asyncio.Future[None] | None = None
         self.status = GatewayStatusChanged("stopped")
 
@@ -74,9 +75,16 @@ class StatusBoard:
         self._hosted = report
         self._changed()
 
-    def enter(self, stage: Stage, detail: str = "") -> None:
-        """Go on to another stage. Starting settles a refusal; idle forgets the platforms."""
+    def enter(self, stage: Stage, detail: str = "", *, offers_start: bool = False) -> None:
+        """Change the stage. Starting settles a refusal; idle forgets the platforms.
+
+        Args:
+            stage: The new one.
+            detail: One sentence for a person.
+            offers_start: A person is to be asked whether the gateway should start again.
+        """
         self._stage = stage
+        self._offers_start = offers_start
         self._detail, self._note = detail, ""
         if stage in {"starting", "hosting"}:
             self._refusal = None
@@ -99,8 +107,16 @@ class StatusBoard:
         """Take who else is the gateway. That one came settles why we were not started."""
         if self._other is None and other is not None:
             self._refusal = None
+            self._offers_start = False
+            if self._stage == "idle":
+                self._detail = ""
         self._other = other
         self._changed()
+
+    def offer_start(self, detail: str) -> None:
+        """Say why nothing is hosted any more, and that a person may start the gateway."""
+        if self._stage == "idle" and self._other is None:
+            self.enter("idle", detail, offers_start=True)
 
     async def published(self) -> GatewayStatusChanged:
         """Wait until what was said so far is published."""
@@ -134,4 +150,5 @@ class StatusBoard:
             platforms=self._hosted.platforms,
             other=self._other,
             refusal=self._refusal,
+            offers_start=state == "stopped" and self._offers_start,
         )

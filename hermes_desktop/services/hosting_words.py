@@ -24,6 +24,8 @@ _HEALTH_STATES = frozenset(get_args(HealthState))
 _STAY_ATTACHED = "Let `hermes gateway run` do it, or start the gateway here all the same."
 
 ANOTHER_DESKTOP = "another Hermes Desktop"
+OTHER_STOPPED = "The other gateway was stopped. This one starts only when you start it."
+OTHER_CRASHED = "The other gateway crashed. This one starts only when you start it."
 
 
 def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tuple[str, ...]:

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 
 from hermes_desktop.core.events import GatewayStatusChanged, Notice
-from hermes_desktop.ui.gateway.gateway_words import listed, requests_text, shape_of, status_words
+from hermes_desktop.ui.gateway.gateway_words import (
+    listed,
+    plain,
+    requests_text,
+    shape_of,
+    status_words,
+)
 from hermes_desktop.ui.gateway.platform_words import state_shape
 from hermes_desktop.ui.sessions.source_names import source_name
 
@@ -42,6 +48,8 @@ def tray_face(
     """
     words = status_words(status)
     lines = [f"Hermes: {words[0].lower()}{words[1:]}", *_troubles(status)]
+    if status.offers_start:
+        lines.append(plain(status.detail))
     if requests:
         lines.append(requests_text(requests))
     if waiting:

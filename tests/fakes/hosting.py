@@ -19,7 +19,6 @@ from hermes_desktop.gateway.identity_files import read_json
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.services.desktop_services import DesktopServices, join_parts
 from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
-from hermes_desktop.services.hosting_return import Patience
 from hermes_desktop.settings.plain_secrets import PlainSecrets
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
@@ -141,7 +140,7 @@ async def host_stage(
                 paths,
                 environ,
                 autostart=autostart,
-                patience=Patience(after_stop_s=0.6, after_crash_s=0.3),
+                take_up_after_s=0.3,
                 checks=checks,
                 end_program=lambda: ended.append("ended"),
             )

@@ -237,7 +237,7 @@ class Island:
         mine = Path(f"/proc/{self._init}/ns/pid").readlink()
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                words = folder.joinpath("cmdline").read_bytes().decode().split("\0")
+                words = folder.joinpath("cmdline").read_bytes().decode(errors="replace").split("\0")
                 same = folder.joinpath("ns/pid").readlink() == mine
                 if same and word in words and str(self._hermes.python.parent) in words[0]:
                     found.append(int(folder.name))

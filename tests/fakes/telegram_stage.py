@@ -18,7 +18,6 @@ from hermes_desktop.gateway.platforms.shipped import shipped_platforms
 from hermes_desktop.gateway.reconnect import LinkTiming
 from hermes_desktop.services.desktop_services import DesktopServices, join_parts
 from hermes_desktop.services.gateway_host import HostSetup
-from hermes_desktop.services.hosting_return import Patience
 from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.model_server import ModelServer
 
@@ -90,7 +89,7 @@ async def telegram_stage(
                 HermesPaths(home, home),
                 {"HERMES_GATEWAY_LOCK_DIR": str(folder / "locks"), "PATH": ""},
                 autostart=False,
-                patience=Patience(after_stop_s=0.6, after_crash_s=0.3),
+                take_up_after_s=0.3,
                 checks=HostingChecks(Path("/"), ()),
                 end_program=lambda: None,
             ),

@@ -1,4 +1,4 @@
-"""The strip that stays: another gateway has the home, or ours was not started and why."""
+"""The strip that stays: who else has the home, or why ours is not running."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPaintEvent
@@ -25,7 +25,7 @@ class GatewayBanner(QWidget):
     """One strip above the page; a person may close it until something else is to be said.
 
     Signals:
-        wanted: What its button asks for: ``take_over``, ``give_up`` or ``insist``.
+        wanted: What its button asks for: ``take_over``, ``give_up``, ``insist`` or ``start``.
         page_wanted: The page that tells more.
     """
 
@@ -75,6 +75,8 @@ class GatewayBanner(QWidget):
             self._say_attached(status, now, busy)
         elif status.state == "stopped" and status.refusal is not None and not busy:
             self._say_refusal(status.refusal)
+        elif status.offers_start and not busy:
+            self._say_offer(status.detail)
         else:
             self._matter = None
             self._closed_matter = None
@@ -100,6 +102,12 @@ class GatewayBanner(QWidget):
         self._name = "insist" if refusal.may_insist else ""
         words = " ".join(filter(None, (refusal.title, refusal.detail)))
         self._say(plain(words), self.tr("Start anyway…"))
+
+    def _say_offer(self, why: str) -> None:
+        self._matter = ("offer", why)
+        self._level = "info"
+        self._name = "start"
+        self._say(plain(why), self.tr("Start the gateway"))
 
     def _say(self, words: str, action: str) -> None:
         self.words.setText(words)

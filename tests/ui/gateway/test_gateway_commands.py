@@ -234,3 +234,12 @@ async def test_a_start_that_comes_to_nothing_is_told(stage) -> None:
     press(stage.page.card.buttons["start"])
     await stage.idle()
     assert [n.title for n in stage.notices] == ["The gateway was not started."]
+
+
+async def test_the_offer_of_the_banner_starts_the_gateway(stage) -> None:
+    stage.show(page=False)
+    stage.gateway.say("stopped", detail="The other gateway was stopped.", offers_start=True)
+    press(stage.view.banner.action)
+    await stage.idle()
+    assert stage.gateway.asked == ["start"]
+    assert not stage.view.banner.isVisible()

@@ -135,6 +135,17 @@ def test_the_banner_is_silent_where_the_page_says_the_same(stage) -> None:
     assert not stage.view.banner.action.isVisible()
 
 
+def test_the_banner_offers_to_start_after_a_stop_elsewhere(stage) -> None:
+    stage.show(page=False)
+    stage.gateway.say("stopped", detail="The other gateway was stopped.", offers_start=True)
+    banner = stage.view.banner
+    assert banner.isVisible()
+    assert banner.words.text() == "The other gateway was stopped."
+    assert banner.action.text() == "Start the gateway"
+    stage.gateway.say("stopped", detail="")  # by the person
+    assert not banner.isVisible()
+
+
 def test_an_empty_list_says_whether_anybody_has_looked(stage) -> None:
     stage.show()
     empty = stage.page.empty

@@ -86,3 +86,20 @@ async def test_an_idle_board_forgets_the_platforms() -> None:
     board.enter("idle", "Stopped.")
 
     assert (await board.published()) == GatewayStatusChanged("stopped", "Stopped.")
+
+
+@pytest.mark.asyncio
+async def test_an_offer_to_start_lasts_until_somebody_runs() -> None:
+    board = StatusBoard(lambda _: None)
+    board.offer_start("It was stopped.")
+    assert (await board.published()) == GatewayStatusChanged(
+        "stopped", "It was stopped.", offers_start=True
+    )
+    board.note_other(OTHER)
+    assert not (await board.published()).offers_start
+    board.offer_start("Too late: somebody runs.")
+    board.note_other(None)
+    assert (await board.published()) == GatewayStatusChanged("stopped")
+    board.offer_start("It was stopped.")
+    board.enter("starting")
+    assert not (await board.published()).offers_start

@@ -58,6 +58,16 @@ def test_the_tooltip_names_platforms_in_trouble_and_people_who_ask() -> None:
     assert face.icon == "tray-attention"
 
 
+def test_the_tooltip_says_why_a_person_may_want_to_start_it() -> None:
+    words = "The other gateway was stopped. Run `it`."
+    face = tray_face(GatewayStatusChanged("stopped", words, offers_start=True))
+    assert face.tooltip.splitlines() == [
+        "Hermes: gateway stopped",
+        "The other gateway was stopped. Run “it”.",
+    ]
+    assert (face.icon, face.status_line) == ("tray-stopped", "Gateway stopped")
+
+
 def test_a_refusal_needs_a_person() -> None:
     refused = GatewayStatusChanged("stopped", refusal=HostingRefusal("Not everything would run."))
     face = tray_face(refused)
