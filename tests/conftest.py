@@ -1,5 +1,6 @@
 """What every test needs: nothing that an earlier one left in the context."""
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +8,13 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.session_context import reset_session_vars
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose marker ``needs`` names a program that is not installed here."""
+    needed = {program for mark in item.iter_markers("needs") for program in mark.args}
+    if missing := sorted(program for program in needed if shutil.which(program) is None):
+        pytest.skip(f"needs {', '.join(missing)}")
 
 
 @pytest.fixture(autouse=True)

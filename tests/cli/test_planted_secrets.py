@@ -16,11 +16,11 @@ import pytest
 from hermes_desktop.agent.tools.registry import TOOLS
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, error, text, tool_call
-from tests.fakes.private_bus import private_bus
+from tests.fakes.private_bus import NEEDS_KEYRING, private_bus
 from tests.fakes.program import Program, files_of
 from tests.fakes.rpc_client import RpcProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.two_processes]
+pytestmark = [pytest.mark.slow, pytest.mark.two_processes, NEEDS_KEYRING]
 
 IN_ENVIRON = {"WORK_API_KEY": "planted/environ+0001", "DB_PASSWORD": "pl4nted-environ-2"}
 IN_FILE = {"EXTRA_TOKEN": "planted-file-00003", "SMTP_PASSWORD": "planted'file 4 with blanks"}

@@ -14,7 +14,7 @@ from hermes_desktop.core.exit_deadline import EXIT_SLACK_S
 from hermes_desktop.gateway.identity_files import PID_FILE
 from tests.fakes.identity import wait_until
 from tests.fakes.model_server import ModelServer
-from tests.fakes.private_bus import PrivateBus, private_bus
+from tests.fakes.private_bus import NEEDS_KEYRING, PrivateBus, private_bus
 from tests.fakes.program import Program, files_of
 from tests.fakes.terminal import END_OF_INPUT, at_terminal
 
@@ -57,6 +57,7 @@ def secret_tool(bus: PrivateBus, command: str, home: Path) -> str:
     return done.stdout.decode()
 
 
+@NEEDS_KEYRING
 def test_kept_listed_used_removed(desk: Program, home: Path, bus: PrivateBus) -> None:
     assert desk.run("secrets", "check").out == "The keyring works: SecretService Keyring.\n"
     done = desk.run("secrets", "set", "--no-check", TOKEN, stdin=f"{VALUE}\n".encode())
@@ -74,6 +75,7 @@ def test_kept_listed_used_removed(desk: Program, home: Path, bus: PrivateBus) ->
     assert desk.run("secrets", "remove", TOKEN, "--yes").code == 3
 
 
+@NEEDS_KEYRING
 def test_typed_on_a_terminal_it_is_not_shown(desk: Program) -> None:
     done = at_terminal(desk, "secrets", "set", "--no-check", TOKEN, typed=f"{VALUE}\n".encode())
     assert done.code == 0, done.out
@@ -83,6 +85,7 @@ def test_typed_on_a_terminal_it_is_not_shown(desk: Program) -> None:
     assert listed(desk)[TOKEN]["counts"] == "keyring"
 
 
+@NEEDS_KEYRING
 def test_moved_out_of_env_and_back(desk: Program, home: Path) -> None:
     before = f"# mine\nexport {TOKEN}='{VALUE}' # bot\nOTHER=1\n"
     (home / ".env").write_text(before)
@@ -98,6 +101,7 @@ def test_moved_out_of_env_and_back(desk: Program, home: Path) -> None:
     assert listed(desk)[TOKEN]["places"] == [".env"]
 
 
+@NEEDS_KEYRING
 def test_moved_out_of_config_yaml_and_its_versions(desk: Program, home: Path) -> None:
     (home / "config.yaml").write_text(
         f"platforms:\n  telegram:\n    token: {VALUE} # mine\n    enabled: true\nagent: {{}}\n"
@@ -110,6 +114,7 @@ def test_moved_out_of_config_yaml_and_its_versions(desk: Program, home: Path) ->
     assert 'token: ""' in (home / "config.yaml").read_text()
 
 
+@NEEDS_KEYRING
 def test_two_values_are_named_and_which_one_counts(desk: Program, home: Path) -> None:
     (home / ".env").write_text(f"{TOKEN}=222222:another_value_here\n")
     done = desk.run("secrets", "set", "--no-check", TOKEN, stdin=VALUE.encode())
@@ -125,6 +130,7 @@ def test_two_values_are_named_and_which_one_counts(desk: Program, home: Path) ->
     )
 
 
+@NEEDS_KEYRING
 def test_a_locked_keyring_says_so_and_nothing_is_kept_elsewhere(
     desk: Program, home: Path, bus: PrivateBus
 ) -> None:
@@ -156,6 +162,7 @@ def test_without_a_keyring_a_plain_file_only_by_consent(program: Program, home: 
     assert no_file_holds(home, VALUE)
 
 
+@NEEDS_KEYRING
 def test_a_keyring_that_hangs_holds_nobody_up(desk: Program, bus: PrivateBus) -> None:
     assert desk.run("secrets", "set", "--no-check", TOKEN, stdin=VALUE.encode()).code == 0
     bus.hanging()
@@ -170,6 +177,7 @@ def server() -> Iterator[ModelServer]:
         yield server
 
 
+@NEEDS_KEYRING
 def test_the_model_is_asked_with_the_key_from_the_keyring(
     desk: Program, home: Path, server: ModelServer
 ) -> None:
@@ -192,6 +200,7 @@ def test_the_model_is_asked_with_the_key_from_the_keyring(
     assert "Do you know [secret]?" in exported.out
 
 
+@NEEDS_KEYRING
 def test_a_chat_does_not_wait_for_a_keyring_that_hangs(
     desk: Program, home: Path, bus: PrivateBus, server: ModelServer
 ) -> None:
@@ -201,6 +210,7 @@ def test_a_chat_does_not_wait_for_a_keyring_that_hangs(
     assert desk.run("chat", "-q", "Hello").code == 0
 
 
+@NEEDS_KEYRING
 @pytest.mark.parametrize("serves", [True, False])
 def test_the_gateway_leaves_in_time_while_a_keyring_hangs(
     desk: Program, home: Path, bus: PrivateBus, *, serves: bool

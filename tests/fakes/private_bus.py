@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 _BUS = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -17,6 +19,8 @@ _BUS = """\
 <allow own="*"/></policy></busconfig>
 """
 PASSWORD = b"a password"
+NEEDS_KEYRING = pytest.mark.needs("dbus-daemon", "gnome-keyring-daemon", "gdbus", "secret-tool")
+"""For every test that opens a ``private_bus``."""
 
 
 class PrivateBus:

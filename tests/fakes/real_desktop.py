@@ -7,7 +7,6 @@ reverse order.
 
 import contextlib
 import os
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -15,7 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PROGRAMS = ("Xvfb", "dbus-daemon", "openbox", "xfce4-panel", "xdotool", "gdbus", "import")
+import pytest
+
+NEEDS_DESKTOP = pytest.mark.needs(
+    "Xvfb", "dbus-daemon", "openbox", "xfce4-panel", "xdotool", "gdbus", "import"
+)
+"""For every test that brings up a ``real_desktop``."""
 WATCHER = "org.kde.StatusNotifierWatcher"
 _PAUSE = threading.Event()
 
@@ -36,11 +40,6 @@ PANEL = """<?xml version="1.0" encoding="UTF-8"?>
  </property>
 </channel>
 """
-
-
-def missing_programs() -> list[str]:
-    """What is not installed of the programs this needs."""
-    return [name for name in PROGRAMS if shutil.which(name) is None]
 
 
 @dataclass

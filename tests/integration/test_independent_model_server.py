@@ -31,6 +31,7 @@ from hermes_desktop.state import SessionDB
 from tests.fakes.independent_model_server import KEY, IndependentServer, independent_server
 from tests.fakes.program import Program, rows, said
 
+pytestmark = pytest.mark.needs()  # the server, which npm fetches
 SID = "20260304_120000_abcdef"
 FAUST = "Johann Wolfgang von Goethe, over sixty years. 📖 Größe braucht Zeit."
 

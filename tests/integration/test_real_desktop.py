@@ -1,6 +1,5 @@
 """The program as a process on a real desktop: window, tray host, closing, ending."""
 
-import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -8,25 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.real_desktop import RealDesktop, missing_programs, real_desktop
+from tests.fakes.real_desktop import NEEDS_DESKTOP, RealDesktop, real_desktop
 
-pytestmark = [pytest.mark.slow, pytest.mark.two_processes, pytest.mark.timeout(180)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.two_processes,
+    pytest.mark.timeout(180),
+    NEEDS_DESKTOP,
+]
 PICTURES = Path(__file__).parents[2] / ".ci" / "out" / "screens"
 PROGRAM = (sys.executable, "-m", "hermes_desktop")
-
-
-def _require_desktop() -> None:
-    missing = missing_programs()
-    if missing and os.environ.get("CI"):
-        pytest.fail(f"CI must install {', '.join(missing)}")
-    if missing:
-        pytest.skip(f"needs {', '.join(missing)}")
 
 
 @pytest.fixture
 def desktop() -> Iterator[RealDesktop]:
     """A desktop with a tray host."""
-    _require_desktop()
     with real_desktop() as running:
         yield running
 
@@ -69,7 +64,6 @@ def test_a_second_start_brings_the_first_window_forward(desktop: RealDesktop) ->
 
 
 def test_hidden_start_without_a_tray_host_is_not_invisible() -> None:
-    _require_desktop()
     with real_desktop(tray=False) as bare:
         program = bare.start(*PROGRAM, "--demo", "--hidden", log="program")
         bare.wait_for("a window", lambda: bare.output("xdotool", "search", "--name", "Hermes"))

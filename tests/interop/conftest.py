@@ -17,6 +17,13 @@ _ROOT = Path(__file__).parents[2]
 _SCRIPTS = Path(__file__).parent / "scripts"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of these need more than the README's test line installs; CI selects them by that."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.needs())
+
+
 @dataclass(frozen=True)
 class RealHermes:
     """The interpreter that has hermes-agent, and the home it works on."""
@@ -85,16 +92,12 @@ OLD_RELEASES = ("0.13.0", "0.16.0", "0.18.2")
 def old_hermes(request: pytest.FixtureRequest, tmp_path: Path) -> RealHermes:
     """An older release on an empty home, from the kept environments.
 
-    ``tests/interop/scripts/make_environments.py`` makes them. A missing one fails where
-    HERMES_AGENT_VERSIONS promises it (in CI), else the test is skipped.
+    ``tests/interop/scripts/make_environments.py`` makes them. Without them the test is skipped.
     """
     version = str(request.param)
     cache = Path(os.environ.get("HERMES_TEST_CACHE") or _ROOT / ".ci" / "out" / "cache")
     place = cache / f"hermes-agent-{version}"
     if not (place / "complete").exists():
-        promised = os.environ.get("HERMES_AGENT_VERSIONS", "").split()
-        if os.environ.get("CI") == "true" and version in promised:
-            pytest.fail(f"hermes-agent {version} is promised and not in {cache}")
         pytest.skip(
             "older releases of hermes-agent are not installed: run "
             f"`python tests/interop/scripts/make_environments.py {cache}`"

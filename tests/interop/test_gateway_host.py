@@ -5,9 +5,7 @@ Each test runs in a process namespace of its own, because the commands look at t
 
 import contextlib
 import json
-import os
 import re
-import shutil
 import time
 import urllib.request
 from pathlib import Path
@@ -210,11 +208,10 @@ def test_with_a_service_a_person_must_insist_and_the_note_alone_stops_it(
     assert ours.status()["state"] == "stopped"
 
 
+@pytest.mark.needs("strace")
 def test_while_theirs_runs_nothing_of_ours_touches_its_files(
     island: Island, tmp_path: Path
 ) -> None:
-    if shutil.which("strace") is None and os.environ.get("CI") != "true":
-        pytest.skip("strace is not installed")
     their_chat(island)
     calls = "openat,open,creat,truncate,rename,renameat,renameat2,unlink,unlinkat,link,linkat,flock"
     trace = tmp_path / "trace"

@@ -1,7 +1,6 @@
 """Who shows tray icons is followed on a private bus, with a real name that comes and goes."""
 
 import asyncio
-import shutil
 import subprocess
 from collections.abc import Iterator
 
@@ -13,7 +12,7 @@ from hermes_desktop.ui.tray_host_watch import WATCHER, TrayHostWatch
 
 pytestmark = [
     pytest.mark.asyncio,
-    pytest.mark.skipif(shutil.which("dbus-daemon") is None, reason="there is no D-Bus here"),
+    pytest.mark.needs("dbus-daemon"),
 ]
 
 

@@ -16,7 +16,7 @@ from hermes_desktop.cli.bug_report import report_bug
 from hermes_desktop.core.events import Notice
 from hermes_desktop.core.log_setup import set_up_logging
 from hermes_desktop.state import SessionDB
-from tests.fakes.private_bus import PrivateBus
+from tests.fakes.private_bus import NEEDS_KEYRING, PrivateBus
 from tests.fakes.program import CHECKOUT, files_of
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
 from tests.ui.settings_platforms.test_real_keyring import bus, real
@@ -103,6 +103,7 @@ async def everything_in_the_window(stage: PlatformsStage) -> None:
     await stage.until(lambda: field.origin.text() == "Stored in .env.")
 
 
+@NEEDS_KEYRING
 async def test_tokens_stay_where_they_are_allowed(
     stage: PlatformsStage, bus: PrivateBus, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

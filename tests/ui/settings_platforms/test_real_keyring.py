@@ -6,11 +6,12 @@ import pytest
 from keyring.backends import SecretService
 
 from hermes_desktop.settings.secret_parts import Keyring
-from tests.fakes.private_bus import PrivateBus, private_bus
+from tests.fakes.private_bus import NEEDS_KEYRING, PrivateBus, private_bus
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
 
 pytestmark = [
     pytest.mark.asyncio,
+    NEEDS_KEYRING,
     # The library leaves the sockets of calls that failed to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
     pytest.mark.filterwarnings(

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from hermes_desktop.gateway import expiry_watcher
 from hermes_desktop.ui.settings.field_row import FieldRow
-from tests.fakes.private_bus import PrivateBus
+from tests.fakes.private_bus import NEEDS_KEYRING, PrivateBus
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
 from tests.ui.settings_platforms.test_real_keyring import Pulled, bus
 
@@ -128,6 +128,7 @@ async def test_the_next_sweep_uses_the_age_that_was_filled_in_and_no_adapter_res
         assert stage.chat.look()["bots"] == 1
 
 
+@NEEDS_KEYRING
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_real_keyring_pulled_away_in_the_middle_disturbs_no_connection(
     running: PlatformsStage, bus: PrivateBus, when: str

@@ -1,0 +1,82 @@
+"""What a bare root gets of this machine: how packages are fetched here, and nothing else.
+
+That is the configuration of apt and pip, the certificates and the proxies. No mirror is named in
+the project: a machine that has one says so in these files.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_VARIABLE = re.compile(
+    r"(https?|ftp|all|no)_proxy|PIP_\w+|\w*(_CERT|_CERTS|_CA|CERT_FILE|CERT_DIR|CA_BUNDLE)\w*",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"(?P<section>\w+):\s*$|\s+(?P<file>/.*), exists: (?P<exists>True|False)\s*$")
+_TOO_HIGH = 2  # parts of a path: "/" and "/opt" are not mounted as a whole
+
+
+def carried_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Proxies, certificates and the settings of pip, from the environment."""
+    return {name: value for name, value in environ.items() if _VARIABLE.fullmatch(name)}
+
+
+def pip_files(debug: str) -> list[Path]:
+    """The configuration files that exist, from what ``pip config debug`` prints.
+
+    A file of the virtual environment that was asked (``site``) belongs to that environment alone.
+    """
+    section, files = "", []
+    for line in debug.splitlines():
+        found = _LISTED.match(line)
+        if found and found["section"]:
+            section = found["section"]
+        elif found and found["exists"] == "True" and section != "site":
+            files.append(Path(found["file"]))
+    return files
+
+
+def pip_values(listed: str) -> list[str]:
+    """The values that ``pip config list`` prints; one setting may hold several."""
+    values = []
+    for line in listed.splitlines():
+        _, sign, value = line.partition("=")
+        if sign:
+            values += str(ast.literal_eval(value)).split()
+    return values
+
+
+def local_places(values: Iterable[str]) -> list[Path]:
+    """Files and folders of this machine that the values name, as paths or ``file://`` URLs."""
+    places = []
+    for value in values:
+        address = urlsplit(value)
+        if address.scheme == "file":
+            places.append(Path(unquote(address.path)))
+        elif value.startswith("/"):
+            places.append(Path(value))
+    return [place for place in dict.fromkeys(places) if place.exists()]
+
+
+def mounted_folders(places: Iterable[Path]) -> list[Path]:
+    """The folders to show inside, each once, none within another.
+
+    The pages of an index point at files beside its folder, so the folder above it is shown, unless
+    that is one of the machine's own.
+    """
+    above = {
+        place.parent if len(place.parent.parts) > _TOO_HIGH else place
+        for place in (place.resolve() for place in places)
+        if place.is_dir()
+    }
+    return sorted(folder for folder in above if not above & set(folder.parents))
+
+
+def pip_says(*words: str) -> str:
+    """Ask the pip of this interpreter about its configuration."""
+    command = [sys.executable, "-m", "pip", "config", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
