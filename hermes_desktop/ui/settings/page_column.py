@@ -75,7 +75,8 @@ class PageColumn(QScrollArea):
         self._grow(_FIRST_S)
 
     def begin(self) -> None:
-        """The page shows; its parts read what they need the first time."""
+        """Give all rows room now that the page shows; the first time its parts read what they need."""
+        self._give_room()
         if not self._begun:
             self._begun = True
             self._more.start()

@@ -111,6 +111,9 @@ async def test_a_managed_home_says_so_above_all_and_at_no_field(home, theme) -> 
         assert strip.isVisible()
 
 
+# With the largest letters the first rows are already higher than the window, as where no font is
+# installed and Qt draws wide boxes.
+@pytest.mark.parametrize("stage", [1.0, 1.5, 3.0], indirect=True)
 async def test_a_page_that_is_being_filled_is_never_squeezed(stage: SettingsStage) -> None:
     async with stage:
         stage.view.show_page("assistant")
@@ -119,7 +122,8 @@ async def test_a_page_that_is_being_filled_is_never_squeezed(stage: SettingsStag
         while column.growing:
             for row in column.findChildren(FieldRow):
                 about = row.about
-                assert about.isHidden() or about.height() >= about.heightForWidth(about.width())
+                room = about.height() >= about.heightForWidth(about.width())
+                assert room or not about.isVisible(), row.key
             looks += 1
             await asyncio.sleep(0)
         assert looks
