@@ -3,7 +3,7 @@
 import contextlib
 import os
 import pty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -14,13 +14,20 @@ from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal, Pla
 WAITING = GatewayStatusChanged("stopping", "Waiting for 1 reply, 9 s left.", running_turns=1)
 
 
-@contextlib.contextmanager
-def on_a_terminal() -> Iterator[Callable[[], str]]:
-    """Standard error is a terminal; gives what stands on it so far."""
+def on_a_terminal(write: Callable[[], None]) -> str:
+    """What appears while standard error is a terminal.
+
+    It is read up to its end, which comes once the other end is closed: the kernel brings what was
+    written a moment later and in pieces.
+    """
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w", encoding="utf-8") as screen, contextlib.redirect_stderr(screen):
-        yield lambda: os.read(ours, 65536).decode()
-    os.close(ours)
+        write()
+    written = b""
+    with os.fdopen(ours, "rb", buffering=0) as reader, contextlib.suppress(OSError):
+        while piece := reader.read(65536):
+            written += piece
+    return written.decode()
 
 
 def test_each_thing_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,12 +69,13 @@ def test_in_a_log_seconds_are_not_counted(capsys: pytest.CaptureFixture[str]) ->
 
 def test_on_a_terminal_seconds_are_counted_in_one_line() -> None:
     progress = GatewayProgress()
-    with on_a_terminal() as lines:
+
+    def count() -> None:
         progress.show(replace(WAITING, detail="Waiting for 1 reply, 10 s left."))
         progress.show(WAITING)
         progress.show(GatewayStatusChanged("stopped", "The gateway was stopped."))
-        written = lines()
 
+    written = on_a_terminal(count)
     assert written.startswith(
         "\rWaiting for 1 reply, 10 s left.\rWaiting for 1 reply, 9 s left. \r"
     )
