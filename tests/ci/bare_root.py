@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -82,43 +83,61 @@ def kept_base() -> Path:
     return base
 
 
+@dataclass(frozen=True)
+class BareRoot:
+    """A root to run lines in.
+
+    Attributes:
+        path: Where it lies.
+        shown: Folders of this machine that can be read inside, at the same place.
+    """
+
+    path: Path
+    shown: tuple[Path, ...]
+
+    @property
+    def checkout(self) -> Path:
+        """The tracked files inside, and what was made beside them."""
+        return self.path / INSIDE.relative_to("/")
+
+    def run(self, line: str, variables: Mapping[str, str], log: IO[bytes] | None = None) -> int:
+        """Run a line in the checkout inside and return its exit code."""
+        environment = {
+            **carried.carried_variables(os.environ),
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": os.environ.get("HOME", "/root"),
+            "DEBIAN_FRONTEND": "noninteractive",
+            **variables,
+        }
+        command = [
+            *("setpriv", "--pdeathsig", "KILL", *_APART),
+            *("bash", "-c", _ENTER, "bash", str(self.path), "\n".join(map(str, self.shown))),
+            *(f"{name}={value}" for name, value in environment.items()),
+            *("bash", "-c", f"cd {INSIDE} && {line}"),
+        ]
+        print(f"$ {line}", flush=True)
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False
+        ).returncode
+
+
 @contextlib.contextmanager
-def bare_root() -> Iterator[Path]:
+def bare_root() -> Iterator[BareRoot]:
     """A copy of the base with what is carried into it and the tracked files; removed at the end."""
     _OUT.mkdir(parents=True, exist_ok=True)
     for left in _OUT.glob("bare-*"):
         _remove(left)
     with _folder_in(_OUT) as folder:
-        root = folder / "root"
-        base = kept_base()
-        subprocess.run(["cp", "-a", "--reflink=auto", base, root], check=True)
-        _carry_files(root)
-        _copy_tracked_files(root / INSIDE.relative_to("/"))
+        path = folder / "root"
+        subprocess.run(["cp", "-a", "--reflink=auto", kept_base(), path], check=True)
+        places = carried.local_places(carried.pip_values(carried.pip_says("list")))
+        shown = carried.mounted_folders(places)
+        # A folder that every system has is not covered by this machine's.
+        shown = [each for each in shown if not (path / each.relative_to("/")).exists()]
+        _carry_files(path)
+        root = BareRoot(path, tuple(shown))
+        _copy_tracked_files(root.checkout)
         yield root
-
-
-def run_in(
-    root: Path, line: str, variables: Mapping[str, str], log: IO[bytes] | None = None
-) -> int:
-    """Run a line in the checkout inside and return its exit code."""
-    shown = carried.mounted_folders(carried.local_places(carried.pip_values(_pip_list())))
-    environment = {
-        **carried.carried_variables(os.environ),
-        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "HOME": os.environ.get("HOME", "/root"),
-        "DEBIAN_FRONTEND": "noninteractive",
-        **variables,
-    }
-    command = [
-        *("setpriv", "--pdeathsig", "KILL", *_APART),
-        *("bash", "-c", _ENTER, "bash", str(root), "\n".join(map(str, shown))),
-        *(f"{name}={value}" for name, value in environment.items()),
-        *("bash", "-c", f"cd {INSIDE} && {line}"),
-    ]
-    print(f"$ {line}", flush=True)
-    return subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False
-    ).returncode
 
 
 def run_tests(report: Path) -> int:
@@ -126,8 +145,8 @@ def run_tests(report: Path) -> int:
     with bare_root() as root:
         options = os.environ.get("PYTEST_ADDOPTS", "")
         variables = {"PYTEST_ADDOPTS": f"{options} --junitxml=report.xml".strip()}
-        code = run_in(root, readme_line("tests"), variables)
-        made = root / INSIDE.relative_to("/") / "report.xml"
+        code = root.run(readme_line("tests"), variables)
+        made = root.checkout / "report.xml"
         if made.is_file():
             shutil.copy(made, report)
     return code
@@ -137,14 +156,14 @@ def run_demo(picture: Path) -> int:
     """The demo line: without a screen it says so, with ``--screenshot`` it paints the window."""
     line = readme_line("demo")
     with bare_root() as root, tempfile.TemporaryFile() as log:
-        codes = [run_in(root, f"{line}{more}", {}, log) for more in ("", f" --screenshot {SHOT}")]
+        codes = [root.run(f"{line}{more}", {}, log) for more in ("", f" --screenshot {SHOT}")]
         log.seek(0)
         said = log.read().decode(errors="replace")
         if codes != [NO_SCREEN, 0] or said.count(f"--screenshot {SHOT}") != 1:
             print(said[-5000:])
             print(f"Exit codes {codes} in place of {[NO_SCREEN, 0]}, or another sentence.")
             return 1
-        shutil.copy(root / INSIDE.relative_to("/") / SHOT, picture)
+        shutil.copy(root.checkout / SHOT, picture)
     return 0
 
 
@@ -167,7 +186,10 @@ def _carry_files(root: Path) -> None:
     copied += Path("/etc/ssl/certs").glob("*")
     copied += Path("/usr/share/keyrings").glob("*")
     copied += carried.pip_files(carried.pip_says("debug"))
-    named = [*carried.carried_variables(os.environ).values(), *carried.pip_values(_pip_list())]
+    named = [
+        *carried.carried_variables(os.environ).values(),
+        *carried.pip_values(carried.pip_says("list")),
+    ]
     copied += [place for place in carried.local_places(named) if place.is_file()]
     for file in copied:
         inside = root / file.relative_to("/")
@@ -205,10 +227,6 @@ def _remove(folder: Path) -> None:
 def _index_targets() -> str:
     form = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)"
     return _printed("apt-get", "indextargets", "--format", form, "Created-By: Packages")
-
-
-def _pip_list() -> str:
-    return carried.pip_says("list")
 
 
 def _printed(*command: str) -> str:

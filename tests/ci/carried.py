@@ -66,7 +66,7 @@ def mounted_folders(places: Iterable[Path]) -> list[Path]:
     """The folders to show inside, each once, none within another.
 
     The pages of an index point at files beside its folder, so the folder above it is shown, unless
-    that is one of the machine's own.
+    that is ``/`` or stands directly in it.
     """
     above = {
         place.parent if len(place.parent.parts) > _TOO_HIGH else place

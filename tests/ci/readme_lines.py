@@ -1,6 +1,10 @@
-"""The commands that the README asks people to paste, read from the README itself."""
+"""The commands that the README asks people to paste, read from the README itself.
+
+``python -m tests.ci.readme_lines NAME`` prints one of them.
+"""
 
 import re
+import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
@@ -20,3 +24,7 @@ def readme_line(name: str, text: str | None = None) -> str:
     if len(found) != 1 or not found[0].strip() or "\n" in found[0]:
         raise ValueError(f"README.md has no single line for the command {name!r}")
     return str(found[0])
+
+
+if __name__ == "__main__":
+    print(readme_line(sys.argv[1]))
