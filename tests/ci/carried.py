@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 _VARIABLE = re.compile(
-    r"(https?|ftp|all|no)_proxy|PIP_\w+|\w*(_CERT|_CERTS|_CA|CERT_FILE|CERT_DIR|CA_BUNDLE)\w*",
+    r"(https?|ftp|all|no)_proxy|PIP_\w+|\w*_(CERTS?|CERTS?_FILE|CERT_DIR|CA_BUNDLE|CAINFO)",
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"(?P<section>\w+):\s*$|\s+(?P<file>/.*), exists: (?P<exists>True|False)\s*$")

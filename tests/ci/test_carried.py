@@ -44,7 +44,14 @@ def test_only_what_fetching_packages_needs_comes_from_the_environment() -> None:
         "NODE_EXTRA_CA_CERTS": "/etc/ssl/own.pem",
         "REQUESTS_CA_BUNDLE": "/etc/ssl/own.pem",
     }
-    others = {"CI": "true", "HOME": "/root", "DISPLAY": ":0", "HERMES_HOME": "/h", "PIPELINE": "1"}
+    others = {
+        "CI": "true",
+        "HERMES_TEST_CACHE": "/c",
+        "HOME": "/root",
+        "DISPLAY": ":0",
+        "HERMES_HOME": "/h",
+        "PIPELINE": "1",
+    }
 
     assert carried_variables({**wanted, **others}) == wanted
 

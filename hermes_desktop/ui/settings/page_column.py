@@ -75,7 +75,7 @@ class PageColumn(QScrollArea):
         self._grow(_FIRST_S)
 
     def begin(self) -> None:
-        """Give all rows room now that the page shows; the first time its parts read what they need."""
+        """Give the rows room now that the page shows; its parts read what they need once."""
         self._give_room()
         if not self._begun:
             self._begun = True
