@@ -24,7 +24,7 @@ _NO_PLATFORM = (
     "`hermes-desktop secrets set TELEGRAM_BOT_TOKEN`; the bot is connected at once."
 )
 _NOT_HOSTING = frozenset({"stopped", "attached"})
-_BY_ITSELF = frozenset({"gone", "failed"})
+_BY_ITSELF = frozenset({"gone", "failed", "not_ours"})
 
 
 def run_gateway(
@@ -136,6 +136,9 @@ class GatewayProgram:
         status = self._gateway.status
         if status.other is not None:
             output.say(f"{status.other.name}, process {status.other.pid}, has the home now.")
+        elif status.refusal is not None:
+            refusal = status.refusal
+            output.say(" ".join(filter(None, (refusal.title, refusal.detail, refusal.hint))))
         return FAILED if self._gateway.ended_by in _BY_ITSELF else ENDED_AS_ASKED
 
     async def _next_change(self) -> None:

@@ -125,6 +125,7 @@ def import_sessions(*, place: str, dry_run: bool, as_json: bool, paths: "HermesP
     if dry_run:
         if paths.state_db.exists():
             with open_store(paths) as db:
+                db.require_writable()
                 plan = session_import.plan_import(db, given)
         else:
             plan = session_import.plan_import(None, given)

@@ -50,7 +50,7 @@ def list_items(*, choice: TrashFilter, as_json: bool, paths: "HermesPaths") -> N
 
     In a pipe: trash id, time, source, number of sessions and of messages, first session, title.
     """
-    with open_actions(paths) as (actions, _):
+    with open_actions(paths, write=False) as (actions, _):
         actions.tidy_trash()
         there = actions.trash()
     items = [item for item in there if choice.fits(item)]

@@ -16,7 +16,7 @@ from hermes_desktop.core.errors import StateUnavailableError
 from hermes_desktop.services import store_care
 from hermes_desktop.state import statistics
 from hermes_desktop.state.holders import other_holders
-from hermes_desktop.state.restore import require_alone
+from hermes_desktop.state.restore import require_alone, require_shared
 from hermes_desktop.state.snapshot import list_snapshots
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def restore(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
     It is refused while another program has the store open.
     """
     info = store_care.find(paths, output.without_surrogates(name))
+    require_shared(paths.state_db)
     if not consent.dry_run:
         require_alone(paths.state_db, unseen_ok=True)
     preview = f"Snapshot {info.name}: {counted(info.sessions, 'session')}, "

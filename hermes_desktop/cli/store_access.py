@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hermes_desktop.cli import output
+from hermes_desktop.core.errors import StateUnavailableError
 from hermes_desktop.state import SessionDB
 
 if TYPE_CHECKING:
@@ -24,23 +26,48 @@ def open_store(
 
     Raises:
         StateUnavailableError: There is no store, or it cannot be opened.
+        StateReadOnlyError: It is to be changed, and may not be.
     """
     there = paths.state_db.exists()
     db = SessionDB(paths.state_db, read_only=not write or not (there or make))
     try:
+        if write:
+            db.require_writable()
+        tell_of_home(db)
         yield db
     finally:
         db.close()
 
 
+def tell_of_home(db: SessionDB) -> None:
+    """Say so where the conversations are in another database than the one that was opened.
+
+    Raises:
+        StateUnavailableError: There is nothing at all in the one that was opened.
+    """
+    home = db.condition.home
+    if home.writer != "elsewhere":
+        return
+    if not db.session_count():
+        raise StateUnavailableError(home.title, home.reason, home.hint)
+    output.say(f"Note: {home.title} What follows is what state.db held before.")
+
+
 @contextlib.contextmanager
-def open_actions(paths: "HermesPaths") -> "Iterator[tuple[SessionActions, SessionDB]]":
-    """What a person does to sessions, on an existing store."""
+def open_actions(
+    paths: "HermesPaths", *, write: bool = True
+) -> "Iterator[tuple[SessionActions, SessionDB]]":
+    """What a person does to sessions, on an existing store.
+
+    Args:
+        paths: The home.
+        write: False where the store need not be writable, because it is not changed.
+    """
     from hermes_desktop.core.clock import SystemClock
     from hermes_desktop.services.open_turns import OpenTurns
     from hermes_desktop.services.session_actions import SessionActions
 
-    with open_store(paths, write=True) as db:
+    with open_store(paths, write=write) as db:
         clock = SystemClock()
         turns = OpenTurns(db, clock)
         actions = SessionActions(db, paths.own_store, clock=clock, running_turn=turns.turn_in)

@@ -65,6 +65,8 @@ def _can_repair(report: "HealthReport") -> bool:
 def _repair(report: "HealthReport", consent: Consent, paths: "HermesPaths") -> int:
     from hermes_desktop.state.repair import plan_repair, repair_index
 
+    if not report.condition.home.may_write:
+        raise report.condition.refusal()
     plan = plan_repair(report)
     if not plan.tables:
         if report.is_healthy:
@@ -173,6 +175,8 @@ def optimize(*, dry_run: bool, as_json: bool, paths: "HermesPaths") -> None:
 
 def _foretell(paths: "HermesPaths", *, as_json: bool) -> None:
     report = health_report(paths.state_db, check="none")
+    if not report.condition.home.may_write:
+        raise report.condition.refusal()
     unused = report.free_pages * report.page_size
     holders = other_holders(paths.state_db)
     if as_json:

@@ -139,8 +139,11 @@ def _profile_of(home: Path, root: Path) -> str:
 
 
 def _active_profile(root: Path, environ: Mapping[str, str]) -> str | None:
-    if environ.get("HERMES_S6_SUPERVISED_CHILD"):
-        return None
+    return None if environ.get("HERMES_S6_SUPERVISED_CHILD") else active_profile(root)
+
+
+def active_profile(root: Path) -> str | None:
+    """The profile that a plain ``hermes`` works with; None for the default one."""
     try:
         name = (root / "active_profile").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -2,12 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from hermes_desktop.core.home_kind import HomeKind
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.identity_events import NotHere
+from hermes_desktop.state.home_marks import kind_of_home
 
 _SERVICE_FILES = ("*hermes*gateway*.service", "*hermes*gateway*.plist")
 _HOME = "HERMES_HOME"
@@ -70,10 +72,12 @@ class HostingChecks:
     Attributes:
         root: The root of the file system.
         folders: Where services are defined.
+        kind_of: What kind of home a session database is in.
     """
 
     root: Path
     folders: tuple[Path, ...]
+    kind_of: Callable[[Path], HomeKind] = kind_of_home
 
     @classmethod
     def here(cls) -> "HostingChecks":
@@ -97,6 +101,10 @@ class HostingChecks:
             return NotHere("obstacle", obstacle)
         if not paths.home.is_dir():
             return NotHere("no_home", f"{paths.home} does not exist.")
+        home = self.kind_of(paths.state_db)
+        if not home.may_write:
+            # Whoever holds its lock keeps every `hermes` command of such a home waiting.
+            return NotHere("not_ours", f"{home.title} {home.reason}")
         if service is not None:
             return NotHere("service", f"{service} starts a gateway for it.", service)
         return None

@@ -66,14 +66,22 @@ class NotHere:
         why: ``obstacle`` (sandbox, other system), ``service`` (one is installed for this home),
             ``recent_stop`` (the command line stopped it less than half a minute ago),
             ``contested`` (something brought the other gateway back twice), ``no_home``,
-            ``not_stopped`` (the other gateway did not go), ``failed``.
+            ``not_stopped`` (the other gateway did not go), ``not_ours`` (only another program may
+            write the conversations of this home), ``failed``.
         detail: One sentence for a person.
         service: The definition of that service.
         wait_s: For how long a claim is refused for that reason.
     """
 
     why: Literal[
-        "obstacle", "service", "recent_stop", "contested", "no_home", "not_stopped", "failed"
+        "obstacle",
+        "service",
+        "recent_stop",
+        "contested",
+        "no_home",
+        "not_stopped",
+        "not_ours",
+        "failed",
     ]
     detail: str = ""
     service: Path | None = None

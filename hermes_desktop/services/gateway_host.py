@@ -282,7 +282,7 @@ class GatewayHost(PlatformWishes):
                 self._parts.redactor,
                 self._parts.registry,
                 self._setup.checks,
-                self._parts.db.condition,
+                self._parts.db.look_again,
             ),
             worker=self._parts.worker,
             clock=self._clock,

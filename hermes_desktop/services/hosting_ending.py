@@ -6,7 +6,9 @@ from typing import Literal
 
 from hermes_desktop.gateway.identity_events import HardStop, IdentityLost, StopRequested
 
-EndCause = Literal["person", "closing", "stop", "takeover", "kill", "restart", "gone", "failed"]
+EndCause = Literal[
+    "person", "closing", "stop", "takeover", "kill", "restart", "gone", "failed", "not_ours"
+]
 
 _WORDS = {
     "person": "",

@@ -5,9 +5,11 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import BusyError, StateError
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.identity_events import (
     ClaimAnswer,
@@ -30,9 +32,14 @@ from hermes_desktop.services.hosting_words import (
     waiting_words,
 )
 
+if TYPE_CHECKING:
+    from hermes_desktop.core.events import HostingRefusal
+
 log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
+_LOOK_S = 2.0
+_DRAIN_S = 15.0
 _MARGIN_S = 0.3
 """How long before the end the home is given back: that takes a moment, too."""
 _FINISH_S = 20.0
@@ -75,6 +82,7 @@ class HostingLife:
         self._settled = asyncio.Event()
         self._hosted: HostedGateway | None = None
         self._failure: Exception | None = None
+        self._not_ours: HostingRefusal | None = None
 
     @property
     def hosted(self) -> HostedGateway | None:
@@ -119,7 +127,9 @@ class HostingLife:
 
     def _end_idle(self) -> None:
         """What failed is told like a refusal: a person has to do something about it."""
-        if self._failure is not None:
+        if self._not_ours is not None:
+            self._board.refuse(self._not_ours)
+        elif self._failure is not None:
             self._board.refuse(failure_refusal(self._failure))
         else:
             ending = self._wish.now()
@@ -195,6 +205,7 @@ class HostingLife:
     async def _host(self, record: GatewayRecord, outlook: Outlook) -> Ending:
         self._board.enter("starting", "Connecting the platforms.")
         self._parts.tell_settings(outlook.loaded.warnings)
+        watching = asyncio.ensure_future(self._watch_home())
         try:
             self._hosted = hosted = self._parts.make_hosted(outlook.loaded, record)
             if await self._unless_ending(hosted.start()):
@@ -205,8 +216,20 @@ class HostingLife:
             log.exception("The gateway failed")
             self._failure = error
             self._wish.add(Ending("failed", self._now()))
+        finally:
+            watching.cancel()
         await self._leave()
         return self._wish.now()
+
+    async def _watch_home(self) -> None:
+        """End when the home becomes one whose conversations only another program may write."""
+        while self._not_ours is None:
+            await asyncio.sleep(_LOOK_S)
+            with contextlib.suppress(StateError, BusyError):  # the next look may tell
+                self._not_ours = await self._parts.worker.run(self._parts.outlook.not_ours)
+        log.warning("The gateway ends: %s", self._not_ours.detail)
+        drain_until = self._now() + _DRAIN_S
+        self._wish.add(Ending("not_ours", drain_until, words=self._not_ours.title))
 
     async def _unless_ending(self, starting: Awaitable[None]) -> bool:
         """Start; whether that was done before an end was wished for."""

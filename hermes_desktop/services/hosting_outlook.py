@@ -1,7 +1,7 @@
 """Looks, before a home is claimed, at what hosting it would mean. Blocking: not on the loop."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hermes_desktop.core.errors import ConfigError, RefusedError
@@ -12,7 +12,7 @@ from hermes_desktop.gateway.authorization import refuse_open_policies
 from hermes_desktop.gateway.config import GatewayConfig
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.hosting_checks import HostingChecks
-from hermes_desktop.gateway.identity_events import ForeignGateway
+from hermes_desktop.gateway.identity_events import ForeignGateway, NotHere
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
 from hermes_desktop.gateway.status import read_foreign_gateway
@@ -48,7 +48,7 @@ class HostingOutlook:
         redactor: Learns the tokens.
         registry: Which platforms can be served.
         checks: Sandbox, system, services.
-        condition: Whether the conversations may be written.
+        condition: Looks whether the conversations may be written. Blocking.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class HostingOutlook:
         redactor: SecretRedactor,
         registry: AdapterRegistry,
         checks: HostingChecks,
-        condition: StoreCondition,
+        condition: Callable[[], StoreCondition],
     ) -> None:
         self._paths = paths
         self._environ = environ
@@ -71,6 +71,19 @@ class HostingOutlook:
         """Read everything afresh."""
         loaded = load_gateway_config(self._paths, self._environ, self._redactor)
         return Outlook(loaded, self._refusal(loaded.config), self._other())
+
+    def not_ours(self) -> HostingRefusal | None:
+        """Why this home is not ours to host any more; None as long as it is. Blocking.
+
+        Raises:
+            StateError: That cannot be looked up now.
+            BusyError: The same, because another program keeps the file locked.
+        """
+        home = self._condition().home
+        if home.may_write:
+            return None
+        answer = NotHere("not_ours", f"{home.title} {home.reason}")
+        return hosting_words.refusal_for(answer)
 
     def _other(self) -> ForeignGateway | None:
         found = read_foreign_gateway(self._paths.home)
@@ -87,8 +100,9 @@ class HostingOutlook:
             return hosting_words.refusal_for(impossible)
         if not os.access(self._paths.home, os.W_OK | os.X_OK):
             return hosting_words.read_only_refusal(self._paths.home)
-        if not self._condition.writable:
-            return hosting_words.unwritable_refusal(self._condition)
+        condition = self._condition()
+        if not condition.writable:
+            return hosting_words.unwritable_refusal(condition)
         try:
             refuse_open_policies(config, live_lookup(self._paths, self._environ)())
         except (ConfigError, RefusedError) as error:

@@ -153,6 +153,11 @@ _WORDS: Mapping[str, tuple[str, str, bool]] = {
         "Stop it with `hermes gateway stop`, then start the gateway here.",
         False,
     ),
+    "not_ours": (
+        "Hermes Desktop does not run the gateway of this home.",
+        "Use `hermes` and `hermes gateway start`. Reading, search and export work here.",
+        False,
+    ),
     "failed": (
         "The gateway was not started.",
         "Mend that and try again; the log knows more.",

@@ -160,6 +160,7 @@ class SessionActions:
         Raises:
             RunningTurnError: A turn runs in one of them.
         """
+        self._db.require_writable()
         planned: list[PlannedConversation] = []
         missing: list[str] = []
         covered: set[str] = set()
@@ -199,6 +200,7 @@ class SessionActions:
             TrashTooLargeError: The copy would be very large; nothing was deleted.
             NoRoomError: The disk has no room for the copy; nothing was deleted.
         """
+        self._db.require_writable()
         self._refuse_running((*plan.segments, *plan.subagents), DELETED)
         self.tidy_trash()
         return trash_sessions(
@@ -235,6 +237,7 @@ class SessionActions:
             TrashTooLargeError: The copy would be very large; nothing was deleted.
             NoRoomError: The disk has no room for the copy; nothing was deleted.
         """
+        self._db.require_writable()
         self.tidy_trash()
         return trash_sessions(
             self._db,
@@ -287,17 +290,24 @@ class SessionActions:
         Raises:
             NotFoundError: The trash has no such item.
         """
+        self._db.require_writable()
         return restore_from_trash(
             self._db, self._own, trash_ids, on_progress=on_progress, cancel=cancel
         )
 
     def empty_trash(self, *, older_than: float | None = None) -> int:
         """Delete for good; with a time (epoch seconds) only what was deleted before. How many."""
+        self._db.require_writable()
         settle_trash(self._db, self._own)
         return empty_trash(self._own, older_than=older_than)
 
     def tidy_trash(self) -> int:
-        """Finish what a crash interrupted and drop what is 30 days old. How many were dropped."""
+        """Finish what a crash interrupted and drop what is 30 days old. How many were dropped.
+
+        Nothing is done where the shared file may not be written: what was interrupted stays open.
+        """
+        if not self._db.look_again().writable:
+            return 0
         settle_trash(self._db, self._own)
         return expire_trash(self._own, now=self._clock.time())
 
@@ -313,6 +323,7 @@ class SessionActions:
             NotFoundError: The session is gone.
             TitleError: Too long, or another session has it.
         """
+        self._db.require_writable()
         shown = self._summary(session_id).id
         if not self._db.set_session_title(shown, title):
             raise gone_session(session_id)
@@ -328,6 +339,7 @@ class SessionActions:
             NotFoundError: One of them is gone; nothing was changed.
             RunningTurnError: A turn runs in one of them; nothing was changed.
         """
+        self._db.require_writable()
         fresh = tuple(each for each in ids if not self._summary(each).archived)
         for session_id in fresh:
             members = self._db.lineage_ids_for_delete(session_id).session_ids
@@ -343,6 +355,7 @@ class SessionActions:
         Raises:
             NotFoundError: One of them is gone; nothing was changed.
         """
+        self._db.require_writable()
         hidden = tuple(each for each in ids if self._summary(each).archived)
         return self._set_archived(hidden, archived=False)
 

@@ -24,6 +24,10 @@ MOST_BYTES = 2_000_000
 """Limits of one transaction: others wait for it, and each message leaves two search indexes."""
 
 _CHUNK = 400
+_REFERRED_TO = {
+    sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY,
+    sqlite3.SQLITE_CONSTRAINT_TRIGGER,  # ON DELETE RESTRICT
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ def remove(conn: sqlite3.Connection, ids: Sequence[str], agents: Iterable[str] =
             conn.execute(f"DELETE FROM messages WHERE session_id IN ({marks(chunk)})", chunk)
             conn.execute(f"DELETE FROM sessions WHERE id IN ({marks(chunk)})", chunk)
     except sqlite3.IntegrityError as error:
-        if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+        if getattr(error, "sqlite_errorcode", 0) not in _REFERRED_TO:
             raise
         raise _refused() from error
     return gone
@@ -133,9 +137,9 @@ def remove(conn: sqlite3.Connection, ids: Sequence[str], agents: Iterable[str] =
 
 def _refused() -> RefusedError:
     return RefusedError(
-        "This session cannot be deleted here.",
+        "This chat belongs to Hermes' gateway.",
         "A part of the store that Hermes Desktop does not know still refers to it.",
-        "Delete it with the `hermes` command, or update Hermes Desktop.",
+        "Delete it with `hermes sessions delete`.",
     )
 
 

@@ -16,6 +16,7 @@ from hermes_desktop.state.file_systems import FileSystem, file_system_of
 from hermes_desktop.state.health_findings import findings_of
 from hermes_desktop.state.health_records import Check, HealthReport
 from hermes_desktop.state.holders import Holders, other_holders
+from hermes_desktop.state.home_marks import HomeLook
 from hermes_desktop.state.index_health import look_at_indexes
 from hermes_desktop.state.sqlite_errors import in_words, primary_code
 from hermes_desktop.state.stopping import (
@@ -63,7 +64,9 @@ def health_report(  # noqa: PLR0913 - ways to look are choices of tests
         with contextlib.closing(opened.conn):
             # As one who may write: the report tells whether others of us could.
             access: Access = "rw" if may_write(db_path) else "ro"
-            condition = judge(opened.conn, db_path, opened.layout, access)
+            condition = judge(
+                opened.conn, db_path, opened.layout, access, HomeLook(db_path).marks()
+            )
             found = _look(opened, check, on_progress, cancel)
             found["cut_short"] = _cut_short(opened.conn, (clock or SystemClock()).time())
     except StoppedError:

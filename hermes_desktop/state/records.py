@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_desktop.core.errors import StateReadOnlyError
+from hermes_desktop.core.home_kind import SHARED, HomeKind
+
 SessionRow = dict[str, Any]
 """What ``get_session`` returns: all columns of the row by name, as found."""
 
@@ -142,6 +145,7 @@ class StoreCondition:
         reason: Why not, "" when writable; a sentence for a person.
         hint: What to do about it.
         notice: What a person should know about a store that is written; "" if nothing.
+        home: What kind of home it is in, see :mod:`hermes_desktop.core.home_kind`.
     """
 
     schema_version: int | None
@@ -150,3 +154,15 @@ class StoreCondition:
     hint: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     notice: str = ""
+    home: HomeKind = SHARED
+
+    @property
+    def title(self) -> str:
+        """Why nothing is written, in one sentence; "" when it may be."""
+        if self.writable:
+            return ""
+        return self.home.title or "This history may only be looked at."
+
+    def refusal(self) -> StateReadOnlyError:
+        """The error with which a change is refused."""
+        return StateReadOnlyError(self.title, self.reason, self.hint)

@@ -12,9 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_desktop.core.errors import RefusedError, StateError, StateUnavailableError
+from hermes_desktop.core.errors import (
+    RefusedError,
+    StateError,
+    StateReadOnlyError,
+    StateUnavailableError,
+)
 from hermes_desktop.state.connection import Patience, make_file, open_connection, retrying
 from hermes_desktop.state.holders import Holders, other_holders
+from hermes_desktop.state.home_marks import kind_of_home
 from hermes_desktop.state.snapshot import SnapshotInfo, copy_pages, take_snapshot
 from hermes_desktop.state.sqlite_errors import in_words
 from hermes_desktop.state.stopping import CancelSignal, OnProgress, silent
@@ -86,6 +92,17 @@ def require_alone(
         )
 
 
+def require_shared(db_path: Path) -> None:
+    """Refuse to replace a store where only another program may write.
+
+    Raises:
+        StateReadOnlyError: The words say who.
+    """
+    home = kind_of_home(db_path)
+    if not home.may_write:
+        raise StateReadOnlyError(home.title, home.reason, home.hint)
+
+
 def restore_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the caller
     snapshot: SnapshotInfo,
     db_path: Path,
@@ -117,8 +134,10 @@ def restore_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the calle
         NoRoomForSnapshotError: There is no room to keep the present.
         CancelledError: It was cancelled.
         BusyError: The store is locked.
+        StateReadOnlyError: Only another program may write the conversations of this home.
         StateError: The snapshot cannot be read, or the store not written.
     """
+    require_shared(db_path)
     require_alone(db_path, unseen_ok=unseen_ok, holders=holders)
     with contextlib.closing(_open_snapshot(snapshot)) as source, contextlib.ExitStack() as aside:
         before = moved = None

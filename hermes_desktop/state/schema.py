@@ -343,8 +343,12 @@ def _prompt_column(conn: sqlite3.Connection) -> str:
 
 def schema_state(conn: sqlite3.Connection) -> tuple[int, int | None]:
     """Two numbers that tell a migrated file: SQLite's count of table changes, and the version."""
-    changes = conn.execute("PRAGMA main.schema_version").fetchone()[0]
-    return int(changes), _stored_version(conn)
+    return table_changes(conn), _stored_version(conn)
+
+
+def table_changes(conn: sqlite3.Connection) -> int:
+    """SQLite's own count of changes to the tables; differs after each."""
+    return int(conn.execute("PRAGMA main.schema_version").fetchone()[0])
 
 
 def _stored_version(conn: sqlite3.Connection) -> int | None:

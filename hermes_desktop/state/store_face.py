@@ -40,6 +40,18 @@ class StoreFace:
         """Whether it may be written, and if not why."""
         return self._file.condition
 
+    def look_again(self) -> StoreCondition:
+        """Judge again whether the file may be written. Blocking; cheap while nothing changed."""
+        return self._file.look_again()
+
+    def require_writable(self) -> None:
+        """Refuse before anything is begun that would have to be written.
+
+        Raises:
+            StateReadOnlyError: The file may not be written; the words say why.
+        """
+        self._file.require_writable()
+
     @property
     def layout(self) -> FileLayout:
         """Which tables and columns the file really has."""

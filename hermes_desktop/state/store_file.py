@@ -11,12 +11,18 @@ from hermes_desktop.core.errors import StateReadOnlyError, StateUnavailableError
 from hermes_desktop.state import connection, schema, widening
 from hermes_desktop.state.connection import FileIdentity, Patience, QuietFolder, abandon, identify
 from hermes_desktop.state.holders import other_holders
+from hermes_desktop.state.home_marks import HomeLook
 from hermes_desktop.state.reader_pool import ReaderPool
+from hermes_desktop.state.records import StoreCondition
 from hermes_desktop.state.schema import SCHEMA_VERSION, FileLayout
 from hermes_desktop.state.sqlite_errors import breaks_a_rule, in_words, is_bad_text
 from hermes_desktop.state.store_opening import OpenStore, judge, open_store
 
 T = TypeVar("T")
+
+
+class _TablesChangedError(Exception):
+    """The tables are not those that were judged; nothing was written."""
 
 
 class StoreFile:
@@ -47,12 +53,19 @@ class StoreFile:
         self._on_replaced = on_replaced
         self._closed = False
         self._folder = QuietFolder(path)
-        self._take(open_store(path, read_only=read_only, patience=patience))
+        self._home = HomeLook(path)
+        self._take(self._open())
+
+    def _open(self) -> OpenStore:
+        return open_store(
+            self.path, read_only=self._read_only, patience=self._patience, home=self._home
+        )
 
     def _take(self, opened: OpenStore) -> None:
         self.conn = opened.conn
         self.condition = opened.condition
         self._access = opened.access
+        self._marks = self._home.marks()
         self._schema_state = schema.schema_state(opened.conn)
         self._identity = opened.identity
         self._readers = ReaderPool(self.path, opened.access, opened.layout)
@@ -90,6 +103,9 @@ class StoreFile:
     def write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``fn`` in a write transaction; it may run more than once, and only uses its argument.
 
+        The transaction itself looks whether the tables are still those that were judged: a file
+        that became another program's in this moment is left as it is.
+
         Raises:
             StateReadOnlyError: The file may not be written; the words say why.
             BusyError: Another program kept it locked, for about 20 s.
@@ -102,10 +118,12 @@ class StoreFile:
             if self._closed:
                 self._require_open()
             try:
-                if not self._is_ready:
-                    self._require_writable()
-                    self._widen()
-                return connection.write(self.conn, fn, self._patience)
+                while True:
+                    try:
+                        self._make_ready()
+                        return connection.write(self.conn, self._guarded(fn), self._patience)
+                    except _TablesChangedError:
+                        self._judge_again()
             except sqlite3.Error as error:
                 if breaks_a_rule(error):
                     raise
@@ -128,6 +146,49 @@ class StoreFile:
             except sqlite3.Error as error:
                 raise in_words(error, self.path) from error
 
+    def look_again(self) -> StoreCondition:
+        """Judge again whether the file may be written; cheap while nothing changed. Blocking.
+
+        Raises:
+            BusyError: Another program keeps the file locked.
+            StateError: The file cannot be read.
+        """
+        self._follow_file(missing_is_error=False)
+        with self.lock:
+            self._require_open()
+            try:
+                self._home.marks(now=True)
+                self._judge_again()
+            except sqlite3.Error as error:
+                raise in_words(error, self.path) from error
+        return self.condition
+
+    def require_writable(self) -> None:
+        """Do nothing if the file may be written.
+
+        Raises:
+            StateReadOnlyError: It may not; the words say why.
+        """
+        self.look_again()
+        self._require_writable()
+
+    def _make_ready(self) -> None:
+        if self._home.marks() != self._marks:
+            self._judge_again()
+        if not self._is_ready:
+            self._require_writable()
+            self._widen()
+
+    def _guarded(self, fn: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connection], T]:
+        judged = self._schema_state[0]
+
+        def run(conn: sqlite3.Connection) -> T:
+            if schema.table_changes(conn) != judged:
+                raise _TablesChangedError
+            return fn(conn)
+
+        return run
+
     @property
     def _is_settled(self) -> bool:
         """Whether the file is as we write it, so that nobody is going to migrate it."""
@@ -139,16 +200,15 @@ class StoreFile:
 
     def _widen(self) -> None:
         if widening.needs_widening(self.layout):
-            connection.write(self.conn, widening.widen, self._patience)
+            connection.write(self.conn, self._guarded(widening.widen), self._patience)
             self._judge_again()
 
     def _require_writable(self) -> None:
         if not self._is_settled:
             self._judge_again()
         if not self.condition.writable:
-            raise StateReadOnlyError(
-                "Nothing can be saved here.", self.condition.reason, self.condition.hint
-            )
+            title = self.condition.home.title or "Nothing can be saved here."
+            raise StateReadOnlyError(title, self.condition.reason, self.condition.hint)
 
     def _follow_migration(self) -> None:
         """A file of an older version may have been brought up to date meanwhile."""
@@ -157,15 +217,26 @@ class StoreFile:
             self._judge_again()
 
     def _judge_again(self) -> None:
-        now = schema.schema_state(self.conn)
-        if now == self._schema_state:
+        now, marks = schema.schema_state(self.conn), self._home.marks()
+        if (now, marks) == (self._schema_state, self._marks):
             return
         layout = schema.read_layout(self.conn)
-        self.condition = judge(self.conn, self.path, layout, self._access)
-        self._schema_state = now
+        condition = judge(self.conn, self.path, layout, self._access, marks)
+        if condition.home.may_write != self.condition.home.may_write:
+            self._change_access()
+            return
+        self.condition = condition
+        self._schema_state, self._marks = now, marks
         self._readers.close()
         self._readers = ReaderPool(self.path, self._access, layout)
         self._note_readiness()
+
+    def _change_access(self) -> None:
+        """Open anew, before the old connections are closed: the last one would empty the log."""
+        conn, readers = self.conn, self._readers
+        self._take(self._open())
+        readers.close()
+        conn.close()
 
     def _require_open(self) -> None:
         if self._closed:
@@ -190,7 +261,7 @@ class StoreFile:
                 self._identity = now
                 return
             self._let_go(now)
-            self._take(open_store(self.path, read_only=self._read_only, patience=self._patience))
+            self._take(self._open())
         self._on_replaced()
 
     def _let_go(self, now: FileIdentity) -> None:

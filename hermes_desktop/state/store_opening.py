@@ -7,10 +7,11 @@ it is and widened before the first change; one of a newer version keeps its shap
 import sqlite3
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_desktop.core.errors import StateUnavailableError
+from hermes_desktop.core.home_kind import HomeKind, HomeMarks, decide
 from hermes_desktop.state import widening
 from hermes_desktop.state.connection import (
     Access,
@@ -23,6 +24,7 @@ from hermes_desktop.state.connection import (
     open_connection,
     retrying,
 )
+from hermes_desktop.state.home_marks import HomeLook, has_marks, tables_say_so
 from hermes_desktop.state.records import StoreCondition
 from hermes_desktop.state.schema import SCHEMA_VERSION, FileLayout, read_layout
 from hermes_desktop.state.sqlite_errors import (
@@ -53,21 +55,36 @@ class OpenStore:
     identity: FileIdentity | None
 
 
-def open_store(path: Path, *, read_only: bool, patience: Patience) -> OpenStore:
+def open_store(
+    path: Path, *, read_only: bool, patience: Patience, home: HomeLook | None = None
+) -> OpenStore:
     """Open the file for writing where possible, else for reading.
+
+    Where only another program may write, the file is opened for reading only: even to close a
+    connection that could write may move what is in the log.
+
+    Args:
+        path: The file.
+        read_only: Never make or write anything.
+        patience: How long others are waited for.
+        home: The marks outside the file; None to look afresh.
 
     Raises:
         StateUnavailableError: It cannot be opened, or is no conversation store.
         BusyError: Another program keeps it locked.
     """
-    _look_at_place(path, read_only=read_only)
+    marks = (home or HomeLook(path)).marks()
+    kind = decide(marks)
+    read_only = read_only or not kind.may_write
+    _look_at_place(path, kind, read_only=read_only)
+    read_only = read_only or tables_say_so(path)
     try:
         conn, access = _connect(path, read_only=read_only, patience=patience)
     except sqlite3.Error as error:
         raise in_words(error, path) from error
     try:
-        layout = _understand(conn, path, may_make=access == "rw", patience=patience)
-        condition = judge(conn, path, layout, access)
+        layout = _understand(conn, path, kind, may_make=access == "rw", patience=patience)
+        condition = judge(conn, path, layout, access, marks)
     except sqlite3.Error as error:
         conn.close()
         raise in_words(error, path) from error
@@ -77,7 +94,7 @@ def open_store(path: Path, *, read_only: bool, patience: Patience) -> OpenStore:
     return OpenStore(conn, access, layout, condition, identify(path))
 
 
-def _look_at_place(path: Path, *, read_only: bool) -> None:
+def _look_at_place(path: Path, home: HomeKind, *, read_only: bool) -> None:
     try:
         kind = path.stat().st_mode
         if stat.S_ISDIR(kind):
@@ -92,12 +109,15 @@ def _look_at_place(path: Path, *, read_only: bool) -> None:
     else:
         return
     if read_only:
-        raise StateUnavailableError(
-            "There are no sessions in this home yet.",
-            f"{path} does not exist.",
-            _HOW_TO_BEGIN,
-        )
+        raise _nothing_yet(home, f"{path} does not exist.")
     make_file(path)
+
+
+def _nothing_yet(home: HomeKind, why: str) -> StateUnavailableError:
+    """There is nothing to read; in a home that is not written by us, that is the reason."""
+    if not home.may_write:
+        return StateUnavailableError(home.title, f"{home.reason} {why}", home.hint)
+    return StateUnavailableError("There are no sessions in this home yet.", why, _HOW_TO_BEGIN)
 
 
 def _connect(
@@ -124,16 +144,12 @@ def _opener(path: Path, way: Access, patience: Patience) -> Callable[[], sqlite3
 
 
 def _understand(
-    conn: sqlite3.Connection, path: Path, *, may_make: bool, patience: Patience
+    conn: sqlite3.Connection, path: Path, home: HomeKind, *, may_make: bool, patience: Patience
 ) -> FileLayout:
     layout = retrying(lambda: read_layout(conn), patience)
     if layout.is_empty and not _belongs_to_another_program(conn):
         if not may_make:
-            raise StateUnavailableError(
-                "There are no sessions in this home yet.",
-                f"{path} is still empty.",
-                _HOW_TO_BEGIN,
-            )
+            raise _nothing_yet(home, f"{path} is still empty.")
         _need_full_text(conn)
         initialise(conn, patience)
         layout = read_layout(conn)
@@ -163,10 +179,24 @@ def _has_full_text(conn: sqlite3.Connection) -> bool:
 
 
 def judge(
-    conn: sqlite3.Connection, path: Path, layout: FileLayout, access: Access
+    conn: sqlite3.Connection, path: Path, layout: FileLayout, access: Access, marks: HomeMarks
 ) -> StoreCondition:
-    """Say whether we may write to this file, and if not, why and what to do."""
+    """Say whether we may write to this file, and if not, why and what to do.
+
+    Args:
+        conn: To look with.
+        path: The file.
+        layout: What it has.
+        access: How it was opened.
+        marks: What is outside the file.
+    """
     version = layout.version
+    tables = has_marks(layout.objects, layout.columns.get("sessions", frozenset()))
+    home = decide(replace(marks, tables=tables))
+    if not home.may_write:
+        return StoreCondition(
+            version, writable=False, reason=home.reason, hint=home.hint, home=home
+        )
     reason, hint = _why_not(conn, path, layout, access)
     if reason:
         return StoreCondition(version, writable=False, reason=reason, hint=hint)
