@@ -13,6 +13,7 @@ from hermes_desktop.gateway import identity_files, process_facts
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_events import ForeignGateway
 from hermes_desktop.gateway.status import drain_requested, read_foreign_gateway
+from hermes_desktop.state.home_marks import kind_of_home
 
 SILENT_AFTER_S = 120.0
 """Hermes Desktop says every half minute that it is there."""
@@ -41,6 +42,7 @@ class GatewayFacts:
         exit_reason: Why the last one ended, "" for an end in order.
         service: The definition of a service that starts `hermes gateway` for this home.
         drain_requested: A tool asks the gateway to take no new messages.
+        not_ours: Why Hermes Desktop hosts no gateway of this home; "" where it may.
     """
 
     home: Path
@@ -54,6 +56,7 @@ class GatewayFacts:
     platforms: tuple[PlatformFacts, ...] = ()
     service: Path | None = None
     drain_requested: bool = False
+    not_ours: str = ""
 
     @property
     def kind(self) -> str | None:
@@ -101,6 +104,7 @@ def read_facts(paths: HermesPaths, checks: HostingChecks | None = None) -> Gatew
         platforms=() if found is None else _platforms(found.platforms),
         service=(checks or HostingChecks.here()).service(paths),
         drain_requested=drain_requested(paths.home),
+        not_ours=kind_of_home(paths.state_db).title,
     )
 
 

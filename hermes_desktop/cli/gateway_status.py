@@ -74,6 +74,8 @@ def _notes(facts: GatewayFacts, now: float) -> list[str]:
         notes.append("! It takes no new messages: .drain_request.json asks for that.")
     if facts.service is not None:
         notes.append(f"· A service is installed for this home: {facts.service}")
+    if facts.not_ours:
+        notes.append(f"· {facts.not_ours} Hermes Desktop hosts no gateway here.")
     return notes
 
 
@@ -85,7 +87,10 @@ def _not_running(facts: GatewayFacts) -> list[str]:
         reason = f" ({facts.exit_reason})" if facts.exit_reason else ""
         lines.append(f"Last: {facts.state or 'unknown'}, {moment(facts.updated_at)}{reason}")
     lines += _notes(facts, time.time())
-    lines.append("Start one with `hermes-desktop gateway run`, or in the window.")
+    if facts.not_ours:
+        lines.append("Start one with `hermes gateway start`.")
+    else:
+        lines.append("Start one with `hermes-desktop gateway run`, or in the window.")
     return lines
 
 
@@ -114,6 +119,7 @@ def _object(facts: GatewayFacts) -> dict[str, Any]:
         "running_turns": None if gateway is None else gateway.active_agents,
         "exit_reason": facts.exit_reason or None,
         "drain_requested": facts.drain_requested,
+        "not_ours": facts.not_ours or None,
         "service": None if facts.service is None else str(facts.service),
         "platforms": [
             {

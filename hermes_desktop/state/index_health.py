@@ -1,15 +1,18 @@
-"""Is every message in the full-text index, and nothing else?
+"""Is every message in the full-text index that belongs there, and nothing else?
 
-Looked up in the index's own list of rows, which both layouts have. Nothing is written.
+Looked up in the index's own list of rows, which all layouts have. An index of a later layout reads
+its texts from a view, which may leave messages out; that view says which rows belong there. Nothing
+is written.
 """
 
 import sqlite3
 from dataclasses import dataclass
 
 from hermes_desktop.state.schema import FULL_TEXT, FileLayout
-from hermes_desktop.state.search_index import Layout, layout_of
+from hermes_desktop.state.search_index import Layout, content_source, layout_of
 from hermes_desktop.state.sqlite_errors import is_busy, primary_code
 from hermes_desktop.state.stopping import CancelSignal, stoppable
+from hermes_desktop.state.stored_rows import quoted
 
 _EVENTS = ("insert", "delete", "update")
 
@@ -78,18 +81,18 @@ def _look_at(
     lacking = tuple(name for name in names if name not in layout.objects)
     if kind is None:
         return IndexHealth(table, None, missing_triggers=lacking)
-    listed = f"{table}_docsize"
+    listed, source = f"{table}_docsize", f"main.{quoted(content_source(conn, table))}"
     try:
         conn.execute(f"SELECT 1 FROM {table} WHERE {table} MATCH 'hello' LIMIT 1").fetchall()
         missing = _count(
             conn,
-            "SELECT count(*) FROM main.messages AS m "
+            f"SELECT count(*) FROM {source} AS m "
             f"WHERE NOT EXISTS (SELECT 1 FROM {listed} AS d WHERE d.id = m.id)",
         )
         surplus = _count(
             conn,
             f"SELECT count(*) FROM {listed} AS d "
-            "WHERE NOT EXISTS (SELECT 1 FROM main.messages AS m WHERE m.id = d.id)",
+            f"WHERE NOT EXISTS (SELECT 1 FROM {source} AS m WHERE m.id = d.id)",
         )
         stale = None
         if compare and kind == "inline":

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.state import lineage, search_index
 from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.display_marks import is_shown_sql
 from hermes_desktop.state.hidden_rows import NOT_ON_ITS_WAY
 from hermes_desktop.state.schema import FileLayout
 from hermes_desktop.state.search_archived import Archive
@@ -316,7 +317,7 @@ class Search:
 
 def filters(query: SearchQuery) -> tuple[str, list[Any]]:
     """The condition on a message ``m`` of a session ``s`` beside the words, with its values."""
-    parts = ["m.role <> 'session_meta'", NOT_ON_ITS_WAY]
+    parts = ["m.role <> 'session_meta'", NOT_ON_ITS_WAY, is_shown_sql("m")]
     values: list[Any] = []
     if not query.include_rewound:
         parts.append("(m.active = 1 OR m.compacted = 1)")

@@ -5,6 +5,7 @@ CREATE statement tells). Nothing here writes.
 """
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, TypeAlias
@@ -46,6 +47,19 @@ def layout_of(conn: sqlite3.Connection, table: str) -> Layout | None:
     if row is None:
         return None
     return "external" if "tool_name" in str(row[0]) else "inline"
+
+
+def content_source(conn: sqlite3.Connection, table: str) -> str:
+    """The table or view of this file whose rows an index covers; the messages by default."""
+    row = conn.execute("SELECT sql FROM main.sqlite_master WHERE name = ?", (table,)).fetchone()
+    named = re.search(r"(?i)[(,]\s*content\s*=\s*['\"]?(\w+)", str(row[0])) if row else None
+    if named is None:
+        return "messages"
+    found = conn.execute(
+        "SELECT 1 FROM main.sqlite_master WHERE name = ? AND type IN ('table', 'view')", (named[1],)
+    ).fetchone()
+    columns = conn.execute(f'PRAGMA main.table_info("{named[1]}")').fetchall() if found else ()
+    return named[1] if any(column[1] == "id" for column in columns) else "messages"
 
 
 def missing_triggers(layout: FileLayout) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 from hermes_desktop.state import lineage
 from hermes_desktop.state.chains import SEGMENT_COLUMNS, Chains, Segment, segment
 from hermes_desktop.state.content_codec import clean_text, preview_of
+from hermes_desktop.state.display_marks import is_said_sql
 from hermes_desktop.state.records import SessionRow, SessionSummary
 from hermes_desktop.state.schema import SESSIONS, FileLayout
 from hermes_desktop.state.stored_values import as_count, as_seconds, as_text
@@ -271,9 +272,10 @@ def all_columns(layout: FileLayout) -> list[str]:
     return known + sorted(layout.columns["sessions"].difference(known))
 
 
-_PREVIEW = """
+_PREVIEW = f"""
 (SELECT CASE WHEN substr(u.content, 1, 63) = '' THEN u.content ELSE substr(u.content, 1, 63) END
  FROM messages AS u WHERE u.session_id = s.id AND u.role = 'user' AND u.content IS NOT NULL
+ AND {is_said_sql("u")}
  ORDER BY u.timestamp, u.id LIMIT 1)
 """
 

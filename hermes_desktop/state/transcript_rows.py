@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from hermes_desktop.state.content_codec import clean_text, decode_content, decode_json, plain_text
+from hermes_desktop.state.display_marks import is_shown_sql
 from hermes_desktop.state.records import Message, SessionMark
 from hermes_desktop.state.stored_values import as_seconds, as_text
 
@@ -39,6 +40,7 @@ WHERE m.session_id = ? AND m.id < ? AND m.active = 0 AND m.compacted = 1
 """
 _SHOWN = (
     f"(m.active = 1 OR m.compacted = 1) AND m.role <> '{_HIDDEN_ROLE}' AND NOT {_KEPT_COPY.strip()}"
+    f" AND {is_shown_sql('m')}"
 )
 _COLUMNS = (
     "m.id, m.session_id, m.role, m.content, m.timestamp, m.tool_calls, m.tool_call_id, "

@@ -77,7 +77,7 @@ def outlook(
         SecretRedactor(),
         AdapterRegistry(),
         HostingChecks(Path("/"), ()),
-        condition or StoreCondition(22, writable=True),
+        lambda: condition or StoreCondition(22, writable=True),
     )
 
 
