@@ -11,10 +11,18 @@ from typing import Any
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.question_prompt import TerminalPrompts
+from hermes_desktop.cli.store_access import open_store
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.errors import BusyError, CancelledError, HermesError, NotFoundError
+from hermes_desktop.core.errors import (
+    BusyError,
+    CancelledError,
+    HermesError,
+    NotFoundError,
+    StateReadOnlyError,
+)
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnNote, TurnQueued
 from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
+from hermes_desktop.core.home_kind import continue_command
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agent_builder import read_agent_settings
@@ -22,6 +30,8 @@ from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.services.secret_access import with_secrets
 from hermes_desktop.services.session_catalog import find_latest_session_id, find_session_id
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.home_marks import kind_of_home
 from hermes_desktop.state.records import SessionSummary
 
 SOURCE = "cli"
@@ -57,10 +67,30 @@ def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
         HermesError: No reply, or only a part of one.
         BrokenPipeError: Nobody reads the reply any more; the turn was stopped.
     """
+    _refuse_foreign_home(paths, aim)
     try:
         return asyncio.run(_converse(paths, text, aim))
     except asyncio.CancelledError:
         raise CancelledError("Stopped.", "Nothing was sent.") from None
+
+
+def _refuse_foreign_home(paths: HermesPaths, aim: ChatAim) -> None:
+    """Name the command that goes on in ``hermes`` where only another program may write.
+
+    Raises:
+        StateReadOnlyError: It may not be written here.
+        NotFoundError: There is no such session.
+    """
+    home = kind_of_home(paths.state_db)
+    if home.may_write:
+        return
+    wanted = None
+    if aim.resume is not None or aim.latest:
+        with open_store(paths) as db:
+            session = _session_to_continue(db, aim)
+            wanted = None if session is None else session.id
+    command = continue_command(paths, wanted)
+    raise StateReadOnlyError(home.title, home.reason, f"Continue in `hermes`: {command}")
 
 
 async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
@@ -72,7 +102,7 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
     try:
         with _signals_cancel():
             await services.start(watch=False)
-            session = _session_to_continue(services, aim)
+            session = _session_to_continue(services.db, aim)
             await _check(services, session)
             finished = await _ask(services, text, session)
             _tell_outcome(finished, is_new=session is None)
@@ -87,14 +117,14 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
             output.say(f"Ended with the program: {ended.command[:_SHOWN]}")
 
 
-def _session_to_continue(services: DesktopServices, aim: ChatAim) -> SessionSummary | None:
+def _session_to_continue(db: SessionDB, aim: ChatAim) -> SessionSummary | None:
     if aim.resume is not None:
-        wanted = find_session_id(services.db, aim.resume)
+        wanted = find_session_id(db, aim.resume)
     elif aim.latest:
-        wanted = find_latest_session_id(services.db, source=SOURCE)
+        wanted = find_latest_session_id(db, source=SOURCE)
     else:
         return None
-    session = services.db.summary(services.db.resolve_resume_session_id(wanted))
+    session = db.summary(db.resolve_resume_session_id(wanted))
     if session is None:
         raise NotFoundError("This session is no longer there.", f"No row has the id {wanted}.")
     return session

@@ -13,7 +13,6 @@ from hermes_desktop.gateway import identity_files, process_facts
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_events import ForeignGateway
 from hermes_desktop.gateway.status import drain_requested, read_foreign_gateway
-from hermes_desktop.state.home_marks import kind_of_home
 
 SILENT_AFTER_S = 120.0
 """Hermes Desktop says every half minute that it is there."""
@@ -104,8 +103,16 @@ def read_facts(paths: HermesPaths, checks: HostingChecks | None = None) -> Gatew
         platforms=() if found is None else _platforms(found.platforms),
         service=(checks or HostingChecks.here()).service(paths),
         drain_requested=drain_requested(paths.home),
-        not_ours=kind_of_home(paths.state_db).title,
+        not_ours=_not_ours(paths),
     )
+
+
+def _not_ours(paths: HermesPaths) -> str:
+    if not paths.state_db.exists():
+        return ""
+    from hermes_desktop.state.home_marks import kind_of_home
+
+    return kind_of_home(paths.state_db).title
 
 
 def _state_of(found: ForeignGateway | None, said: Mapping[str, Any]) -> str:

@@ -8,7 +8,6 @@ from hermes_desktop.cli.gateway_facts import read_facts
 from hermes_desktop.cli.gateway_words import runs_already
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.core.errors import NotFoundError, RefusedError
-from hermes_desktop.state.home_marks import kind_of_home
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
@@ -49,6 +48,8 @@ def run(*, insist: bool, drain_s: int, paths: "HermesPaths") -> int:
     facts = read_facts(paths)
     if facts.gateway is not None:  # before anything is opened
         raise runs_already(facts.name, facts.gateway.record.pid, facts.started_at)
+    from hermes_desktop.state.home_marks import kind_of_home
+
     home = kind_of_home(paths.state_db)
     if not home.may_write:
         raise RefusedError(

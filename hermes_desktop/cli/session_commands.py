@@ -8,13 +8,13 @@ import click
 from hermes_desktop.cli import output
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.lazy_group import LazyGroup
-from hermes_desktop.services.assembly import open_catalog
+from hermes_desktop.cli.store_access import open_store
+from hermes_desktop.services.session_catalog import SessionCatalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hermes_desktop.core.paths import HermesPaths
-    from hermes_desktop.services.session_catalog import SessionCatalog
     from hermes_desktop.state.records import Message, SessionSummary
 
 MOST = 1_000_000_000
@@ -142,11 +142,8 @@ def show_session(*, session: str, limit: int | None, as_json: bool, paths: "Herm
 
 @contextlib.contextmanager
 def _catalog(paths: "HermesPaths") -> "Iterator[SessionCatalog]":
-    catalog = open_catalog(paths)
-    try:
-        yield catalog
-    finally:
-        catalog.close()
+    with open_store(paths) as db:
+        yield SessionCatalog(db)
 
 
 def _fields(record: "SessionSummary | Message", names: tuple[str, ...]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from hermes_desktop.core.home_kind import HomeKind
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.identity_events import NotHere
-from hermes_desktop.state.home_marks import kind_of_home
 
 _SERVICE_FILES = ("*hermes*gateway*.service", "*hermes*gateway*.plist")
 _HOME = "HERMES_HOME"
@@ -65,6 +64,12 @@ def closed_off(root: Path = Path("/")) -> str:
     return ""
 
 
+def _kind_of_home(db_path: Path) -> HomeKind:
+    from hermes_desktop.state.home_marks import kind_of_home  # noqa: PLC0415 - loads SQLite
+
+    return kind_of_home(db_path)
+
+
 @dataclass(frozen=True, slots=True)
 class HostingChecks:
     """The surroundings that decide; tests give others.
@@ -77,7 +82,7 @@ class HostingChecks:
 
     root: Path
     folders: tuple[Path, ...]
-    kind_of: Callable[[Path], HomeKind] = kind_of_home
+    kind_of: Callable[[Path], HomeKind] = _kind_of_home
 
     @classmethod
     def here(cls) -> "HostingChecks":

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from hermes_desktop.gateway.platforms.registry import AdapterRegistry
     from hermes_desktop.services.desktop_services import DesktopServices
     from hermes_desktop.services.hosting_services import GatewayServices
-    from hermes_desktop.services.session_catalog import SessionCatalog
-
-
-def open_catalog(paths: HermesPaths) -> SessionCatalog:
-    """Open the history of a home for reading, without creating anything.
-
-    Raises:
-        StateUnavailableError: There is no database, or it cannot be read.
-    """
-    from hermes_desktop.services.session_catalog import SessionCatalog
-    from hermes_desktop.state import SessionDB
-
-    return SessionCatalog(SessionDB(paths.state_db, read_only=True))
 
 
 def build_services(  # noqa: PLR0913 - what surrounds the program

@@ -7,10 +7,12 @@ from hermes_desktop.agent.agent import INTERRUPTED
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import HermesError, RefusedError, StateReadOnlyError
+from hermes_desktop.core.errors import HermesError, RefusedError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayStatusChanged, TurnFinished
+from hermes_desktop.core.home_kind import continue_command
 from hermes_desktop.core.ids import new_session_id, new_turn_id
+from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import Platform, platform_or_none
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter, Submitted
 from hermes_desktop.state import SessionDB
@@ -70,6 +72,7 @@ class DesktopChat:
             or ConfigError when there is none.
         bus: Tells when our own turns end.
         clock: For "was active a moment ago".
+        paths: The home, for the command that continues a session in ``hermes``.
     """
 
     def __init__(  # noqa: PLR0913 - what a chat touches
@@ -82,7 +85,9 @@ class DesktopChat:
         choose_model: Callable[[], ModelChoice],
         bus: EventBus,
         clock: Clock,
+        paths: HermesPaths,
     ) -> None:
+        self._paths = paths
         self._adapter = adapter
         self._db = db
         self._readers = readers
@@ -151,9 +156,7 @@ class DesktopChat:
         """
         condition = self._db.condition
         if not condition.writable:
-            raise StateReadOnlyError(
-                "This history may only be looked at.", condition.reason, condition.hint
-            )
+            raise condition.refusal()
         if self._attached and session_id is not None:
             await self._readers.run(self._refuse_foreign, session_id)
         if again and session_id is not None:
@@ -182,11 +185,25 @@ class DesktopChat:
     def read_only_reason(self, session: SessionSummary | None) -> str:
         """Why nothing may be written into a session just now, "" when it may.
 
-        While another gateway has the home, chats of messaging platforms are its own.
+        While another gateway has the home, chats of messaging platforms are its own; where Hermes'
+        gateway is the only writer, everything is.
         """
+        home = self._db.condition.home
+        if not home.may_write:
+            return f"{home.title} {home.reason}"
         if not self._attached or session is None or not _is_answered_by_gateways(session.source):
             return ""
         return _ANSWERED_ELSEWHERE
+
+    def command_elsewhere(self, session: SessionSummary | None) -> str:
+        """The command that goes on in ``hermes``, "" where messages are sent from here.
+
+        Args:
+            session: The session to go on with; None for a new one.
+        """
+        if self._db.condition.home.may_write:
+            return ""
+        return continue_command(self._paths, None if session is None else session.id)
 
     async def continue_in_copy(self, session: SessionSummary) -> str:
         """Copy a conversation into a new session of the desktop; its id.
@@ -229,7 +246,7 @@ class DesktopChat:
         if not condition.writable:
             return ChatReadiness(
                 ready=False,
-                title="This history may only be looked at.",
+                title=condition.title,
                 detail=condition.reason,
                 hint=condition.hint,
             )

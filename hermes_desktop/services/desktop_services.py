@@ -223,4 +223,5 @@ def _chat(parts: HostedParts, adapter: DesktopAdapter, workers: Workers) -> Desk
         choose_model=parts.builder.choose_model,
         bus=parts.bus,
         clock=parts.clock,
+        paths=parts.paths,
     )

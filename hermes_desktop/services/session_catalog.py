@@ -20,7 +20,7 @@ class SessionCatalog:
     """Blocking reads over one database.
 
     Args:
-        db: The open database. The caller closes the catalog, which closes it.
+        db: The open database; the caller closes it.
     """
 
     def __init__(self, db: SessionDB) -> None:
@@ -85,10 +85,6 @@ class SessionCatalog:
                 return [message for page in reversed(pages) for message in page]
             before = page[0].id
             size *= 2  # each page walks over all ids of the session
-
-    def close(self) -> None:
-        """Close the database."""
-        self._db.close()
 
 
 def find_session_id(db: SessionDB, wanted: str) -> str:

@@ -13,8 +13,7 @@ def notice_of(condition: StoreCondition) -> Notice | None:
         None when there is nothing to tell.
     """
     if not condition.writable:
-        title = "This history may only be looked at."
-        return Notice("warning", title, condition.reason, condition.hint, key=KEY)
+        return Notice("warning", condition.title, condition.reason, condition.hint, key=KEY)
     if condition.notice:
         title = "This history was written by another version of Hermes."
         return Notice("info", title, condition.notice, key=KEY)
