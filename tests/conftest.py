@@ -1,20 +1,79 @@
-"""What every test needs: nothing that an earlier one left in the context."""
+"""What every test needs: nothing that an earlier one left in the context, or to the collector."""
 
+import gc
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hermes_desktop.core.session_context import reset_session_vars
 
+_MANY_OBJECTS = 50_000
+_collected_elsewhere: list[str] = []
 
+
+def pytest_collection_finish() -> None:
+    """Leave what was loaded to find the tests out of every later collection."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what cannot run here; prepare the process for tests with Qt."""
+    _skip_without_its_programs(item)
+    if _uses_qt(item):
+        _collect_on_the_main_thread_only()
+
+
+def _skip_without_its_programs(item: pytest.Item) -> None:
     """Skip a test whose marker ``needs`` names a program that is not installed here."""
     needed = {program for mark in item.iter_markers("needs") for program in mark.args}
     if missing := sorted(program for program in needed if shutil.which(program) is None):
         pytest.skip(f"needs {', '.join(missing)}")
+
+
+def _collect_on_the_main_thread_only() -> None:
+    """Collect garbage on the main thread, between tests, until the process ends.
+
+    Tests of windows leave cycles with objects of Qt. The workers of a later test, which may know
+    nothing of Qt, would collect them on their threads, and Qt would crash.
+    """
+    if gc.isenabled():
+        gc.disable()
+        gc.callbacks.append(_note_collection)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    try:
+        return (yield)
+    finally:
+        if not gc.isenabled() and (_uses_qt(item) or gc.get_count()[0] > _MANY_OBJECTS):
+            gc.collect()
+
+
+def _uses_qt(item: pytest.Item) -> bool:
+    return "qapp" in getattr(item, "fixturenames", ())
+
+
+def _note_collection(phase: str, _: dict[str, Any]) -> None:
+    thread = threading.current_thread()
+    if phase == "start" and thread is not threading.main_thread():
+        _collected_elsewhere.append(thread.name)
+
+
+@pytest.fixture(autouse=True)
+def _collected_on_the_main_thread() -> Iterator[None]:
+    """Fail a test in a process with Qt that lets Python collect garbage on another thread."""
+    yield
+    threads = _collected_elsewhere.copy()
+    _collected_elsewhere.clear()
+    assert not threads, f"garbage was collected on {threads}"
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,10 @@
 ``concurrent.futures`` pools are joined at interpreter exit, so that one hung call keeps the
 program alive; these threads are daemons, and a worker that misses its deadline is left behind
 and replaced.
+
+What a call brings along (its closure, its context, what it returns or raises) is released on the
+thread of the event loop that started it. A worker might otherwise drop the last reference to a Qt
+object, and Qt crashes when an object dies on another thread than its own.
 """
 
 import asyncio
@@ -22,14 +26,62 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
-class _Job:
-    """One queued call. The last two are read and written under the workers' lock."""
+class _Content:
+    """What a queued call refers to.
+
+    Attributes:
+        waiter: The future that a coroutine awaits, if one does.
+    """
 
     call: Callable[[], Any]
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
     future: "Future[Any]" = field(default_factory=Future)
+    waiter: "asyncio.Future[Any] | None" = None
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """One queued call. ``over`` and ``given_up`` are read and written under the workers' lock.
+
+    When the call has ended, its worker refers to the job but to nothing in it, so that emptying
+    the job releases the content on the thread that empties it.
+    """
+
+    content: _Content | None
+    loop: asyncio.AbstractEventLoop | None
     over: bool = False
     given_up: bool = False
+
+    def run(self) -> None:
+        """Run the call and complete its future. Runs on the worker."""
+        if self.content is not None:
+            _run_call(self.content)
+
+    def cancel(self) -> bool:
+        """Whether the call has not begun, and now never will. Runs on the loop's thread."""
+        return self.content is not None and self.content.future.cancel()
+
+    def hand_back(self) -> None:
+        """Have the loop's thread empty the job. Runs on the worker, as the last step."""
+        if self.loop is None:  # another worker started it
+            return
+        try:
+            if not self.loop.is_closed():
+                self.loop.call_soon_threadsafe(self.settle)
+                return
+        except RuntimeError:  # it was closed just now
+            pass
+        _never_released.append(self)
+
+    def settle(self) -> None:
+        """Resume the coroutine that waits, and empty the job. Runs on the loop's thread."""
+        content, self.content = self.content, None
+        if content is not None and content.waiter is not None and not content.waiter.done():
+            _copy_outcome(content.future, content.waiter)
+
+
+_never_released: list[_Job] = []
+"""Jobs that ended after their loop. The program ends as well, and no thread may release them."""
 
 
 class TaskSet:
@@ -95,11 +147,13 @@ class WorkerThreads:
         Raises:
             RuntimeError: The workers are closed.
         """
-        return self._queue(lambda: call(*args, **kwargs)).future
+        content = _Content(lambda: call(*args, **kwargs))
+        self._queue(content)
+        return content.future
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Await a blocking call. Cancelling the await does not stop the call itself."""
-        return await asyncio.wrap_future(self.submit(call, *args, **kwargs))
+        return await self._begin(lambda: call(*args, **kwargs))[1]
 
     async def run_within(self, seconds: float, call: Callable[[], T]) -> T:
         """Await a blocking call, at most so long.
@@ -127,21 +181,19 @@ class WorkerThreads:
         self, call: Callable[[], T], ends: "set[asyncio.Future[Any]]", seconds: float | None
     ) -> T:
         """What a call returns, unless the time passes or one of the others ends before."""
-        job = self._queue(call)
-        result: asyncio.Future[T] = asyncio.wrap_future(job.future)
+        job, result = self._begin(call)
         try:
             await asyncio.wait(
                 {result, *ends}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
             )
-        except asyncio.CancelledError:
+            if result.done():
+                return await result
+            if not job.cancel():
+                self._give_up(job)
+            raise TimeoutError(f"A call of {self.name} did not end in time and was left behind")
+        finally:
             result.cancel()
-            raise
-        if result.done():
-            return result.result()
-        result.cancel()
-        if not job.future.cancel():
-            self._give_up(job)
-        raise TimeoutError(f"A call of {self.name} did not end in time and was left behind")
+            del result  # what it raised has this frame in its traceback: that would be a cycle
 
     def close(self) -> None:
         """Take no more calls; threads end after what is queued. Never waits."""
@@ -152,8 +204,12 @@ class WorkerThreads:
             for _ in range(self._threads):
                 self._jobs.put(None)
 
-    def _queue(self, call: Callable[[], Any]) -> _Job:
-        job = _Job(call)
+    def _begin(self, call: Callable[[], T]) -> "tuple[_Job, asyncio.Future[T]]":
+        content = _Content(call)
+        return self._queue(content), _waiter_of(content)
+
+    def _queue(self, content: _Content) -> _Job:
+        job = _Job(content, _running_loop())
         with self._lock:
             if self._closed:
                 raise RuntimeError(f"{self.name} is closed")
@@ -191,24 +247,56 @@ class WorkerThreads:
             with self._lock:
                 self._idle -= 1
                 self._backlog -= 1
-            _run_job(job)
+            job.run()
             with self._lock:
                 job.over = True
-                if job.given_up:
-                    return
-                self._idle += 1
+                given_up = job.given_up
+                if not given_up:
+                    self._idle += 1
+            job.hand_back()
+            if given_up:
+                return
             del job  # else the last result lives until the next call
 
 
-def _run_job(job: _Job) -> None:
-    if not job.future.set_running_or_notify_cancel():
+def _run_call(content: _Content) -> None:
+    future = content.future
+    if not future.set_running_or_notify_cancel():
         return
     try:
-        result = job.context.run(job.call)
+        future.set_result(content.context.run(content.call))
     except StopIteration as error:
-        # asyncio refuses to carry this one; whoever awaits would wait for ever.
-        job.future.set_exception(RuntimeError(f"The call raised {error!r}"))
-    except BaseException as error:  # noqa: BLE001 - handed to whoever awaits it
-        job.future.set_exception(error)
+        # asyncio refuses to carry this one; a coroutine that awaits it would wait for ever.
+        future.set_exception(RuntimeError(f"The call raised {error!r}"))
+    except BaseException as error:  # noqa: BLE001 - handed to the caller
+        future.set_exception(error)
+    finally:
+        del content, future  # an exception has this frame in its traceback: that would be a cycle
+
+
+def _waiter_of(content: _Content) -> "asyncio.Future[Any]":
+    """A future of the running loop that ends as the call does.
+
+    Cancelling it drops a call that has not begun.
+    """
+    content.waiter = asyncio.get_running_loop().create_future()
+    content.waiter.add_done_callback(
+        lambda waiter: content.future.cancel() if waiter.cancelled() else None
+    )
+    return content.waiter
+
+
+def _copy_outcome(source: "Future[Any]", target: "asyncio.Future[Any]") -> None:
+    if source.cancelled():
+        target.cancel()
+    elif (error := source.exception()) is not None:
+        target.set_exception(error)
     else:
-        job.future.set_result(result)
+        target.set_result(source.result())
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -40,6 +40,18 @@ _QT_LEVELS = {
     QtMsgType.QtCriticalMsg: logging.ERROR,
     QtMsgType.QtFatalMsg: logging.CRITICAL,
 }
+_INPUT = frozenset(
+    {
+        QEvent.Type.KeyPress,
+        QEvent.Type.InputMethod,
+        QEvent.Type.Wheel,
+        QEvent.Type.MouseButtonPress,
+        QEvent.Type.MouseMove,
+        QEvent.Type.DragMove,
+        QEvent.Type.TouchBegin,
+        QEvent.Type.TouchUpdate,
+    }
+)
 
 
 def create_application(argv: Sequence[str]) -> QApplication:
@@ -54,13 +66,17 @@ def create_application(argv: Sequence[str]) -> QApplication:
     return app
 
 
-class QuitFilter(QObject):
-    """Turns every request of the system to quit into a signal; the loop must not just stop.
+class ApplicationFilter(QObject):
+    """Sees every event of the application: requests to quit, and what the person does.
 
-    ``QApplication.quit`` would end the loop before the clean-up ran.
+    Signals:
+        quit_requested: The system asks the program to quit. ``QApplication.quit`` would end the
+            loop before the clean-up ran.
+        input_seen: A key, a wheel, a button or a finger moved.
     """
 
     quit_requested = Signal()
+    input_seen = Signal()
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
@@ -68,11 +84,14 @@ class QuitFilter(QObject):
 
     @override
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Quit:
+        kind = event.type()
+        if kind in _INPUT:
+            self.input_seen.emit()
+        elif kind == QEvent.Type.Quit:
             self.quit_requested.emit()
             event.ignore()
             return True
-        return super().eventFilter(watched, event)
+        return False
 
 
 class LoopWatchdog:

@@ -24,9 +24,9 @@ from hermes_desktop.services.desktop_config import DesktopConfig
 from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.services.store_notice import notice_of
 from hermes_desktop.ui.application import (
+    ApplicationFilter,
     DesktopLoop,
     LoopWatchdog,
-    QuitFilter,
     create_application,
     install_exception_hooks,
     install_message_handler,
@@ -36,6 +36,7 @@ from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.desktop_news import DesktopNews
 from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.ui.garbage_collection import MainThreadCollector, no_automatic_collection
 from hermes_desktop.ui.main_window import MainWindow
 from hermes_desktop.ui.preferences import Preferences
 from hermes_desktop.ui.questions.asking import Asking
@@ -96,7 +97,8 @@ def run_program(setup: ProgramSetup) -> int:
             "Wait a moment and try again, or end that process.",
         )
     try:
-        return _run_first(setup, instance)
+        with no_automatic_collection():
+            return _run_first(setup, instance)
     finally:
         instance.close()
 
@@ -144,16 +146,19 @@ class DesktopProgram:
         self._clock = SystemClock()
         self._quit_asked = 0
         self._changed = asyncio.Event()
-        self._quit_filter = QuitFilter(app)
-        self._quit_filter.quit_requested.connect(self.ask_to_quit)
+        self._events = ApplicationFilter(app)
+        self._events.quit_requested.connect(self.ask_to_quit)
+        self._collector = MainThreadCollector(app, self._clock)
+        self._events.input_seen.connect(self._collector.note_activity)
 
     async def run(self) -> int:
         """Build everything, run, close everything."""
         try:
             return await self._run()
         finally:
-            self._app.removeEventFilter(self._quit_filter)
-            self._quit_filter.deleteLater()
+            self._collector.close()
+            self._app.removeEventFilter(self._events)
+            self._events.deleteLater()
             self._theme.deleteLater()
 
     async def _run(self) -> int:
@@ -269,6 +274,8 @@ class DesktopProgram:
         window.notice_closed.connect(lambda key: tray.note_settled(NoticeCleared(key)))
         bridge.gateway_status_changed.connect(tray.show_status)
         bridge.gateway_status_changed.connect(lambda _: self._changed.set())
+        bridge.turn_delta.connect(self._collector.note_activity)
+        self._collector.set_hidden_check(lambda: not window.isVisible() or window.isMinimized())
         bridge.notice.connect(tray.note_problem)
         bridge.notice_cleared.connect(tray.note_settled)
         self._instance.show_requested.connect(lambda token: _come_forward(window, token))

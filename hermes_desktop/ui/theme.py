@@ -168,7 +168,7 @@ class Theme(QObject):
 
     def __init__(self, app: QApplication, scheme: ColorScheme = "system") -> None:
         super().__init__(app)
-        self._app = app
+        self.app = app
         self._scheme: ColorScheme = scheme
         self._accent = _system_accent(app)
         if sys.platform.startswith("linux"):
@@ -197,16 +197,16 @@ class Theme(QObject):
 
         Palettes of single kinds go with the next one for all.
         """
-        self._app.setPalette(qt_palette(self._palette))
+        self.app.setPalette(qt_palette(self._palette))
         if self._palette.dark:
             fields = qt_palette(self._palette)
             shade = mix(self._palette.text, self._palette.window, _OUTLINE_SHARE)
             fields.setColor(QPalette.ColorRole.Window, QColor(shade))
             for kind in _OUTLINED:
-                self._app.setPalette(fields, kind)
+                self.app.setPalette(fields, kind)
 
     def _refresh(self) -> None:
-        palette = make_palette(dark=_is_dark(self._app, self._scheme), accent=self._accent)
+        palette = make_palette(dark=_is_dark(self.app, self._scheme), accent=self._accent)
         if palette != self._palette:
             self._palette = palette
             self._paint_app()

@@ -6,7 +6,7 @@ import time
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 
-from hermes_desktop.ui.application import DesktopLoop, LoopWatchdog, QuitFilter
+from hermes_desktop.ui.application import ApplicationFilter, DesktopLoop, LoopWatchdog
 
 
 @pytest.mark.asyncio
@@ -43,9 +43,9 @@ def test_watchdog_names_what_held_the_loop(qapp) -> None:
 
 @pytest.mark.asyncio
 async def test_quit_event_becomes_a_request(qapp, qtbot) -> None:
-    quit_filter = QuitFilter(qapp)
-    with qtbot.waitSignal(quit_filter.quit_requested, timeout=1000):
+    events = ApplicationFilter(qapp)
+    with qtbot.waitSignal(events.quit_requested, timeout=1000):
         QCoreApplication.postEvent(qapp, QEvent(QEvent.Type.Quit))
         await asyncio.sleep(0.05)
-    qapp.removeEventFilter(quit_filter)
-    quit_filter.deleteLater()
+    qapp.removeEventFilter(events)
+    events.deleteLater()

@@ -1,15 +1,18 @@
 """Understanding messages and colouring code on a worker thread, results back on the main thread."""
 
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any
 
 import shiboken6
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject
 
 from hermes_desktop.agent.compression_plan import summary_text
 from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.ui.main_thread import MainThreadCalls
 from hermes_desktop.ui.transcript.blocks import Block
 from hermes_desktop.ui.transcript.code_block import CodeSegment
 from hermes_desktop.ui.transcript.entries import MessageEntry
@@ -56,39 +59,56 @@ def cut_at_line(text: str, start: int, length: int) -> int:
     return line + 1 if line > 0 else end
 
 
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A call on its way to the worker and back.
+
+    The worker refers to this object, and drops it, but to nothing in it: what the functions refer
+    to, widgets above all, is released on the main thread, which empties it in :meth:`deliver`.
+    """
+
+    owner: "BackgroundCalls | None"
+    call: Callable[[], Any] | None
+    then: Callable[[Any], None] | None
+    main_thread: MainThreadCalls
+    outcome: "Future[Any]" = field(default_factory=Future)
+
+    def work(self) -> None:
+        """Run the call. Runs on the worker."""
+        try:
+            if self.call is not None:
+                self.outcome.set_result(self.call())
+        except BaseException as error:  # noqa: BLE001 - logged on the main thread
+            self.outcome.set_exception(error)
+        self.main_thread.post(self.deliver)
+
+    def deliver(self) -> None:
+        """Pass on the result, unless the page is gone. Runs on the main thread."""
+        owner, then, outcome = self.owner, self.then, self.outcome
+        self.owner = self.call = self.then = None
+        self.outcome = Future()
+        if owner is None or then is None or not shiboken6.isValid(owner):
+            return
+        if (error := outcome.exception()) is not None:  # the message stays unparsed
+            log.error("A message could not be understood", exc_info=error)
+            return
+        then(outcome.result())
+
+
 class BackgroundCalls(QObject):
     """Runs calls on a worker and hands their results to functions on the main thread."""
 
-    _done = Signal(object)
-
-    def __init__(self, workers: WorkerThreads, parent: QObject | None = None) -> None:
+    def __init__(
+        self, workers: WorkerThreads, main_thread: MainThreadCalls, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._workers = workers
-        self._done.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._main_thread = main_thread
 
     def run(self, call: Callable[[], Any], then: Callable[[Any], None]) -> None:
         """Start ``call`` on the worker; ``then`` gets its result here, unless this is deleted."""
-        try:
-            future = self._workers.submit(call)
-        except RuntimeError:  # the page is closing
-            return
-
-        def finished(done: "Future[Any]") -> None:
-            if shiboken6.isValid(self):
-                self._done.emit((done, then))
-
-        future.add_done_callback(finished)
-
-    def _deliver(self, payload: tuple["Future[Any]", Callable[[Any], None]]) -> None:
-        future, then = payload
-        try:
-            result = future.result()
-        except CancelledError:
-            return
-        except Exception:  # the message stays unparsed; the log has the reason
-            log.exception("A message could not be understood")
-            return
-        then(result)
+        with contextlib.suppress(RuntimeError):  # the page is closing
+            self._workers.submit(_Call(self, call, then, self._main_thread).work)
 
 
 class Colouring:

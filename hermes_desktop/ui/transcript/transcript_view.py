@@ -12,6 +12,7 @@ from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.services.transcript import TranscriptPage
 from hermes_desktop.state.records import Message
+from hermes_desktop.ui.main_thread import MainThreadCalls
 from hermes_desktop.ui.theme import Theme
 from hermes_desktop.ui.transcript.builder import Builder
 from hermes_desktop.ui.transcript.call_states import CallState
@@ -68,7 +69,7 @@ class TranscriptView(QWidget):
         super().__init__(parent)
         self._theme = theme
         look = Look.of(theme.palette)
-        calls = BackgroundCalls(workers, self)
+        calls = BackgroundCalls(workers, MainThreadCalls.of(theme.app), self)
         self._actions = MessageActions(calls, self)
         self._builder = Builder(calls, look, self)
         self.live = LiveTurns(look, self._actions.connect_message, self._retry)

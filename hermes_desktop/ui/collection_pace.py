@@ -1,0 +1,129 @@
+"""When garbage is collected in a program with a window. No Qt.
+
+Young objects are collected often and briefly. All objects are collected in one pause, which is put
+off until nobody would notice it, but never dropped.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+YOUNG_OBJECTS = 5_000
+"""So many more containers than before are worth a look at the young ones."""
+MIDDLE_EVERY = 10
+"""After so many looks at the youngest, those that survived one are looked at, too."""
+SHORT_S = 0.010
+"""No collection but a full one may take longer, as far as it can be foreseen."""
+FEW_OBJECTS = 500
+"""Fewer new containers than this are no reason for a full collection."""
+MANY_OBJECTS = 500_000
+"""So many new containers are collected at once, before they fill the memory."""
+QUIET_S = 3.0
+"""A full collection waits until nothing was typed, scrolled or streamed for so long."""
+APART_S = 30.0
+"""Between two full collections, unless the memory fills."""
+AT_MOST_S = 50.0
+"""A full collection is put off no longer than this."""
+_FIRST_GUESS_S = 1e-7
+_LEAST_MEASURED = 1_000
+_OLDER_WEIGHT = 0.7
+
+Generation = Literal[0, 1, 2]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to collect now, and why."""
+
+    generation: Generation
+    reason: str
+
+
+@dataclass(slots=True)
+class CollectionPace:
+    """Decides what to collect, from how much was allocated and what the person does.
+
+    All times are of a monotonic clock.
+
+    Args:
+        now: When collecting begins.
+    """
+
+    now: float
+    _active_at: float = field(init=False)
+    _full_at: float = field(init=False)
+    _wanted_at: float | None = field(init=False, default=None)
+    _young_looks: int = field(init=False, default=0)
+    _middle_objects: int = field(init=False, default=0)
+    _object_s: float = field(init=False, default=_FIRST_GUESS_S)
+
+    def __post_init__(self) -> None:
+        self._active_at = self._full_at = self.now
+
+    def note_activity(self, now: float) -> None:
+        """Something was typed, scrolled or streamed."""
+        self._active_at = now
+
+    def decide(self, now: float, allocated: int, *, hidden: bool) -> Decision | None:
+        """What to collect now.
+
+        Args:
+            now: The time.
+            allocated: Containers allocated, less those freed, since the last collection.
+            hidden: Whether the person cannot see the window.
+        """
+        self._want_full(now, allocated)
+        reason = self._reason_for_full(now, allocated, hidden=hidden)
+        if reason:
+            return Decision(2, reason)
+        if allocated < YOUNG_OBJECTS or not self._is_short(allocated):
+            return None
+        together = self._middle_objects + allocated
+        middle_is_due = self._young_looks >= MIDDLE_EVERY or not self._is_short(
+            together + YOUNG_OBJECTS
+        )
+        middle = middle_is_due and self._is_short(together)
+        return Decision(1 if middle else 0, "many new objects")
+
+    def note_collection(
+        self, done: Decision, now: float, allocated: int, collected: int, took_s: float
+    ) -> None:
+        """Learn from a collection.
+
+        Args:
+            done: What was decided.
+            now: The time at its end.
+            allocated: What :meth:`decide` was given.
+            collected: How many objects it freed.
+            took_s: Seconds it took.
+        """
+        if done.generation == 2:  # noqa: PLR2004 - the oldest there is
+            self._full_at, self._wanted_at = now, None
+            self._young_looks = self._middle_objects = 0
+            return
+        looked_at = allocated + (self._middle_objects if done.generation else 0)
+        if looked_at >= _LEAST_MEASURED:
+            cost = took_s / looked_at
+            self._object_s = _OLDER_WEIGHT * self._object_s + (1 - _OLDER_WEIGHT) * cost
+        if done.generation:
+            self._young_looks = self._middle_objects = 0
+        else:
+            self._young_looks += 1
+            self._middle_objects += max(0, allocated - collected)
+
+    def _is_short(self, objects: int) -> bool:
+        return objects * self._object_s <= SHORT_S
+
+    def _want_full(self, now: float, allocated: int) -> None:
+        if self._wanted_at is None and (allocated >= FEW_OBJECTS or self._young_looks):
+            self._wanted_at = now
+
+    def _reason_for_full(self, now: float, allocated: int, *, hidden: bool) -> str:
+        if allocated >= MANY_OBJECTS:
+            return "too many new objects"
+        if self._wanted_at is None or now - self._full_at < APART_S:
+            return ""
+        if hidden:
+            return "the window is hidden"
+        if now - self._active_at >= QUIET_S:
+            return "nothing was going on"
+        return "put off long enough" if now - self._wanted_at >= AT_MOST_S else ""
