@@ -1,5 +1,6 @@
 """What the files of a home say about its gateway. Reads only: no lock is tried, nothing is made."""
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from hermes_desktop.core.events import UndoneWork
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway import identity_files, process_facts
 from hermes_desktop.gateway.hosting_checks import HostingChecks
@@ -16,6 +18,7 @@ from hermes_desktop.gateway.status import drain_requested, read_foreign_gateway
 
 SILENT_AFTER_S = 120.0
 """Hermes Desktop says every half minute that it is there."""
+_LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class GatewayFacts:
         service: The definition of a service that starts `hermes gateway` for this home.
         drain_requested: A tool asks the gateway to take no new messages.
         not_ours: Why Hermes Desktop hosts no gateway of this home; "" where it may.
+        undone: What `hermes` expects of the gateway that runs and that it does not do.
     """
 
     home: Path
@@ -56,6 +60,7 @@ class GatewayFacts:
     service: Path | None = None
     drain_requested: bool = False
     not_ours: str = ""
+    undone: UndoneWork | None = None
 
     @property
     def kind(self) -> str | None:
@@ -104,6 +109,7 @@ def read_facts(paths: HermesPaths, checks: HostingChecks | None = None) -> Gatew
         service=(checks or HostingChecks.here()).service(paths),
         drain_requested=drain_requested(paths.home),
         not_ours=_not_ours(paths),
+        undone=_undone(paths) if found is not None and found.is_hermes_desktop else None,
     )
 
 
@@ -113,6 +119,15 @@ def _not_ours(paths: HermesPaths) -> str:
     from hermes_desktop.state.home_marks import kind_of_home
 
     return kind_of_home(paths.state_db).title
+
+
+def _undone(paths: HermesPaths) -> UndoneWork | None:
+    from hermes_desktop.services.undone_work import read_work, undone_work
+
+    for _ in range(_LOOKS):  # each waits for whoever is writing
+        with contextlib.suppress(BlockingIOError):
+            return undone_work(read_work(paths))
+    return None
 
 
 def _state_of(found: ForeignGateway | None, said: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """What a gateway in the foreground tells on standard error while it works."""
 
 from hermes_desktop.cli import output
-from hermes_desktop.core.events import GatewayStatusChanged, Notice, PlatformHealth
+from hermes_desktop.core.events import GatewayStatusChanged, Notice, PlatformHealth, UndoneWork
+from hermes_desktop.services.undone_words import UNDONE_HINT, WHY_UNDONE, undone_sentence
 
 _SERVING = frozenset({"running", "working", "degraded"})
 
@@ -18,11 +19,13 @@ class GatewayProgress:
         self._said = ""
         self._platforms: dict[str, tuple[str, str]] = {}
         self._line = ""
+        self._undone: UndoneWork | None = None
 
     def show(self, status: GatewayStatusChanged) -> None:
         """Tell what changed."""
         for platform in status.platforms:
             self._show_platform(platform)
+        self._show_undone(status.undone)
         if status.state in _SERVING:
             self._show_gone({platform.name for platform in status.platforms})
         if status.state == "stopping" and status.running_turns and output.is_error_terminal():
@@ -56,6 +59,11 @@ class GatewayProgress:
         for name in sorted(self._platforms.keys() - served):
             del self._platforms[name]
             self._say(f"{name}: switched off")
+
+    def _show_undone(self, undone: UndoneWork | None) -> None:
+        if undone is not None and undone != self._undone:
+            self._say(f"{undone_sentence(undone)} {WHY_UNDONE} {UNDONE_HINT}")
+        self._undone = undone
 
     def _rewrite(self, line: str) -> None:
         output.ask("\r" + line.ljust(len(self._line)))

@@ -1,6 +1,7 @@
 """``hermes-desktop gateway status``: who is the gateway of a home, and how it is."""
 
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from hermes_desktop.cli.gateway_facts import GatewayFacts, PlatformFacts, read_f
 from hermes_desktop.cli.gateway_words import age, moment, stop_sentence
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.rows import Column, as_text
+from hermes_desktop.services.undone_words import UNDONE_HINT, WHY_UNDONE, undone_sentence
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
@@ -70,6 +72,8 @@ def _notes(facts: GatewayFacts, now: float) -> list[str]:
     notes = []
     if facts.is_silent(now):
         notes.append("! It has not been heard of for more than two minutes.")
+    if facts.undone is not None:
+        notes.append(f"! {undone_sentence(facts.undone)} {WHY_UNDONE} {UNDONE_HINT}")
     if facts.drain_requested:
         notes.append("! It takes no new messages: .drain_request.json asks for that.")
     if facts.service is not None:
@@ -120,6 +124,7 @@ def _object(facts: GatewayFacts) -> dict[str, Any]:
         "exit_reason": facts.exit_reason or None,
         "drain_requested": facts.drain_requested,
         "not_ours": facts.not_ours or None,
+        "not_run": None if facts.undone is None else asdict(facts.undone),
         "service": None if facts.service is None else str(facts.service),
         "platforms": [
             {

@@ -16,6 +16,7 @@ from hermes_desktop.core.gateway_events import (
     PairingChanged,
     PlatformHealth,
     SessionReset,
+    UndoneWork,
 )
 from hermes_desktop.core.turn_events import (
     ApprovalChoice,
@@ -63,6 +64,7 @@ __all__ = [
     "TurnNote",
     "TurnQueued",
     "TurnStarted",
+    "UndoneWork",
 ]
 
 

@@ -74,6 +74,25 @@ class HostingRefusal:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoneWork:
+    """Work that ``hermes`` expects of a running gateway and that Hermes Desktop does not do.
+
+    Attributes:
+        jobs: How many scheduled jobs.
+        cards: How many kanban cards.
+        job_names: Some of the jobs, each in one short line.
+        board_names: Some of the boards, likewise.
+        boards: How many boards the cards are on.
+    """
+
+    jobs: int = 0
+    cards: int = 0
+    job_names: tuple[str, ...] = ()
+    board_names: tuple[str, ...] = ()
+    boards: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class GatewayStatusChanged:
     """The embedded gateway went to another state.
 
@@ -87,6 +106,7 @@ class GatewayStatusChanged:
         refusal: Why it was not started, until it is.
         offers_start: It was stopped from outside, or the other gateway ended, and it stays off
             until a person starts it; ``detail`` says why.
+        undone: What does not run while a Hermes Desktop, this or another one, has the home.
     """
 
     state: GatewayState
@@ -96,6 +116,7 @@ class GatewayStatusChanged:
     other: OtherGateway | None = None
     refusal: HostingRefusal | None = None
     offers_start: bool = False
+    undone: UndoneWork | None = None
 
 
 @dataclass(frozen=True, slots=True)

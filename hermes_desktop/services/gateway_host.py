@@ -43,6 +43,7 @@ from hermes_desktop.services.hosting_words import (
     waiting_words,
 )
 from hermes_desktop.services.platform_wishes import PlatformWishes
+from hermes_desktop.services.undone_work import LOOK_S, UndoneWorkWatch
 
 DRAIN_S = 15.0
 
@@ -54,6 +55,7 @@ class HostSetup:
     Attributes:
         autostart: Start with the program, and when another gateway crashed.
         take_up_after_s: How long after that.
+        work_look_s: How often to look for work that would not run.
         checks: Sandbox, system, services.
         end_program: Ends the process at once, from any thread, when our gateway does not stop
             while another one runs.
@@ -63,6 +65,7 @@ class HostSetup:
     environ: Mapping[str, str]
     autostart: bool = True
     take_up_after_s: float = TAKE_UP_AFTER_S
+    work_look_s: float = LOOK_S
     checks: HostingChecks = field(default_factory=HostingChecks.here)
     end_program: Callable[[], None] = lambda: ExitDeadline().arm(0)
 
@@ -103,7 +106,10 @@ class GatewayHost(PlatformWishes):
         self._private = private
         self._bus = bus
         self._clock = clock
-        self._board = StatusBoard(bus.publish)
+        self._board = StatusBoard(self._publish)
+        self._undone = UndoneWorkWatch(
+            setup.paths, self._board.note_undone, every_s=setup.work_look_s
+        )
         self._tasks = TaskSet()
         self._life: HostingLife | None = None
         self._living: asyncio.Task[None] | None = None
@@ -255,6 +261,7 @@ class GatewayHost(PlatformWishes):
             if self._identity is not None:
                 await self._identity.close()
             await self._tasks.cancel_all()
+            self._undone.follow(promised=False)
             await self._board.published()
 
     # Lives
@@ -326,6 +333,10 @@ class GatewayHost(PlatformWishes):
         return self._life.hosted if self._life is not None else None
 
     # News
+
+    def _publish(self, status: GatewayStatusChanged) -> None:
+        self._bus.publish(status)
+        self._undone.follow(promised=self._board.promises and not self._closing)
 
     def _happened(self, event: IdentityEvent) -> None:
         match event:

@@ -13,11 +13,11 @@ from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.core.periodic_look import PeriodicLook
 from hermes_desktop.gateway.chat_approvals import ChatApprovals
 from hermes_desktop.gateway.chat_questions import ChatQuestions
 from hermes_desktop.gateway.config import GatewayConfig, Platform, platform_or_none
 from hermes_desktop.gateway.config_changes import ConfigReplaced, usable_now
-from hermes_desktop.gateway.drain_watch import DrainWatch
 from hermes_desktop.gateway.identity_files import GatewayRecord
 from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
@@ -29,6 +29,7 @@ from hermes_desktop.gateway.refusals import asked_to_drain
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner_report import RunnerReport
 from hermes_desktop.gateway.session import SessionStore
+from hermes_desktop.gateway.status import drain_requested
 from hermes_desktop.gateway.token_gate import LockedTokens
 from hermes_desktop.gateway.token_locks import TokenLocks
 from hermes_desktop.services.agent_builder import AgentBuilder
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from hermes_desktop.gateway.event_hooks import EventHookSet
 
 log = logging.getLogger(__name__)
+
+_DRAIN_LOOK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ class HostedGateway:
     ) -> None:
         self._parts = parts
         self._calls = calls
-        self._quiet_watch = DrainWatch(parts.paths.home, self._be_quiet)
+        self._quiet_watch = self._drain_watch()
         self._record = record
         self._report = RunnerReport("stopped")
         self._hooks: EventHookSet | None = None
@@ -168,6 +171,10 @@ class HostedGateway:
             self._runner.approvals = ChatApprovals(self._runner, queue)
         if questions is not None:
             self._runner.questions = ChatQuestions(self._runner, questions)
+
+    def _drain_watch(self) -> PeriodicLook[bool]:
+        look = partial(drain_requested, self._parts.paths.home)
+        return PeriodicLook("drain-watch", look, self._be_quiet, first=False, every_s=_DRAIN_LOOK_S)
 
     def _supervisor(self, config: GatewayConfig, hold: _Hold) -> PlatformSupervisor:
         parts = self._parts

@@ -14,12 +14,12 @@ from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.gateway.hosting_checks import HostingChecks
 from hermes_desktop.gateway.identity_events import ForeignGateway, NotHere
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
-from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
+from hermes_desktop.gateway.scheduled_work import ScheduledWork
 from hermes_desktop.gateway.status import read_foreign_gateway
 from hermes_desktop.services import hosting_words
 from hermes_desktop.services.gateway_settings import live_lookup, load_gateway_config
+from hermes_desktop.services.undone_work import read_work
 from hermes_desktop.settings.careful_writing import is_managed
-from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.state.records import StoreCondition
 
 
@@ -125,10 +125,9 @@ class HostingOutlook:
 
     def _scheduled(self) -> ScheduledWork:
         try:
-            data = read_config(self._paths.config_yaml).data
-        except ConfigError:
-            data = {}  # the defaults: boards are worked on
-        return scheduled_work(self._paths.home, data)
+            return read_work(self._paths)
+        except BlockingIOError:
+            return ScheduledWork()  # looked at again as soon as the gateway runs
 
     def _is_managed(self) -> bool:
         return bool(is_managed(self._paths.home, self._environ))

@@ -10,8 +10,10 @@ from hermes_desktop.core.events import (
     HostingRefusal,
     OtherGateway,
     PlatformHealth,
+    UndoneWork,
 )
 from hermes_desktop.gateway.runner_report import RunnerReport
+from hermes_desktop.services.hosting_words import ANOTHER_DESKTOP
 
 Stage = Literal["idle", "starting", "hosting", "stopping"]
 
@@ -52,6 +54,7 @@ class StatusBoard:
         self._other: OtherGateway | None = None
         self._refusal: HostingRefusal | None = None
         self._offers_start = False
+        self._undone: UndoneWork | None = None
         self._flush_due: asyncio.Future[None] | None = None
         self.status = GatewayStatusChanged("stopped")
 
@@ -59,6 +62,12 @@ class StatusBoard:
     def stage(self) -> Stage:
         """How far hosting is."""
         return self._stage
+
+    @property
+    def promises(self) -> bool:
+        """Whether other programs count on a Hermes Desktop, this or another one."""
+        other = self._other
+        return self._stage != "idle" or (other is not None and other.name == ANOTHER_DESKTOP)
 
     @property
     def hosted_turns(self) -> int:
@@ -113,6 +122,11 @@ class StatusBoard:
         self._other = other
         self._changed()
 
+    def note_undone(self, undone: UndoneWork | None) -> None:
+        """Take what other programs count on and nobody does."""
+        self._undone = undone
+        self._changed()
+
     def offer_start(self, detail: str) -> None:
         """Say why nothing is hosted any more, and that a person may start the gateway."""
         if self._stage == "idle" and self._other is None:
@@ -151,4 +165,5 @@ class StatusBoard:
             other=self._other,
             refusal=self._refusal,
             offers_start=state == "stopped" and self._offers_start,
+            undone=self._undone if self.promises else None,
         )

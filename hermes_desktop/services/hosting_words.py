@@ -17,6 +17,8 @@ from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.identity_events import ForeignGateway, NotHere
 from hermes_desktop.gateway.platforms.registry import NOT_SERVED
 from hermes_desktop.gateway.scheduled_work import ScheduledWork
+from hermes_desktop.services.undone_words import undone_lines
+from hermes_desktop.services.undone_work import undone_work
 from hermes_desktop.state.records import StoreCondition
 
 SETTINGS_NOTICE = "gateway-settings"
@@ -39,9 +41,8 @@ def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tupl
         f"Messages of {_title(platform)}" + ("" if why == NOT_SERVED else f". {why}")
         for platform, why in unserved.items()
     ]
-    jobs = [f"Scheduled job “{name}”" for name in work.jobs]
-    boards = [f"Cards of the kanban board “{name}”" for name in work.boards]
-    return (*platforms, *jobs, *boards)
+    undone = undone_work(work)
+    return (*platforms, *(() if undone is None else undone_lines(undone)))
 
 
 def promise_refusal(missed: tuple[str, ...]) -> HostingRefusal:

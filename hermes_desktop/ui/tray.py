@@ -85,6 +85,10 @@ class Tray(QObject):
         self._requests_action.setVisible(False)
         self._waiting_action = self._menu.addAction("", self.show_requested.emit)
         self._waiting_action.setVisible(False)
+        self._undone_action = self._menu.addAction(
+            self.tr("What is not run…"), self.platforms_wanted.emit
+        )
+        self._undone_action.setVisible(False)
         self._menu.addSeparator()
         self._menu.addAction(self.tr("Show Hermes"), self.show_requested.emit)
         self._menu.addAction(self.tr("New chat"), self.new_chat_requested.emit)
@@ -133,6 +137,8 @@ class Tray(QObject):
     def show_status(self, status: GatewayStatusChanged) -> None:
         """Follow the gateway."""
         self._status = status
+        if not self._closed:
+            self._undone_action.setVisible(status.undone is not None)
         self._refresh()
         self._show_allowed()
 

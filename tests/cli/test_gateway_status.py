@@ -100,6 +100,25 @@ def test_our_own_gateway(program: Program, home: Path) -> None:
     assert found["silent"] is False
 
 
+def test_work_that_ours_does_not_run_is_named(program: Program, home: Path) -> None:
+    with gateway_lookalike() as record:  # `hermes gateway` does run it
+        put_gateway(home, record, gateway_state="running")
+        home.joinpath("cron").mkdir()
+        home.joinpath("cron/jobs.json").write_text('{"jobs": [{"name": "ne\\u001bws"}]}')
+        assert "Not run" not in program.run("gateway", "status").out
+        assert asked(program)["not_run"] is None
+    with gateway_lookalike("hermes-gateway", "--parent", "1") as record:
+        put_gateway(home, record, gateway_state="running")
+        out = program.run("gateway", "status").out
+        found = asked(program)["not_run"]
+    assert (
+        "! Not run here: 1 scheduled job (“ne ws”). `hermes` says that a running gateway does this,"
+        " but Hermes Desktop cannot do it yet. To have it done, stop the gateway here and start"
+        " `hermes gateway run`." in out.splitlines()
+    )
+    assert (found["jobs"], found["job_names"], found["cards"]) == (1, ["ne ws"], 0)
+
+
 def test_on_a_terminal_platforms_are_a_table(program: Program, home: Path) -> None:
     with gateway_lookalike() as record:
         put_gateway(home, record, gateway_state="running", platforms={"telegram": TELEGRAM})

@@ -141,6 +141,7 @@ async def host_stage(
                 environ,
                 autostart=autostart,
                 take_up_after_s=0.3,
+                work_look_s=0.05,
                 checks=checks,
                 end_program=lambda: ended.append("ended"),
             )

@@ -195,4 +195,4 @@ def test_what_hermes_scheduled_is_found(hermes: Any) -> None:
     hermes.command("kanban", "boards", "create", "garden")
     hermes.command("kanban", "--board", "garden", "create", "dig")
 
-    assert scheduled_work(hermes.home, {}) == ScheduledWork(("hello",), ("default", "garden"))
+    assert scheduled_work(hermes.home, {}) == ScheduledWork(("hello",), ("default", "garden"), 2)

@@ -1,4 +1,4 @@
-"""The strip that stays: who else has the home, or why ours is not running."""
+"""The strip that stays: who else has the home, why ours is not running, or what it does not do."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPaintEvent
@@ -13,8 +13,8 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal
-from hermes_desktop.ui.gateway.gateway_words import attached_text, plain
+from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal, UndoneWork
+from hermes_desktop.ui.gateway.gateway_words import attached_text, plain, undone_text
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.notice_presenter import level_colour, paint_strip
 from hermes_desktop.ui.resource_files import icon, icon_size, pixmap
@@ -36,6 +36,7 @@ class GatewayBanner(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._level = "info"
+        self._icon_name = "info"
         self._name = ""
         self._matter: object = None
         self._closed_matter: object = None
@@ -77,6 +78,8 @@ class GatewayBanner(QWidget):
             self._say_refusal(status.refusal)
         elif status.offers_start and not busy:
             self._say_offer(status.detail)
+        elif status.undone is not None and status.state != "stopping":
+            self._say_undone(status.undone)
         else:
             self._matter = None
             self._closed_matter = None
@@ -86,28 +89,34 @@ class GatewayBanner(QWidget):
 
     def _say_attached(self, status: GatewayStatusChanged, now: float, busy: str) -> None:
         other = status.other
-        self._matter = ("attached", other.pid if other else 0, busy)
-        self._level = "info"
+        self._matter = ("attached", other.pid if other else 0, busy, status.undone)
+        self._level, self._icon_name = "info", "link"
         if busy == "take_over":
             self._name = "give_up"
             words = plain(status.detail) or self.tr("The other gateway is asked to stop…")
             self._say(words, self.tr("Stop waiting"))
         else:
             self._name = "take_over"
-            self._say(attached_text(other, now), self.tr("Take over…"))
+            undone = [undone_text(status.undone)] if status.undone is not None else []
+            self._say(" ".join([attached_text(other, now), *undone]), self.tr("Take over…"))
 
     def _say_refusal(self, refusal: HostingRefusal) -> None:
         self._matter = refusal
-        self._level = "warning"
+        self._level = self._icon_name = "warning"
         self._name = "insist" if refusal.may_insist else ""
         words = " ".join(filter(None, (refusal.title, refusal.detail)))
         self._say(plain(words), self.tr("Start anyway…"))
 
     def _say_offer(self, why: str) -> None:
         self._matter = ("offer", why)
-        self._level = "info"
+        self._level = self._icon_name = "info"
         self._name = "start"
         self._say(plain(why), self.tr("Start the gateway"))
+
+    def _say_undone(self, undone: UndoneWork) -> None:
+        self._matter = undone
+        self._level = self._icon_name = "warning"
+        self._say(undone_text(undone), "")
 
     def _say(self, words: str, action: str) -> None:
         self.words.setText(words)
@@ -142,8 +151,9 @@ class GatewayBanner(QWidget):
         if self.isHidden():
             return
         palette = self._theme.palette
-        name = "link" if self._level == "info" else self._level
         edge, ratio = icon_size().width(), self.devicePixelRatioF()
-        self._icon.setPixmap(pixmap(name, level_colour(palette, self._level), edge, ratio))
+        self._icon.setPixmap(
+            pixmap(self._icon_name, level_colour(palette, self._level), edge, ratio)
+        )
         self.close_button.setIcon(icon("close", palette))
         self.update()

@@ -3,7 +3,13 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from hermes_desktop.core.events import GatewayStatusChanged
+from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal, UndoneWork
+from hermes_desktop.services.undone_words import (
+    UNDONE_HINT,
+    WHY_UNDONE,
+    undone_heading,
+    undone_lines,
+)
 from hermes_desktop.ui.gateway.ages import span_words
 from hermes_desktop.ui.gateway.gateway_words import (
     allowed,
@@ -80,17 +86,28 @@ class GatewayCard(Block):
             if refusal is not None:
                 words = f"{words}\n{plain(refusal.title)} {plain(refusal.detail)}".rstrip()
         self.why.setText(words)
-        lines = [f"• {each}" for each in refusal.would_not_run] if refusal else []
-        self.would_not_run.setText("\n".join(lines))
-        self.would_not_run.setVisible(bool(lines))
-        self.hint.setText(plain(refusal.hint) if refusal else "")
-        self.hint.setVisible(bool(self.hint.text()))
+        self._show_undone(status.undone, refusal)
         self._show_buttons(status, busy, waiting=status.state == "stopping" and replies > 0)
         self.setAccessibleDescription(f"{self.state.text()}. {self.since.text()} {words}")
 
     def tell_since(self, status: GatewayStatusChanged, now: float) -> None:
         """Say since when it is so."""
         self.since.setText(self._since_words(status, now))
+
+    def _show_undone(self, undone: UndoneWork | None, refusal: HostingRefusal | None) -> None:
+        """List what would not run, or does not run, and say what helps."""
+        lines: list[str] = []
+        hint = ""
+        if refusal is not None:
+            lines, hint = [f"• {each}" for each in refusal.would_not_run], refusal.hint
+        elif undone is not None:
+            heading = plain(f"{undone_heading(undone)} {WHY_UNDONE}")
+            lines = [heading, *(f"• {each}" for each in undone_lines(undone))]
+            hint = UNDONE_HINT
+        self.would_not_run.setText("\n".join(lines))
+        self.would_not_run.setVisible(bool(lines))
+        self.hint.setText(plain(hint))
+        self.hint.setVisible(bool(hint))
 
     def _show_buttons(self, status: GatewayStatusChanged, busy: str, *, waiting: bool) -> None:
         """What makes no sense at all is not shown, what cannot be done just now is off."""

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.core.events import GatewayStatusChanged, Notice, PairingChanged
+from hermes_desktop.core.events import GatewayStatusChanged, Notice, PairingChanged, UndoneWork
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.announcement import announce
 from hermes_desktop.ui.event_bridge import EventBridge
@@ -14,7 +14,12 @@ from hermes_desktop.ui.gateway.age_timer import AgeTimer
 from hermes_desktop.ui.gateway.ages import next_look_ms
 from hermes_desktop.ui.gateway.gateway_banner import GatewayBanner
 from hermes_desktop.ui.gateway.gateway_commands import GatewayCommands
-from hermes_desktop.ui.gateway.gateway_words import requests_text, shape_of, status_words
+from hermes_desktop.ui.gateway.gateway_words import (
+    requests_text,
+    shape_of,
+    status_words,
+    undone_text,
+)
 from hermes_desktop.ui.gateway.pairing_commands import ASKED, PairingCommands, People
 from hermes_desktop.ui.gateway.platform_words import distances
 from hermes_desktop.ui.gateway.platforms_page import PlatformsPage
@@ -124,6 +129,8 @@ class GatewayView(QObject):
         before, self._status, now = self._status, status, self._clock.time()
         if {before.state, status.state} not in _NOT_NEWS and before.state != status.state:
             announce(self._strip, status_words(status))
+        if before.undone != status.undone and status.undone is not None:
+            self._undone_appeared(status.undone)
         busy = self.commands.busy
         self._tell_need()
         self._strip.show_status(status, now=now)
@@ -133,6 +140,12 @@ class GatewayView(QObject):
             self.page.show_status(status, now=now, busy=busy, replies=self.replies.count)
             self.page.tell_ages(status, now)
         self.timer.settle()
+
+    def _undone_appeared(self, undone: UndoneWork) -> None:
+        """Say what does not run: by voice, and by the desktop while the window is hidden."""
+        announce(self._strip, undone_text(undone))
+        if not self._window_visible:
+            self.told.emit(self.tr("Some work does not run"), undone_text(undone))
 
     def page_shown(self) -> None:
         """The page came into sight: what it did not follow meanwhile is shown, people are read."""

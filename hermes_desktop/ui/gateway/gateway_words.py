@@ -9,7 +9,9 @@ from hermes_desktop.core.events import (
     GatewayStatusChanged,
     HostingRefusal,
     OtherGateway,
+    UndoneWork,
 )
+from hermes_desktop.services.undone_words import WHY_UNDONE, undone_brief, undone_sentence
 from hermes_desktop.ui.gateway.ages import span_words
 from hermes_desktop.ui.sessions.source_names import source_name
 
@@ -80,8 +82,10 @@ def shape_of(status: GatewayStatusChanged) -> str:
 
 
 def status_words(status: GatewayStatusChanged) -> str:
-    """Name a state in a few words, with what is waited for while it stops."""
+    """Name a state in a few words, with what is waited for or not run."""
     words = state_words(status)
+    if status.undone is not None and status.state != "stopping":
+        return f"{words} ({undone_brief(status.undone)})"
     if status.state == "stopping" and status.detail:
         return f"{words}: {_lower_first(status.detail.rstrip('.'))}"
     return words
@@ -118,6 +122,11 @@ def refused_text(refusal: HostingRefusal) -> str:
     if reason and reason != refusal.title:
         reason = reason[0].upper() + reason[1:]
     return plain(" ".join(filter(None, (reason, refusal.detail))))
+
+
+def undone_text(undone: UndoneWork) -> str:
+    """What is not run, and why that matters."""
+    return plain(f"{undone_sentence(undone)} {WHY_UNDONE}")
 
 
 def serves(status: GatewayStatusChanged) -> bool:

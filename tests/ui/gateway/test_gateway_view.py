@@ -5,7 +5,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtTest import QTest
 
-from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal
+from hermes_desktop.core.events import (
+    GatewayStatusChanged,
+    HostingRefusal,
+    OtherGateway,
+    UndoneWork,
+)
 from hermes_desktop.ui.gateway.gateway_line import LineWords, fold
 from tests.fakes.scripted_gateway import OTHER, SEVERAL, health
 
@@ -144,6 +149,69 @@ def test_the_banner_offers_to_start_after_a_stop_elsewhere(stage) -> None:
     assert banner.action.text() == "Start the gateway"
     stage.gateway.say("stopped", detail="")  # by the person
     assert not banner.isVisible()
+
+
+UNDONE = UndoneWork(1, 2, ("news",), ("garden",), 1)
+
+
+def test_what_is_not_run_stands_in_banner_strip_and_page_until_it_is_gone(stage) -> None:
+    stage.show(page=False)
+    stage.gateway.say("running")
+    banner, card = stage.view.banner, stage.page.card
+    assert not banner.isVisible()
+    stage.gateway.say(undone=UNDONE)
+    assert banner.isVisible()
+    assert banner.words.text() == (
+        "Not run here: 1 scheduled job (“news”) and 2 kanban cards (board “garden”)."
+        " “hermes” says that a running gateway does this, but Hermes Desktop cannot do it yet."
+    )
+    assert not banner.action.isVisible()
+    assert stage.strip.text == "Gateway running (1 job and 2 cards not run)"
+    banner.close_button.click()
+    stage.gateway.say("working", running_turns=1, undone=UNDONE)
+    assert not banner.isVisible()
+    assert "not run" in stage.strip.text  # that stays, and so does the page
+    stage.page.show()
+    stage.view.refresh()
+    heading, *lines = card.would_not_run.text().splitlines()
+    assert heading.startswith("Not run here: 1 scheduled job and 2 kanban cards. “hermes” says")
+    assert lines == [
+        "• Scheduled job “news”",
+        "• Cards of the kanban board “garden”",
+    ]
+    assert "“hermes gateway run”" in card.hint.text()
+    stage.page.hide()
+    stage.gateway.say(undone=UndoneWork(2, 0, ("news", "more")))
+    assert banner.isVisible()  # something else than what was closed
+    stage.gateway.say(undone=None)
+    assert not banner.isVisible()
+    stage.page.show()
+    stage.view.refresh()
+    assert not card.would_not_run.isVisible()
+    assert not card.hint.isVisible()
+    assert stage.strip.text == "Working on 1 reply"
+
+
+def test_what_another_hermes_desktop_does_not_run_stands_beside_it(stage) -> None:
+    stage.show(page=False)
+    other = OtherGateway("another Hermes Desktop", 4711)
+    stage.gateway.say("attached", other=other, undone=UNDONE)
+    words = stage.view.banner.words.text()
+    assert words.startswith("Another Hermes Desktop has this home.")
+    assert "Not run here: 1 scheduled job" in words
+    assert stage.view.banner.action.text() == "Take over…"
+
+
+def test_a_hidden_window_tells_by_the_desktop_what_is_not_run(stage) -> None:
+    stage.gateway.say("running")
+    stage.gateway.say(undone=UNDONE)
+    stage.gateway.say(running_turns=1)
+    ((title, words),) = stage.told
+    assert title == "Some work does not run"
+    assert words.startswith("Not run here: 1 scheduled job (“news”)")
+    stage.show(page=False)
+    stage.gateway.say(undone=UndoneWork(2, 0, ("news", "more")))
+    assert len(stage.told) == 1
 
 
 def test_an_empty_list_says_whether_anybody_has_looked(stage) -> None:

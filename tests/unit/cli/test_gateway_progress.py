@@ -9,7 +9,12 @@ from dataclasses import replace
 import pytest
 
 from hermes_desktop.cli.gateway_progress import GatewayProgress
-from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal, PlatformHealth
+from hermes_desktop.core.events import (
+    GatewayStatusChanged,
+    HostingRefusal,
+    PlatformHealth,
+    UndoneWork,
+)
 
 WAITING = GatewayStatusChanged("stopping", "Waiting for 1 reply, 9 s left.", running_turns=1)
 
@@ -87,3 +92,17 @@ def test_a_refusal_is_left_to_the_error(capsys: pytest.CaptureFixture[str]) -> N
     GatewayProgress().show(GatewayStatusChanged("stopped", refusal.title, refusal=refusal))
 
     assert capsys.readouterr().err == ""
+
+
+def test_what_is_not_run_is_said_once_for_each_change(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = GatewayProgress()
+    running = GatewayStatusChanged("running")
+    one = replace(running, undone=UndoneWork(1, 0, ("news",)))
+
+    for status in (running, one, replace(one, running_turns=1), running, one):
+        progress.show(status)
+
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
+    assert lines[0].startswith("Not run here: 1 scheduled job (“news”). `hermes` says")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
+from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work, work_signature
 
 
 def write_jobs(home: Path, data: Any) -> None:
@@ -55,7 +55,9 @@ def test_boards_with_open_cards_count_unless_the_gateway_does_not_dispatch(tmp_p
     make_board(tmp_path / "kanban/boards/over/kanban.db", "done", "archived")
     tmp_path.joinpath("kanban/boards/over/board.json").write_text("{}")
 
-    assert scheduled_work(tmp_path, {}).boards == ("default", "garden")
+    make_board(tmp_path / "kanban/boards/more/kanban.db", "ready", "running")
+
+    assert scheduled_work(tmp_path, {}) == ScheduledWork((), ("default", "garden", "more"), 4)
     assert not scheduled_work(tmp_path, {"kanban": {"dispatch_in_gateway": False}})
 
 
@@ -64,3 +66,42 @@ def test_a_file_that_is_no_board_promises_nothing(tmp_path: Path, content: bytes
     tmp_path.joinpath("kanban.db").write_bytes(content)
 
     assert not scheduled_work(tmp_path, {})
+
+
+def test_a_board_that_is_being_written_to_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    board = tmp_path / "kanban.db"
+    make_board(board, "ready")
+    with contextlib.closing(sqlite3.connect(board, isolation_level=None)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(BlockingIOError):
+            scheduled_work(tmp_path, {})
+        writer.execute("ROLLBACK")
+
+    assert scheduled_work(tmp_path, {}).cards == 1
+
+
+def test_the_signature_changes_with_what_is_expected_and_not_by_reading(tmp_path: Path) -> None:
+    seen = [work_signature(tmp_path)]
+
+    def changed() -> bool:
+        seen.append(work_signature(tmp_path))
+        scheduled_work(tmp_path, {})
+        assert work_signature(tmp_path) == seen[-1]
+        return seen[-1] != seen[-2]
+
+    assert not changed()
+    write_jobs(tmp_path, {"jobs": []})
+    assert changed()
+    tmp_path.joinpath("config.yaml").write_text("kanban: {}")
+    assert changed()
+    board = tmp_path / "kanban/boards/garden/kanban.db"
+    make_board(board, "done")
+    assert changed()
+    with contextlib.closing(sqlite3.connect(board, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode=WAL")
+        assert changed()
+        writer.execute("INSERT INTO tasks (status) VALUES ('ready')")  # stays in the log
+        assert changed()
+        assert not changed()
+    tmp_path.joinpath("cron/jobs.json").unlink()
+    assert changed()

@@ -10,6 +10,7 @@ from hermes_desktop.core.events import (
     TurnFinished,
     TurnQueued,
     TurnStarted,
+    UndoneWork,
 )
 from hermes_desktop.gateway.pairing import PairedUser
 from hermes_desktop.services.pairing_requests import WaitingUser
@@ -220,3 +221,11 @@ def test_a_refusal_below_its_heading_says_only_why() -> None:
 def test_the_age_of_another_gateway_is_said_once() -> None:
     other = OtherGateway("hermes gateway", 4711, NOW - 3 * 3600)
     assert "running for" not in attached_text(other, None)
+
+
+def test_what_is_not_run_stands_behind_the_state() -> None:
+    undone = UndoneWork(2, 3, ("a", "b"), ("garden",), 1)
+    running = GatewayStatusChanged("running", undone=undone)
+    assert status_words(running) == "Gateway running (2 jobs and 3 cards not run)"
+    assert shape_of(running) == "running"
+    assert status_words(GatewayStatusChanged("stopping", undone=undone)) == "Gateway stopping"
