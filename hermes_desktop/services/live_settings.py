@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.errors import HermesError
@@ -27,12 +27,15 @@ from hermes_desktop.gateway.config_changes import ConfigReplaced, PlatformOutcom
 from hermes_desktop.gateway.config_loading import LoadedGatewayConfig
 from hermes_desktop.services.settings_snapshot import Snapshot, differences
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 RUNS: frozenset[GatewayState] = frozenset({"starting", "running", "working", "degraded"})
 SETTLE_S = 0.15
 """How long nobody must have written before a file is read."""
 SETTLE_LOOKS = 20
+READS = 3
+"""How often files are read again because somebody wrote one meanwhile."""
 SECOND_LOOK_S = 0.4
 """How long a file that cannot be understood may be half-written by somebody."""
 _BROKEN, _PLATFORMS, _WAITING = "settings-broken", "settings-platforms", "settings-waiting"
@@ -70,12 +73,14 @@ class LiveParts:
         worker: Where both run.
         settling: Begins to look whether somebody is still writing; what it gives is called until it
             says that nobody is.
+        calm: What the system says of the files, to be compared; None while one is being written.
     """
 
     take: Callable[[], Snapshot]
     load: Callable[[], LoadedGatewayConfig]
     worker: WorkerThreads
     settling: Callable[[], Callable[[], bool]] = lambda: lambda: True
+    calm: Callable[[], object | None] = lambda: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,7 @@ class LiveSettings:
         async with self._alone:
             if self._known is None:
                 try:
-                    self._known = await self._parts.worker.run(self._parts.take)
+                    self._known = await self._read(self._parts.take)
                 except HermesError as error:
                     self._tell_broken(error)
 
@@ -197,8 +202,34 @@ class LiveSettings:
             return await self._difference()
 
     async def _difference(self) -> tuple[SettingChanged, ...]:
-        before, self._known = self._known, await self._parts.worker.run(self._parts.take)
+        before, self._known = self._known, await self._read(self._parts.take)
         return () if before is None else differences(before, self._known)
+
+    async def _read(self, read: Callable[[], T]) -> T:
+        """Read files that nobody else writes meanwhile; as they are if somebody never stops.
+
+        An editor empties a file and then fills it. Read in between, it names no platform, and the
+        gateway would leave all of them.
+        """
+        for _ in range(READS):
+            found = await self._parts.worker.run(self._read_whole, read)
+            if found is not None:
+                return found[0]
+            await self._nobody_writes()
+        return await self._parts.worker.run(read)
+
+    def _read_whole(self, read: Callable[[], T]) -> tuple[T] | None:
+        """What ``read`` gives; None if somebody wrote meanwhile. Blocking."""
+        before = self._parts.calm()
+        if before is None:
+            return None
+        try:
+            found = read()
+        except HermesError:
+            if before == self._parts.calm():
+                raise
+            return None
+        return (found,) if before == self._parts.calm() else None
 
     async def _follow(
         self, changes: tuple[SettingChanged, ...], trouble: HermesError | None
@@ -206,7 +237,7 @@ class LiveSettings:
         if trouble is not None or self._gateway is None:
             return Followed(changes, trouble=trouble)
         try:
-            loaded = await self._parts.worker.run(self._parts.load)
+            loaded = await self._read(self._parts.load)
         except HermesError as error:
             return Followed(changes, trouble=error)
         return Followed(changes, await self._gateway.replace_config(loaded.config))

@@ -319,7 +319,7 @@ def build_settings(  # noqa: PLR0913 - the parts it joins
     book = SettingsBook(paths, environ.process, clock)
     secrets = SecretsBook(paths, environ.process, access, clock, redactor)
     worker = WorkerThreads("settings-live")
-    watch = SettingsWatch(paths)
+    watch = SettingsWatch(paths, clock=clock)
     taker = SnapshotTaker(paths, book, environ)
 
     def take() -> Snapshot:
@@ -330,6 +330,7 @@ def build_settings(  # noqa: PLR0913 - the parts it joins
     def load() -> LoadedGatewayConfig:
         return running_config(paths, surroundings, redactor)
 
-    live = LiveSettings(LiveParts(take, load, worker, lambda: watch.settled), gateway, bus)
+    parts = LiveParts(take, load, worker, lambda: watch.settled, watch.calm)
+    live = LiveSettings(parts, gateway, bus)
     platforms = PlatformBook(paths, environ.process)
     return SettingsService(book, secrets, gateway, live, checker, platforms=platforms)

@@ -4,8 +4,10 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.desktop_config import SETTINGS_NAME
+from hermes_desktop.settings.careful_writing import CarefulFile
 from hermes_desktop.settings.plain_secrets import FILE_NAME
 from hermes_desktop.settings.secret_index import INDEX_NAME
 
@@ -23,9 +25,15 @@ class SettingsWatch:
     Args:
         paths: The home.
         more: Files beside those of the home.
+        clock: Says how long ago a file was written.
     """
 
-    def __init__(self, paths: HermesPaths, more: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, paths: HermesPaths, more: Sequence[Path] = (), clock: Clock | None = None
+    ) -> None:
+        # The others are ours and are always replaced in one step.
+        edited = (paths.config_yaml, paths.env_file, paths.home / "gateway.json")
+        self._edited = tuple(CarefulFile(file, clock) for file in edited)
         self._files = tuple(
             os.fspath(file)
             for file in (
@@ -48,6 +56,11 @@ class SettingsWatch:
     def stamps(self) -> tuple[Stamp, ...]:
         """What the system says of each; None of those that are not there."""
         return tuple(map(_stamp, self._files))
+
+    def calm(self) -> tuple[Stamp, ...] | None:
+        """What :meth:`stamps` says; None while somebody else may be in the middle of writing."""
+        stamps = self.stamps()
+        return None if any(file.rest() for file in self._edited) else stamps
 
     @property
     def settled(self) -> Callable[[], bool]:

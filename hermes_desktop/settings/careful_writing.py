@@ -56,7 +56,7 @@ class CarefulFile:
             ConfigError: It is no plain file, too large, or may not be read.
         """
         for _ in range(_LOOKS):
-            rest = self._rest()
+            rest = self.rest()
             if not rest:
                 break
             self._wait(rest)
@@ -96,7 +96,7 @@ class CarefulFile:
         if self.path.read_bytes() == before:
             self.path.unlink()
 
-    def _rest(self) -> float:
+    def rest(self) -> float:
         """Seconds until it can be taken for written to its end; 0: it can."""
         stamp = inode, written, size = self._stamp()
         if not inode or stamp == _OWN.get(str(self.path)):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayState, SettingsChanged
@@ -47,9 +48,9 @@ class Gateway:
 
 
 class Stage:
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, clock: Clock | None = None) -> None:
         self.paths = HermesPaths(home, home)
-        self.clock, self.bus, self.gateway = MovableClock(), EventBus(), Gateway()
+        self.clock, self.bus, self.gateway = clock or MovableClock(), EventBus(), Gateway()
         self.keyring = FakeKeyring()
         index = SecretIndex(self.paths.desktop_dir)
         self.store = KeyringSecretStore(index, "x", self.clock, open_keyring=lambda: self.keyring)
