@@ -91,6 +91,11 @@ class StateFileChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreConditionChanged:
+    """Whether conversations may be written here is not what it was; ask the store."""
+
+
+@dataclass(frozen=True, slots=True)
 class SettingChanged:
     """One setting that was changed.
 
@@ -144,6 +149,7 @@ class NoticeCleared:
 Event = (
     SessionsChanged
     | StateFileChanged
+    | StoreConditionChanged
     | TurnQueued
     | TurnStarted
     | TurnDelta

@@ -18,6 +18,7 @@ from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.approvals_queue import Approvals
 from hermes_desktop.services.background_care import BackgroundCare
+from hermes_desktop.services.condition_watch import ConditionWatch
 from hermes_desktop.services.desktop_chat import DesktopChat
 from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.services.history_upkeep import HistoryUpkeep
@@ -152,8 +153,14 @@ def join_parts(
     transcript, watcher = TranscriptReader(db, workers.readers), ChangeWatcher(paths.state_db)
     gateway = GatewayHost(setup, parts, runner, bus, clock)
     settings = join_settings(parts, gateway)
-    looks = (PairingWatch(paths.home), Beside(watch_settings(setup).look, settings.noticed))
-    watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
+    condition = ConditionWatch(db, bus)
+    beside = (
+        Beside(watch_settings(setup).look, settings.noticed),
+        Beside(condition.look, condition.changed),
+    )
+    watch = StateWatch(
+        watcher, catalog, transcript, workers.readers, bus, PairingWatch(paths.home), beside
+    )
     return DesktopServices(
         paths=paths,
         bus=bus,

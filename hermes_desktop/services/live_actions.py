@@ -65,6 +65,11 @@ class LiveActions:
         self._catalog = catalog
         self._watch = watch
 
+    @property
+    def why_not(self) -> str:
+        """Why no session may be changed, in one sentence; "" where they may be."""
+        return self._db.condition.title
+
     async def plan_delete(self, ids: Collection[str]) -> DeletePreview:
         """Look what goes with these sessions; changes nothing.
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -65,7 +65,7 @@ class StateWatch:
         readers: WorkerThreads,
         bus: EventBus,
         pairing: PairingWatch | None = None,
-        beside: Beside | None = None,
+        beside: Collection[Beside] = (),
     ) -> None:
         self._pairing = pairing
         self._beside = beside
@@ -124,8 +124,9 @@ class StateWatch:
                     loop.call_soon_threadsafe(self._hear, look)
                 if self._pairing is not None and self._pairing.look():
                     loop.call_soon_threadsafe(self._bus.publish, PairingChanged())
-                if self._beside is not None and self._beside.look():
-                    loop.call_soon_threadsafe(self._beside.changed)
+                for each in self._beside:
+                    if each.look():
+                        loop.call_soon_threadsafe(each.changed)
                 self._due.wait(self._interval_s)
                 self._due.clear()
                 look = self._readers.submit(self._look)

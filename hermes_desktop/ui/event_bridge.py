@@ -17,6 +17,7 @@ from hermes_desktop.core.events import (
     SessionsChanged,
     SettingsChanged,
     StateFileChanged,
+    StoreConditionChanged,
     ToolFinished,
     ToolStarted,
     TurnDelta,
@@ -36,6 +37,7 @@ class EventBridge(QObject):
 
     sessions_changed = Signal(object)
     state_file_changed = Signal(object)
+    store_condition_changed = Signal(object)
     turn_queued = Signal(object)
     turn_started = Signal(object)
     turn_delta = Signal(object)
@@ -59,6 +61,7 @@ class EventBridge(QObject):
         self._unsubscribe = [
             bus.subscribe(SessionsChanged, self.sessions_changed.emit),
             bus.subscribe(StateFileChanged, self.state_file_changed.emit),
+            bus.subscribe(StoreConditionChanged, self.store_condition_changed.emit),
             bus.subscribe(TurnQueued, self.turn_queued.emit),
             bus.subscribe(TurnStarted, self.turn_started.emit),
             bus.subscribe(TurnDelta, self.turn_delta.emit),

@@ -106,6 +106,7 @@ class ChatHeader(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._fixed = ""
         self._theme = theme
         self._state: ChatState = ""
         self.back = QToolButton(self)
@@ -152,9 +153,16 @@ class ChatHeader(QWidget):
         self.more.setVisible(renameable)
         self.title.setAccessibleName(title)
         self.title.setToolTip(self.tr("Rename this session") if renameable else "")
+        if renameable and self._fixed:
+            self.title.setEnabled(False)
+            self.title.setToolTip(self._fixed)
         self.title.update()
         self.facts.setText(facts)
         self.facts.setToolTip("\n".join(part for part in (facts, tip) if part))
+
+    def fix_title(self, reason: str) -> None:
+        """Let no title be changed, for this reason; "" lets them be changed again."""
+        self._fixed = reason
 
     def set_state(self, state: ChatState) -> None:
         """Say what is going on in it."""

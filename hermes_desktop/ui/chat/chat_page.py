@@ -182,7 +182,7 @@ class ChatPage(QWidget):
         self._switch(ShownSession())
         self._signs.end()
         self.view.clear()
-        self.empty.say_new(self._model)
+        self._say_new()
         self._stack.setCurrentWidget(self.empty)
         self._tell()
         self._check_settings()
@@ -256,9 +256,15 @@ class ChatPage(QWidget):
         writable = self._services.db.condition.writable
         self.composer.set_readiness(readiness, about_model=writable)
         self.readiness_changed.emit(readiness)
+        self.header.fix_title(self._services.db.condition.title)
+        self.place.tell_again()
         if self._shown.id is None and not self._shown.nothing:
-            self.empty.say_new(self._model)
+            self._say_new()
         self._tell()
+
+    def _say_new(self) -> None:
+        elsewhere = self._services.chat.command_elsewhere(None)
+        self.empty.say_new_elsewhere() if elsewhere else self.empty.say_new(self._model)
 
     # ------------------------------------------------------------------------------- news
     def _begun(self, session_id: str) -> None:
@@ -339,6 +345,7 @@ class ChatPage(QWidget):
         self._sending.taken.connect(self._message_taken)
         self.context.changed.connect(lambda _: self._tell())
         bridge.sessions_changed.connect(self._sessions_changed)
+        bridge.store_condition_changed.connect(lambda _: self._check_settings())
         self.header.renamed.connect(self._rename)
         self.header.back_wanted.connect(self.back_requested)
         self.header.menu_wanted.connect(self.menu_wanted)

@@ -66,6 +66,7 @@ class Composer(QWidget):
         self._theme = theme
         self._ready = True
         self._read_only = False
+        self._elsewhere = False
         self._running = False
         self._locked = False
         self._focus_waits = False
@@ -134,7 +135,7 @@ class Composer(QWidget):
         in_field = self.field.hasFocus()
         if not readiness.ready:
             self.reason.show_reason(readiness, about_model=about_model)
-        self.reason.setVisible(not readiness.ready)
+        self._show_reason()
         if in_field and not readiness.ready:
             self.reason.first_button.setFocus()  # a field that is off would give it to the rail
         self._update()
@@ -142,18 +143,25 @@ class Composer(QWidget):
             self.field.setFocus()
         self._focus_waits = False
 
-    def set_read_only(self, reason: str) -> None:
-        """Take no message here for this reason; "" takes them. What was typed is kept."""
-        self.read_only.show_reason(reason)
+    def set_read_only(self, reason: str, command: str = "") -> None:
+        """Take no message here for this reason; "" takes them. What was typed is kept.
+
+        Args:
+            reason: In words.
+            command: What goes on in another program; "" where a copy does.
+        """
+        had_focus = self.field.hasFocus() or self.read_only.button.hasFocus()
+        self.read_only.show_reason(reason, command)
+        self._elsewhere = bool(command)
+        self._show_reason()
         if bool(reason) == self._read_only:
             return
         self._read_only = bool(reason)
-        self.setFocusProxy(self.read_only.copy if reason else self.field)
-        had_focus = self.field.hasFocus() or self.read_only.copy.hasFocus()
+        self.setFocusProxy(self.read_only.button if reason else self.field)
         if reason:
             self.read_only.show()
             if had_focus:
-                self.read_only.copy.setFocus()
+                self.read_only.button.setFocus()
         self._update()
         self._frame.setVisible(not reason)
         if not reason:
@@ -161,9 +169,13 @@ class Composer(QWidget):
                 self.field.setFocus()
             self.read_only.hide()
 
+    def _show_reason(self) -> None:
+        """Say what is missing, unless messages go elsewhere anyway: that is said instead."""
+        self.reason.setVisible(not self._ready and not self._elsewhere)
+
     def take_focus(self) -> None:
         """Put the cursor into the field; where it is off, as soon as a look turns it on."""
-        (self.read_only.copy if self._read_only else self.field).setFocus()
+        (self.read_only.button if self._read_only else self.field).setFocus()
         self._focus_waits = not self._ready
 
     def set_running(self, running: bool) -> None:  # noqa: FBT001 - a state of one meaning

@@ -69,6 +69,13 @@ class EmptyPage(QWidget):
             self.tr("{model} answers.").format(model=model) if model else "",
         )
 
+    def say_new_elsewhere(self) -> None:
+        """Conversations are begun in another program."""
+        self.say(
+            self.tr("New chats start in `hermes`"),
+            self.tr("Here you can read, search and export what is in your history."),
+        )
+
     def say_gone(self) -> None:
         """Another program deleted what was open."""
         self.say(

@@ -1,7 +1,8 @@
 """What stands in the place of the message field where nothing may be written."""
 
-from PySide6.QtCore import QMargins, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QMargins, Qt, Signal
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.theme import Theme
@@ -9,7 +10,7 @@ from hermes_desktop.ui.transcript.look import tint
 
 
 class ReadOnlyBox(QWidget):
-    """A reason, and the one way to go on.
+    """A reason, and the one way to go on: a copy, or a command for another program.
 
     Signals:
         copy_wanted: Go on in a copy.
@@ -21,23 +22,54 @@ class ReadOnlyBox(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.words = LeadingLabel()
+        self.command = LeadingLabel()
+        self.command.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.command.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
         self.copy = QPushButton(self.tr("Continue in a copy"), self)
-        self.copy.setAutoDefault(False)
         self.copy.clicked.connect(self.copy_wanted)
+        self.copy_command = QPushButton(self.tr("Copy the command"), self)
+        self.copy_command.clicked.connect(self._copy_command)
         row = QHBoxLayout()
-        row.addWidget(self.copy)
+        for button in (self.copy, self.copy_command):
+            button.setAutoDefault(False)
+            row.addWidget(button)
         row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(QMargins(2, 4, 2, 4))
-        column.addWidget(self.words)
+        for widget in (self.words, self.command):
+            column.addWidget(widget)
         column.addLayout(row)
         theme.changed.connect(self._colour)
         self._colour()
+        self.show_reason("")
 
-    def show_reason(self, reason: str) -> None:
-        """Say why."""
+    @property
+    def button(self) -> QPushButton:
+        """What goes on."""
+        return self.copy_command if self.command.text() else self.copy
+
+    def show_reason(self, reason: str, command: str = "") -> None:
+        """Say why.
+
+        Args:
+            reason: In words.
+            command: What goes on in another program; "" where a copy does.
+        """
         self.words.setText(reason)
-        self.copy.setAccessibleDescription(reason)
+        if command != self.command.text():
+            self.copy_command.setText(self.tr("Copy the command"))
+        self.command.setText(command)
+        self.command.setVisible(bool(command))
+        self.copy.setVisible(not command)
+        self.copy_command.setVisible(bool(command))
+        self.button.setAccessibleDescription(f"{reason} {command}".strip())
+
+    def _copy_command(self) -> None:
+        QApplication.clipboard().setText(self.command.text())
+        self.copy_command.setText(self.tr("Copied"))
 
     def _colour(self) -> None:
         tint(self.words, self._theme.palette.secondary_text)

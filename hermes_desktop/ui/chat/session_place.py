@@ -63,13 +63,19 @@ class SessionPlace(QObject):
         self._tell()
         self.strip.show_for(shown.ids)
 
+    def tell_again(self) -> None:
+        """What may be written may have changed."""
+        self._tell()
+
     def _gateway_changed(self, _: GatewayStatusChanged) -> None:
         self._tell()
 
     def _tell(self) -> None:
         summary = self._shown.summary
         self._composer.set_note(self._chat.note_for(summary))
-        self._composer.set_read_only(self._chat.read_only_reason(summary))
+        self._composer.set_read_only(
+            self._chat.read_only_reason(summary), self._chat.command_elsewhere(summary)
+        )
 
     def _reset(self, reset: SessionReset) -> None:
         self.strip.note(reset)

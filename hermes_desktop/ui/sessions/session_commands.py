@@ -96,7 +96,7 @@ class SessionCommands(QObject):
             targets: At least one session.
             rename: Begins to edit the title, None where it cannot be edited.
         """
-        palette = self._theme.palette
+        palette, before = self._theme.palette, len(menu.actions())
         if len(targets) == 1 and rename is not None:
             _entry(menu, self.tr("Rename"), "F2", rename).setIcon(icon("edit", palette))
         if all(each.archived for each in targets):
@@ -106,6 +106,11 @@ class SessionCommands(QObject):
         put.setIcon(icon("archive", palette))
         remove = _entry(menu, self.tr("Delete…"), "Del", lambda: self.delete(targets))
         remove.setIcon(icon("trash", palette))
+        why_not = self._actions.why_not
+        for action in menu.actions()[before:]:
+            action.setEnabled(not why_not)
+            action.setToolTip(why_not)
+        menu.setToolTipsVisible(bool(why_not))
         menu.addSeparator()
         words = self.tr("Copy id") if len(targets) == 1 else self.tr("Copy ids")
         _entry(menu, words, "", lambda: copy_ids(targets)).setIcon(icon("copy", palette))
