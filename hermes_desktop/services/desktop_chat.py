@@ -191,7 +191,7 @@ class DesktopChat:
         home = self._db.condition.home
         if not home.may_write:
             where = "Start a new chat" if session is None else "Continue this chat"
-            return f"{home.title} {home.reason} {where} in `hermes`:"
+            return f"{home.title} {home.reason} {where} in hermes:"
         if not self._attached or session is None or not _is_answered_by_gateways(session.source):
             return ""
         return _ANSWERED_ELSEWHERE

@@ -153,14 +153,8 @@ def join_parts(
     transcript, watcher = TranscriptReader(db, workers.readers), ChangeWatcher(paths.state_db)
     gateway = GatewayHost(setup, parts, runner, bus, clock)
     settings = join_settings(parts, gateway)
-    condition = ConditionWatch(db, bus)
-    beside = (
-        Beside(watch_settings(setup).look, settings.noticed),
-        Beside(condition.look, condition.changed),
-    )
-    watch = StateWatch(
-        watcher, catalog, transcript, workers.readers, bus, PairingWatch(paths.home), beside
-    )
+    looks = (PairingWatch(paths.home), _beside(setup, parts, settings))
+    watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
     return DesktopServices(
         paths=paths,
         bus=bus,
@@ -184,6 +178,15 @@ def join_parts(
         questions=Questions(tools.questions, bus),
         figures=SessionFigures(db, builder),
         hosts=hosts,
+    )
+
+
+def _beside(setup: HostSetup, parts: HostedParts, settings: SettingsService) -> tuple[Beside, ...]:
+    """What is looked at in the pauses of the state watcher: settings, and who may write."""
+    condition = ConditionWatch(parts.db, parts.bus)
+    return (
+        Beside(watch_settings(setup).look, settings.noticed),
+        Beside(condition.look, condition.changed),
     )
 
 

@@ -72,7 +72,7 @@ class EmptyPage(QWidget):
     def say_new_elsewhere(self) -> None:
         """Conversations are begun in another program."""
         self.say(
-            self.tr("New chats start in `hermes`"),
+            self.tr("New chats start in hermes"),
             self.tr("Here you can read, search and export what is in your history."),
         )
 
