@@ -184,6 +184,12 @@ async def _ask(
         reader_left.cancel()
     outcome = finished.result()
     reply.end(outcome.reply)
+    if reply.failure is not None and outcome.outcome == "done":
+        raise output.OutputError(
+            reply.failure.title,
+            reply.failure.detail,
+            f"The reply is stored: `hermes-desktop sessions show {outcome.session_id}` prints it.",
+        )
     return outcome
 
 
@@ -226,10 +232,12 @@ class ReplyPrinter:
 
     Attributes:
         reader_left: Set when nobody reads standard output any more.
+        failure: Why the reply could not be written, such as a full disk.
     """
 
     def __init__(self) -> None:
         self.reader_left = asyncio.Event()
+        self.failure: output.OutputError | None = None
         self._held = ""
         self._last = ""
         self._notes: list[str] = []
@@ -263,7 +271,7 @@ class ReplyPrinter:
         # The two halves of a line end may come in two pieces.
         self._held = "\r" if text.endswith("\r") else ""
         text = output.neutralise(text.removesuffix("\r"))
-        if not text or self.reader_left.is_set():
+        if not text or self.reader_left.is_set() or self.failure is not None:
             return
         self._last = text
         try:
@@ -271,6 +279,9 @@ class ReplyPrinter:
             output.flush()
         except BrokenPipeError:
             self.reader_left.set()
+        except output.OutputError as error:
+            # The turn continues: its reply is stored, and can be read where there is room.
+            self.failure = error
 
 
 @contextlib.contextmanager

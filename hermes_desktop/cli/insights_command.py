@@ -1,6 +1,5 @@
 """``hermes-desktop insights``: what conversations used, by model, platform, tool and day."""
 
-import json
 import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -39,7 +38,7 @@ def insights(*, days: int, source: str | None, as_json: bool, paths: "HermesPath
     with open_store(paths) as db:
         found = count_insights(db, days, now=time.time(), source=source)
     if as_json:
-        output.write(json.dumps(_object(found), ensure_ascii=False, indent=2) + "\n")
+        output.write_json_object(_object(found))
         return
     from hermes_desktop.commands.insights_command import words
 

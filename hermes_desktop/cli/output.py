@@ -20,6 +20,8 @@ _BIDI_CONTROLS = "\u202a-\u202e\u2066-\u2069"
 _UNSAFE = re.compile(
     rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_BIDI_CONTROLS}\ud800-\udfff]",
 )
+_STYLE = r"\x1b\[[013]m"  # plain, bold and italic: what this program itself writes
+_UNSAFE_OUTPUT = re.compile(rf"(?:{_STYLE})|({_UNSAFE.pattern})")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BLANKS = re.compile(r"\s+")
 _DELETE = 0x7F
@@ -53,7 +55,12 @@ def without_surrogates(text: str) -> str:
 
 
 def prepare_streams() -> None:
-    """Let no character stop the output, whatever encoding the locale asks for."""
+    """Let no character stop the output, whatever encoding the locale asks for.
+
+    A standard stream that the caller closed is opened on the null device: the first file that the
+    program opens, such as the store, must not get its number.
+    """
+    _fill_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -81,19 +88,23 @@ def bold(text: str) -> str:
 
 
 def write(text: str) -> None:
-    """Write text that is already harmless to standard output.
+    """Write to standard output; nothing happens when that is closed.
+
+    Of escape sequences only bold, italic and plain pass, so that no command can forget to make
+    text harmless.
 
     Raises:
         BrokenPipeError: Nobody reads any more.
         OutputError: The disk behind it is full, or the like.
     """
-    with _said_in_words():
-        sys.stdout.write(text)
+    if sys.stdout is not None:  # pythonw has none, nor does a caller that closed it
+        with _said_in_words():
+            sys.stdout.write(_UNSAFE_OUTPUT.sub(_pass_style, text))
 
 
 def flush() -> None:
     """Hand on what was written; raises what :func:`write` does."""
-    if sys.stdout is not None:  # pythonw has none
+    if sys.stdout is not None:
         with _said_in_words():
             sys.stdout.flush()
 
@@ -114,6 +125,12 @@ def write_json_lines(objects: Iterable[Mapping[str, Any]]) -> None:
         write(_UNSAFE.sub(_json_escape, line) + "\n")
 
 
+def write_json_object(value: Mapping[str, Any]) -> None:
+    """Write one object, indented for people and the same for programs."""
+    text = json.dumps(value, ensure_ascii=not _speaks_unicode(sys.stdout), indent=2)
+    write(_UNSAFE.sub(_json_escape, text) + "\n")
+
+
 def say(text: str) -> None:
     """Tell a person something beside the result, on standard error."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -122,9 +139,14 @@ def say(text: str) -> None:
 
 
 def ask(text: str) -> None:
-    """Write on standard error without ending the line: a question, how far something is."""
+    """Write on standard error without ending the line: a question, how far something is.
+
+    Carriage returns pass, because progress is written over itself.
+    """
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(text)
+        sys.stderr.write(
+            "\r".join(_UNSAFE_OUTPUT.sub(_pass_style, part) for part in text.split("\r"))
+        )
         sys.stderr.flush()
 
 
@@ -153,6 +175,19 @@ def _said_in_words() -> Iterator[None]:
         raise OutputError("The output cannot be written.", error.strerror or str(error)) from error
 
 
+def _fill_closed_streams() -> None:
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+
+
+def _pass_style(match: re.Match[str]) -> str:
+    return match.group() if match.group(1) is None else _picture(match)
+
+
 def _picture(match: re.Match[str]) -> str:
     code = ord(match.group())
     if code < _FIRST_PRINTABLE:
@@ -171,5 +206,5 @@ def _is_tty(stream: TextIO | None) -> bool:
         return False
 
 
-def _speaks_unicode(stream: TextIO) -> bool:
-    return (stream.encoding or "").lower().replace("-", "").startswith("utf")
+def _speaks_unicode(stream: TextIO | None) -> bool:
+    return ((stream and stream.encoding) or "").lower().replace("-", "").startswith("utf")

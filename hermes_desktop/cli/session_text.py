@@ -38,7 +38,9 @@ def ago(then: float | None, now: float) -> str:
 
 
 def clock_time(then: float) -> str:
-    """Local date and time to the minute; "?" for a time that no calendar has."""
+    """Local date and time to the minute; "?" for a time that is not known or in no calendar."""
+    if not then:
+        return "?"
     try:
         return datetime.fromtimestamp(then).astimezone().strftime("%Y-%m-%d %H:%M")
     except (OverflowError, OSError, ValueError):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hermes_desktop.state.bulk_filters import SessionFilter
 
 _STANDARD = "-"
+_MOST_LOSSES = 20
 
 
 @click.command()
@@ -175,6 +176,10 @@ def _tell(plan: "ImportPlan", done: "Imported | None", *, as_json: bool) -> None
     skipped = len(plan.sessions) - len(added)
     there = f"; {skipped:,} there already" if skipped else ""
     output.write(f"{lead} {per_source(plan.by_source)}{there}.\n")
+    for loss in plan.lost[:_MOST_LOSSES]:
+        output.say(f"Note: {loss.text}")
+    if len(plan.lost) > _MOST_LOSSES:
+        output.say(f"Note: {counted(len(plan.lost) - _MOST_LOSSES, 'more value')} cannot be kept.")
     if done is not None:
         for each in done.retitled:
             output.say(f"Note: “{each['from']}” is taken; {each['session_id']} is “{each['to']}”.")

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,8 @@ log = logging.getLogger(__name__)
 _RETRIES = 2
 _PAUSE_S = 2.0
 _LONGEST_PAUSE_S = 60.0
-_FALLBACK_CHARS = 3500
+_FALLBACK_UNITS = 3500
+"""UTF-16 units of a message without formatting: every platform takes as many."""
 _NO_USE_TO_SEND = frozenset({"forbidden", "transient", "rate_limited"})
 
 AdapterOf = Callable[[Platform], PlatformAdapter | None]
@@ -147,8 +148,21 @@ class Sender:
             adapter = self._adapter_of(parcel.platform) or adapter
             result = await self._try(adapter, parcel, piece, shown)
         if result.error_kind == "bad_format":
-            plain = piece.text if piece.form is not None else _plain(piece.text)
-            return await self._try(adapter, parcel, Piece(plain), shown)
+            plain = piece.plain or (piece.text if piece.form is not None else _plain(piece.text))
+            most = max(_units(piece.text), _FALLBACK_UNITS) if piece.form else _FALLBACK_UNITS
+            return await self._send_plain(adapter, parcel, _portions(plain, most), shown)
+        return result
+
+    async def _send_plain(
+        self, adapter: PlatformAdapter, parcel: Parcel, parts: Sequence[str], shown: Shown | None
+    ) -> SendResult:
+        """Send a text without any formatting, a message for each part."""
+        result = SendResult(success=True)
+        for number, part in enumerate(parts):
+            result = await self._try(adapter, parcel, Piece(part), None if number else shown)
+            if not result.success:
+                return replace(result, retryable=result.retryable and number == 0)
+            parcel = replace(parcel, reply_to=None)
         return result
 
     async def _try(
@@ -173,4 +187,24 @@ def _plain(text: str) -> str:
     """A text without the marks that a platform could not make sense of."""
     for mark in ("**", "__", "```", "`"):
         text = text.replace(mark, "")
-    return text if len(text) <= _FALLBACK_CHARS else f"{text[:_FALLBACK_CHARS]}…"
+    return text
+
+
+def _units(text: str) -> int:
+    """How long a text is in UTF-16, as platforms count."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _portions(text: str, limit: int) -> list[str]:
+    """A text in parts of so many UTF-16 units, cut at line ends or blanks where there are any."""
+    parts: list[str] = []
+    rest = text.strip()
+    while _units(rest) > limit:
+        # A character outside of the basic plane counts twice; half as many characters always fit.
+        wide = any(character > "\uffff" for character in rest[:limit])
+        most = limit // 2 if wide else limit
+        breaks = (rest.rfind(each, most // 2, most) for each in ("\n", " "))
+        end = next((place for place in breaks if place > 0), most)
+        parts.append(rest[:end].rstrip())
+        rest = rest[end:].lstrip()
+    return [*parts, rest] if rest or not parts else parts

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.core.errors import HermesError
+from hermes_desktop.services.import_cleaning import Loss, cleaned
 from hermes_desktop.state import SessionDB, import_checks
 from hermes_desktop.state.stopping import CancelSignal, OnProgress, Progress, silent, stop_if
 
 Session = Mapping[str, Any]
 
 _MOST_TOLD = 10
+_PORTION = import_checks.DEFAULT
 
 
 class ImportRefusedError(HermesError):
@@ -29,10 +31,12 @@ class ImportPlan:
     Attributes:
         sessions: All of the file, parents before their children.
         known: Ids that are there already and will be left as they are.
+        lost: Values of sessions to be added that cannot be kept.
     """
 
     sessions: tuple[Session, ...]
     known: frozenset[str]
+    lost: tuple[Loss, ...] = ()
 
     @property
     def fresh(self) -> tuple[Session, ...]:
@@ -103,7 +107,11 @@ def plan_import(db: SessionDB | None, given: Sequence[Any]) -> ImportPlan:
     Raises:
         ImportRefusedError: Something is wrong with one of them; the words say what and where.
     """
-    opened = [each for session in given for each in import_checks.opened([session])]
+    opened = [
+        each
+        for session in given
+        for each in import_checks.opened([session], import_checks.UNLIMITED)
+    ]
     problems = list(_problems(opened))
     if problems:
         more = len(problems) - _MOST_TOLD
@@ -114,13 +122,15 @@ def plan_import(db: SessionDB | None, given: Sequence[Any]) -> ImportPlan:
     known = frozenset(
         each["id"] for each in opened if db is not None and db.get_session(each["id"]) is not None
     )
-    return ImportPlan(tuple(_parents_first(opened)), known)
+    ready = [cleaned(each) for each in _parents_first(opened)]
+    lost = [loss for each, losses in ready if each["id"] not in known for loss in losses]
+    return ImportPlan(tuple(each for each, _ in ready), known, tuple(lost))
 
 
 def _problems(sessions: Sequence[Any]) -> Iterator[str]:
     seen: set[str] = set()
     for number, session in enumerate(sessions, start=1):
-        for problem in import_checks.problems([session]):
+        for problem in import_checks.problems([session], import_checks.UNLIMITED):
             name = problem.get("session_id")
             yield f"Session {number}{f' ({name})' if name else ''}: {problem['error']}."
         session_id = session.get("id") if isinstance(session, Mapping) else None
@@ -161,7 +171,7 @@ def run_import(
     total = len(plan.fresh)
     for portion in _portions(plan.fresh):
         stop_if(cancel, "The import")
-        report = db.import_sessions(portion)
+        report = db.import_sessions(portion, limits=import_checks.UNLIMITED)
         if not report["ok"]:
             words = "\n".join(str(each["error"]) for each in report["errors"][:_MOST_TOLD])
             raise ImportRefusedError("This cannot be imported.", words, "Mend the file.")
@@ -183,9 +193,9 @@ def _portions(sessions: Sequence[Session]) -> Iterator[list[Session]]:
             json.dumps(session, ensure_ascii=False, default=str).encode("utf-8", "replace")
         )
         if portion and (
-            len(portion) >= import_checks.MOST_SESSIONS
-            or messages + count > import_checks.MOST_MESSAGES_TOGETHER
-            or size + length > import_checks.MOST_BYTES_TOGETHER
+            len(portion) >= _PORTION.sessions
+            or messages + count > _PORTION.messages_together
+            or size + length > _PORTION.bytes_together
         ):
             yield portion
             portion, messages, size = [], 0, 0

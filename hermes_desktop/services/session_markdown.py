@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from hermes_desktop.state.stored_values import seconds_of
+
 _NAMES = {"user": "You", "assistant": "Hermes", "system": "System", "tool": "Tool"}
 _FRONT = ("id", "title", "source", "model", "started_at", "ended_at", "end_reason", "cwd",
           "message_count", "input_tokens", "output_tokens")  # fmt: skip
@@ -98,7 +100,10 @@ def _fenced(text: str) -> str:
 
 
 def _time(moment: Any) -> str:
+    seconds = seconds_of(moment)
+    if seconds is None:
+        return "?"
     try:
-        return datetime.fromtimestamp(float(moment), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (TypeError, ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
         return "?"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.state.lineage import MAX_STEPS, continues_sql
-from hermes_desktop.state.stored_values import as_count, as_seconds, as_text
+from hermes_desktop.state.stored_values import as_count, as_seconds, as_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def segment(row: tuple[Any, ...]) -> Segment:
         started_at,
         bool(row[3]),
         bool(row[4]),
-        as_text(row[5]),
+        as_title(row[5]),
         as_count(row[6]),
         as_seconds(row[7], started_at),
     )

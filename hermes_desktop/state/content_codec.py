@@ -104,8 +104,11 @@ def preview_of(stored: Any) -> str:
 
 def epoch(value: Any) -> float | None:
     """Seconds since the epoch from a number or a datetime; None for anything else."""
-    if isinstance(value, datetime):
-        return value.timestamp()
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) if math.isfinite(value) else None
+    try:
+        if isinstance(value, datetime):
+            return value.timestamp()
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value) if math.isfinite(value) else None
+    except (OverflowError, ValueError):  # an integer or a date outside of any calendar
+        return None
     return None

@@ -1,22 +1,35 @@
 """What may be imported: limits and shapes, checked before anything is written."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.core.ids import is_safe_session_id
 from hermes_desktop.state.content_codec import decode_json
 
-MOST_SESSIONS = 500
-MOST_MESSAGES = 10_000
-MOST_MESSAGES_TOGETHER = 50_000
-MOST_BYTES = 5 * 1024 * 1024
-MOST_BYTES_TOGETHER = 25 * 1024 * 1024
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one import may hold, each a number or infinity. Sizes in bytes of JSON."""
+
+    sessions: float = 500
+    messages: float = 10_000
+    messages_together: float = 50_000
+    bytes: float = 5 * 1024 * 1024
+    bytes_together: float = 25 * 1024 * 1024
+
+
+DEFAULT = Limits()
+"""What callers of ``SessionDB.import_sessions`` may rely on, as in ``hermes``."""
+UNLIMITED = Limits(math.inf, math.inf, math.inf, math.inf, math.inf)
+"""For files that a person chose: whatever an export wrote can be imported again."""
 
 Problem = dict[str, Any]
 
 
-def opened(sessions: Any) -> list[Any]:
+def opened(sessions: Any, limits: Limits = DEFAULT) -> list[Any]:
     """The sessions of an import one by one: an exported conversation becomes its segments.
 
     Raises:
@@ -28,25 +41,27 @@ def opened(sessions: Any) -> list[Any]:
     for session in sessions:
         segments = session.get("segments") if isinstance(session, Mapping) else None
         found.extend(segments if isinstance(segments, list) and segments else [session])
-    if len(found) > MOST_SESSIONS:
-        raise ValueError(f"sessions must contain at most {MOST_SESSIONS} entries")
+    if len(found) > limits.sessions:
+        raise ValueError(f"sessions must contain at most {limits.sessions} entries")
     return found
 
 
-def problems(sessions: Sequence[Any]) -> list[Problem]:
+def problems(sessions: Sequence[Any], limits: Limits = DEFAULT) -> list[Problem]:
     """Everything that speaks against an import: place, words and, where known, the session."""
     found: list[Problem] = []
     seen: set[str] = set()
     messages = size = 0
     for index, session in enumerate(sessions):
-        words, count, length = _look(session, seen)
+        words, count, length = _look(session, seen, limits)
         if words:
             found.append(_problem(index, words, session))
         messages, size = messages + count, size + length
-    if not found and messages > MOST_MESSAGES_TOGETHER:
-        found.append({"index": 0, "error": f"more than {MOST_MESSAGES_TOGETHER} messages in all"})
-    if not found and size > MOST_BYTES_TOGETHER:
-        found.append({"index": 0, "error": f"more than {MOST_BYTES_TOGETHER >> 20} MiB in all"})
+    if not found and messages > limits.messages_together:
+        found.append({"index": 0, "error": f"more than {limits.messages_together} messages in all"})
+    if not found and size > limits.bytes_together:
+        found.append(
+            {"index": 0, "error": f"more than {limits.bytes_together / 2**20:.0f} MiB in all"}
+        )
     return found
 
 
@@ -56,7 +71,7 @@ def _problem(index: int, words: str, session: Any) -> Problem:
     return {**problem, "session_id": session_id} if isinstance(session_id, str) else problem
 
 
-def _look(session: Any, seen: set[str]) -> tuple[str, int, int]:
+def _look(session: Any, seen: set[str], limits: Limits) -> tuple[str, int, int]:
     """What is wrong with one session ("" if nothing), how many messages and bytes it has."""
     if not isinstance(session, Mapping):
         return "session must be an object", 0, 0
@@ -64,11 +79,11 @@ def _look(session: Any, seen: set[str]) -> tuple[str, int, int]:
     if words:
         return words, 0, 0
     messages = session.get("messages") or []
-    if len(messages) > MOST_MESSAGES:
-        return f"more than {MOST_MESSAGES} messages", len(messages), 0
+    if len(messages) > limits.messages:
+        return f"more than {limits.messages} messages", len(messages), 0
     size = _size(session)
-    if size > MOST_BYTES:
-        return f"larger than {MOST_BYTES >> 20} MiB", len(messages), size
+    if size > limits.bytes:
+        return f"larger than {limits.bytes / 2**20:.0f} MiB", len(messages), size
     return _wrong_messages(messages), len(messages), size
 
 

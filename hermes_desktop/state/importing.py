@@ -6,7 +6,6 @@ messages become active.
 
 import itertools
 import json
-import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -203,7 +202,7 @@ def _value(value: Any, kind: str) -> Any:
 
 
 def _number(value: Any, default: float | None) -> float | None:
-    if isinstance(value, int | float) and math.isfinite(value) and abs(value) < 2**53:
+    if isinstance(value, int | float) and abs(value) < 2**53:  # NaN is not below
         return float(value)
     return default
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.state.stopping import CancelSignal, StoppedError, stop_if, stoppable
+from hermes_desktop.state.stored_values import seconds_sql, total_sql
 
 T = TypeVar("T")
 
@@ -21,6 +22,7 @@ _SESSIONS_A_STEP = 400
 _WHAT = "Counting"
 _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _COUNTED = ("message_count", "tool_call_count", "api_call_count", *_TOKENS, "reasoning_tokens")
+_BEGUN = seconds_sql("started_at")
 
 
 class Reader(Protocol):
@@ -112,7 +114,7 @@ def insights(
         StateError: The store cannot be read.
     """
     since = now - days * 86_400.0
-    where = "started_at >= ?" + (" AND source = ?" if source is not None else "")
+    where = f"{_BEGUN} >= ?" + (" AND source = ?" if source is not None else "")
     args: tuple[Any, ...] = (since,) if source is None else (since, source)
 
     def ask(fn: Callable[[sqlite3.Connection], T]) -> T:
@@ -147,14 +149,14 @@ def _ids(where: str) -> str:
 
 def _groups(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> list[_Group]:
     """The sessions by platform and day, counted."""
-    sums = ", ".join(map(_total, _COUNTED))
+    sums = ", ".join(map(total_sql, _COUNTED))
     actual, guessed = "coalesce(actual_cost_usd, 0)", "coalesce(estimated_cost_usd, 0)"
     known = f"CASE WHEN {actual} > 0 THEN {actual} ELSE {guessed} END"
     # An endpoint that names no figures at all leaves a reply without a counted call.
     asked = "(coalesce(api_call_count, 0) > 0 OR coalesce(message_count, 0) > 1)"
     unpriced = f"{asked} AND {_unpriced(known, 'cost_status')}"
     rows = conn.execute(
-        f"SELECT source, date(started_at, 'unixepoch', 'localtime'), count(*), {sums}, "
+        f"SELECT source, date({_BEGUN}, 'unixepoch', 'localtime'), count(*), {sums}, "
         f"sum({known}), sum({unpriced}) FROM sessions WHERE {where} GROUP BY 1, 2",
         args,
     )
@@ -162,11 +164,6 @@ def _groups(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> list[_
         (str(row[0] or "unknown"), str(row[1] or ""), Used(str(row[0] or "unknown"), *row[2:]))
         for row in rows
     ]
-
-
-def _total(column: str) -> str:
-    """A sum of whole numbers; one that makes no sense must not be the end of all figures."""
-    return f"CAST(total({column}) AS INTEGER)"
 
 
 def _unpriced(known: str, status: str) -> str:
@@ -178,13 +175,13 @@ def _unpriced(known: str, status: str) -> str:
 def _models(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> tuple[Used, ...]:
     """What each model used: its shares, or, in a file without them, whole sessions."""
     has_shares = conn.execute("PRAGMA table_info(session_model_usage)").fetchall()
-    sums = ", ".join(_total(f"u.{each}") for each in (*_TOKENS, "reasoning_tokens"))
+    sums = ", ".join(total_sql(f"u.{each}") for each in (*_TOKENS, "reasoning_tokens"))
     table, key = ("session_model_usage", "session_id") if has_shares else ("sessions", "id")
     actual, guessed = "coalesce(u.actual_cost_usd, 0)", "coalesce(u.estimated_cost_usd, 0)"
     known = f"CASE WHEN {actual} > 0 THEN {actual} ELSE {guessed} END"
     rows = conn.execute(
         f"SELECT coalesce(u.model, ''), count(DISTINCT u.{key}), "
-        f"{_total('u.api_call_count')}, {sums}, sum({known}), "
+        f"{total_sql('u.api_call_count')}, {sums}, sum({known}), "
         f"sum({_unpriced(known, 'u.cost_status')}) "
         f"FROM {table} u WHERE u.{key} IN (SELECT id FROM sessions WHERE {where}) "
         "GROUP BY 1",

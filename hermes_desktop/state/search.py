@@ -40,6 +40,7 @@ from hermes_desktop.state.search_sifting import Sifting, greatest_id
 from hermes_desktop.state.search_stopping import ended_by
 from hermes_desktop.state.snippets import Marker, snippet_of, texts_of
 from hermes_desktop.state.stopping import CancelSignal, StoppedError
+from hermes_desktop.state.stored_values import as_seconds, as_title
 
 T = TypeVar("T")
 
@@ -283,12 +284,12 @@ class Search:
             root_id=root,
             tip_id=tip,
             role=row["role"],
-            timestamp=row["timestamp"],
+            timestamp=as_seconds(row["timestamp"]),
             snippet=snippet.text,
             marks=snippet.marks,
             source=row["source"],
-            title=title[0] if title else None,
-            session_started=row["started_at"],
+            title=as_title(title[0]) if title else None,
+            session_started=as_seconds(row["started_at"]),
             tool_name=row["tool_name"],
         )
 

@@ -23,13 +23,14 @@ from hermes_desktop.state.search_query import (
 from hermes_desktop.state.search_records import SearchQuery
 from hermes_desktop.state.search_sifting import Sifting
 from hermes_desktop.state.snippets import Marker, snippet_of, texts_of
+from hermes_desktop.state.stored_values import as_seconds, seconds_sql
 
 _CHUNK = 500
 _CONTEXT_CHARS = 200
 _PART_CHARS, _PART_BEFORE = 120, 40
 _ORDERS = {
-    "newest": "m.timestamp DESC, m.id DESC",
-    "oldest": "m.timestamp, m.id",
+    "newest": f"{seconds_sql('m.timestamp')} DESC, m.id DESC",
+    "oldest": f"{seconds_sql('m.timestamp')}, m.id",
 }
 
 
@@ -110,7 +111,7 @@ def _sifted(conn: sqlite3.Connection, node: Node, way: Way, request: Request) ->
             if not sifting.complete:
                 return None
     if request.sort is not None:
-        times = {row["id"]: row["timestamp"] for row in _rows(conn, found).values()}
+        times = {row["id"]: as_seconds(row["timestamp"]) for row in _rows(conn, found).values()}
         found.sort(key=lambda each: (times.get(each, 0.0), each), reverse=True)
     return found[request.offset : end]
 

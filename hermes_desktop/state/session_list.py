@@ -16,7 +16,14 @@ from hermes_desktop.state.content_codec import clean_text, preview_of
 from hermes_desktop.state.display_marks import is_said_sql
 from hermes_desktop.state.records import SessionRow, SessionSummary
 from hermes_desktop.state.schema import SESSIONS, FileLayout
-from hermes_desktop.state.stored_values import as_count, as_seconds, as_text
+from hermes_desktop.state.stored_values import (
+    LATEST_SECONDS,
+    as_count,
+    as_seconds,
+    as_text,
+    as_title,
+    seconds_sql,
+)
 
 _CHUNK = 200
 _FROM_TIP = (
@@ -158,7 +165,7 @@ def list_keys(
     conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
 ) -> list[tuple[str, str]]:
     """The lines as pairs: id of the row the line stands for, id of the row it shows."""
-    if choice.order_by_last_active or choice.search_by_start:
+    if choice.order_by_last_active or choice.search_by_start or _has_odd_starts(conn):
         return _keys_from_lines(conn, choice, layout)
     condition, values = where(choice, layout)
     rows = conn.execute(
@@ -172,6 +179,12 @@ def list_keys(
         else (row[0], row[0])
         for row in rows
     ]
+
+
+def _has_odd_starts(conn: sqlite3.Connection) -> bool:
+    """Whether a start is no number of seconds, so that SQL would put it in the wrong place."""
+    odd = "SELECT 1 FROM sessions WHERE started_at > ? LIMIT 1"
+    return conn.execute(odd, (LATEST_SECONDS,)).fetchone() is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +353,7 @@ def _summary(row: SessionRow, root_id: str) -> SessionSummary:
     values = {name: row[name] for name in _SUMMARY_COLUMNS}
     values.update({name: as_count(values[name]) for name in _COUNTS})
     values.update({name: as_text(values[name]) for name in _TEXTS})
+    values["title"] = as_title(values["title"])
     values["archived"] = bool(values["archived"])
     values["started_at"] = as_seconds(values["started_at"])
     if values["ended_at"] is not None:
@@ -380,7 +394,8 @@ def recent_rows(
     values = () if source is None else (clean_text(source),)
     rows = conn.execute(
         f"SELECT s.*, {_LAST_ACTIVE} AS last_active FROM sessions AS s {condition} "
-        "ORDER BY last_active DESC, s.started_at DESC, s.id DESC LIMIT ? OFFSET ?",
+        f"ORDER BY {seconds_sql('last_active')} DESC, s.started_at DESC, s.id DESC "
+        "LIMIT ? OFFSET ?",
         (*values, limit, offset),
     ).fetchall()
     return [dict(row) for row in rows]

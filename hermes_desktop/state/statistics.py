@@ -3,6 +3,8 @@
 import sqlite3
 from dataclasses import dataclass
 
+from hermes_desktop.state.stored_values import seconds_sql, total_sql
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFigures:
@@ -37,13 +39,14 @@ class StoreFigures:
 
 def figures(conn: sqlite3.Connection) -> StoreFigures:
     """Count everything once."""
+    begun = seconds_sql("started_at")
     row = conn.execute(
         "SELECT count(*), coalesce(sum(coalesce(archived, 0) <> 0), 0), "
-        "coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0), "
-        "min(started_at), max(started_at) FROM sessions"
+        f"{total_sql('input_tokens')}, {total_sql('output_tokens')}, "
+        f"min({begun}), max({begun}) FROM sessions"
     ).fetchone()
     sources = conn.execute(
-        "SELECT source, count(*), coalesce(sum(message_count), 0) FROM sessions "
+        f"SELECT source, count(*), {total_sql('message_count')} FROM sessions "
         "GROUP BY source ORDER BY count(*) DESC, source"
     ).fetchall()
     messages = conn.execute("SELECT count(*) FROM messages").fetchone()[0]

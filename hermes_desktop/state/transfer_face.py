@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hermes_desktop.state import export, import_checks, importing, long_deletion, long_import
+from hermes_desktop.state.import_checks import Limits
 from hermes_desktop.state.importing import ImportReport
 from hermes_desktop.state.store_face import StoreFace, WritingFace
 
@@ -44,15 +45,17 @@ class TransferReads(StoreFace):
 class TransferFace(WritingFace, TransferReads):
     """The part of ``SessionDB`` that imports."""
 
-    def import_sessions(self, sessions: Sequence[Any]) -> dict[str, Any]:
+    def import_sessions(
+        self, sessions: Sequence[Any], *, limits: Limits = import_checks.DEFAULT
+    ) -> dict[str, Any]:
         """Import what was exported; sessions that are there already are skipped.
 
         Written in short transactions: if the disk fails in between, what was imported stays, and
         the same import goes on where it ended.
 
         Args:
-            sessions: Exported sessions or conversations; at most 500, with limits in
-                :mod:`import_checks`.
+            sessions: Exported sessions or conversations; see ``limits``.
+            limits: How much is taken at once; more is an error and changes nothing.
 
         Returns:
             ``ok``, ``imported``, ``skipped``, ``detached`` (parents that could not be kept),
@@ -60,10 +63,10 @@ class TransferFace(WritingFace, TransferReads):
             another title because theirs was taken. With errors nothing is imported.
 
         Raises:
-            ValueError: No list, or more than 500 sessions.
+            ValueError: No list, or more sessions than the limit.
         """
-        given = import_checks.opened(sessions)
-        errors = import_checks.problems(given)
+        given = import_checks.opened(sessions, limits)
+        errors = import_checks.problems(given, limits)
         if errors:
             return importing.refused(errors)
         report = ImportReport()

@@ -110,10 +110,12 @@ class Piece:
     Attributes:
         text: In Markdown, or as the platform shows it; for logs and comparisons.
         form: How the platform shows it; looked at by its adapter alone.
+        plain: The text for a server that refuses ``form``, with the addresses of links.
     """
 
     text: str
     form: Any = None
+    plain: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The program's own standard streams, kept for the protocol alone."""
 
+import errno
 import os
 import sys
 import threading
@@ -31,6 +32,8 @@ def claim_streams() -> Streams:
     Raises:
         OSError: One of them is closed.
     """
+    if sys.stdin is None or sys.stdout is None:  # closed when the program started
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     sys.stdout.flush()
     streams = Streams(os.dup(0), os.dup(1))
     nowhere = os.open(os.devnull, os.O_RDONLY)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from hermes_desktop.cli import output
 from hermes_desktop.cli.output import neutralise, one_line, without_surrogates, write_json
 from hermes_desktop.cli.session_text import ago, clock_time
 
@@ -83,3 +84,21 @@ def test_ago_far_back_and_unknown() -> None:
 @pytest.mark.parametrize("when", [1e300, -1e300, float("nan"), float("inf")])
 def test_times_that_no_calendar_has(when: float) -> None:
     assert clock_time(when) == "?"
+
+
+def test_no_command_can_forget_to_make_text_harmless(capsys: pytest.CaptureFixture[str]) -> None:
+    output.write("\x1b[1mbold\x1b[0m \x1b[2J\x1b[8m\x1b]0;owned\x07 \u202egnp\n")
+    assert capsys.readouterr().out == "\x1b[1mbold\x1b[0m ␛[2J␛[8m␛]0;owned␇ \ufffdgnp\n"
+
+
+def test_questions_are_harmless_and_progress_may_return(capsys: pytest.CaptureFixture[str]) -> None:
+    output.ask("\rDelete \x1b[2Jthis? [y/N] ")
+    assert capsys.readouterr().err == "\rDelete ␛[2Jthis? [y/N] "
+
+
+def test_an_object_keeps_its_values(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"source": "cli\x1b[31m\u202e", "n": 1}
+    output.write_json_object(value)
+    out = capsys.readouterr().out
+    assert json.loads(out) == value
+    assert "\x1b" not in out

@@ -259,7 +259,7 @@ class TelegramPlatform(PlatformAdapter):
 
     def cut(self, text: str) -> list[Piece]:
         """A text in Markdown as messages, with their marks beside them."""
-        return [Piece(part.text, part) for part in formatted(text).cut()]
+        return [Piece(part.text, part, part.plain) for part in formatted(text).cut()]
 
     async def cut_aside(self, text: str) -> list[Piece]:
         """The same; long texts on a thread, for reading Markdown takes its time."""

@@ -11,6 +11,10 @@ MOST_UNITS = 4096
 
 MOST_MARKS = 100
 """How many marks Telegram looks at; it forgets those behind."""
+MOST_MARK_BYTES = 9000
+"""How long the marks of a message may be as JSON; Telegram refuses some 9,500 bytes."""
+_MARK_BYTES = 70
+"""An upper bound for a mark without its detail: kind, offset and length as JSON."""
 _FIRST = ("text_link", "pre", "blockquote", "code")
 """What a text loses most without."""
 
@@ -37,6 +41,11 @@ class Mark:
     end: int
     detail: str = ""
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it has as JSON."""
+        return _MARK_BYTES + len(self.detail.encode("utf-8", "replace"))
+
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
@@ -60,6 +69,15 @@ class Formatted:
         )
         return Formatted(self.text[start:end], tuple(m for m in marks if m.start < m.end))
 
+    @property
+    def plain(self) -> str:
+        """The text with the address of each link behind its words, unless they are the address."""
+        text = self.text
+        for mark in sorted(self.marks, key=lambda each: each.end, reverse=True):
+            if mark.kind == "text_link" and mark.detail not in text[mark.start : mark.end]:
+                text = f"{text[: mark.end]} ({mark.detail}){text[mark.end :]}"
+        return text
+
     def cut(self, limit: int = MOST_UNITS) -> list["Formatted"]:
         """Parts of at most so many units, cut at sensible places; no part is blank."""
         parts: list[Formatted] = []
@@ -71,7 +89,7 @@ class Formatted:
         return [part for part in parts if part.text.strip()]
 
     def _end_of_part(self, start: int, limit: int) -> int:
-        most = _fitting(self.text, start, limit)
+        most = min(_fitting(self.text, start, limit), self._end_of_links(start))
         if most >= len(self.text):
             return most
         least = start + (most - start) // 2
@@ -80,6 +98,16 @@ class Formatted:
             if found > start:
                 return self._outside_of_whole(found + len(wanted), least)
         return self._outside_of_whole(grapheme_start(self.text, most, start), least)
+
+    def _end_of_links(self, start: int) -> int:
+        """The place before the first link that would be one too many for a part."""
+        number = size = 0
+        for mark in self.marks:
+            if mark.kind == "text_link" and mark.end > start:
+                number, size = number + 1, size + mark.size
+                if number > 1 and (number > MOST_MARKS or size > MOST_MARK_BYTES):
+                    return max(mark.start, start + 1)
+        return len(self.text)
 
     def _outside_of_whole(self, at: int, least: int) -> int:
         """Before a link or a piece of code that would be cut, unless it is very long."""
@@ -99,14 +127,21 @@ class Formatted:
 
     def _most_needed(self) -> Sequence[Mark]:
         """As many marks as Telegram looks at, in their order."""
-        if len(self.marks) <= MOST_MARKS:
+        size = sum(mark.size for mark in self.marks)
+        if len(self.marks) <= MOST_MARKS and size <= MOST_MARK_BYTES:
             return self.marks
 
         def weight(number: int) -> int:
             kind = self.marks[number].kind
             return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
 
-        kept = sorted(range(len(self.marks)), key=weight)[:MOST_MARKS]
+        kept: list[int] = []
+        room = MOST_MARK_BYTES
+        for number in sorted(range(len(self.marks)), key=weight):
+            room -= self.marks[number].size
+            if room < 0 or len(kept) == MOST_MARKS:
+                break
+            kept.append(number)
         return [self.marks[number] for number in sorted(kept)]
 
 
