@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 from hermes_desktop.core import file_lock
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import NotFoundError, RefusedError, StateError
+from hermes_desktop.core.private_files import make_private_folder
 
 log = logging.getLogger(__name__)
 
@@ -199,7 +200,7 @@ class MemoryStore:
                 "created_at": now,
                 "payload": payload,
             }
-            self._pending.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self._pending)
             text = json.dumps(document, ensure_ascii=False, indent=2)
             write_text_atomic(self._pending / f"{name}.json", text)
         return PendingWrite(name, action, target, content, old_text, summary, now)
@@ -245,13 +246,13 @@ class MemoryStore:
                 f"{len(text)} of {LIMITS[target]} characters.",
                 "Remove or shorten an entry first.",
             )
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self._folder)
         write_text_atomic(self._folder / _FILES[target], text)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         try:
-            self._lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self._lock.parent)
             with file_lock.hold(self._lock):
                 yield
         except OSError as error:

@@ -30,6 +30,7 @@ from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.services.secret_access import with_secrets
 from hermes_desktop.services.session_catalog import find_latest_session_id, find_session_id
+from hermes_desktop.services.working_folder import working_folder
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.home_marks import kind_of_home
 from hermes_desktop.state.records import SessionSummary
@@ -141,8 +142,8 @@ async def _check(services: DesktopServices, session: SessionSummary | None) -> N
     if concern.question:
         output.say(f"Note: {concern.detail}")
     services.chat.confirm_resume(session)
-    note = services.chat.note_for(session)
-    if note:
+    folder = working_folder(services.db, session.id)
+    for note in filter(None, (services.chat.note_for(session), folder.note)):
         output.say(f"Note: {note}")
 
 

@@ -67,6 +67,7 @@ _PLACES = {
     "archive": (f"{_HERE}.session_bulk", "archive"),
     "delete": (f"{_HERE}.session_edits", "delete"),
     "export": (f"{_HERE}.session_transfer", "export"),
+    "folder": (f"{_HERE}.session_folder", "folder"),
     "health": (f"{_HERE}.store_commands", "health"),
     "import": (f"{_HERE}.session_transfer", "import_sessions"),
     "optimize": (f"{_HERE}.store_commands", "optimize"),

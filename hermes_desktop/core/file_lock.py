@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from hermes_desktop.core.private_files import open_private
+
 
 @contextlib.contextmanager
 def hold(path: Path) -> Iterator[None]:
@@ -20,7 +22,7 @@ def hold(path: Path) -> Iterator[None]:
     Raises:
         OSError: It cannot be opened or locked.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = open_private(path, os.O_RDWR)
     try:
         _lock(descriptor)
         yield

@@ -1,8 +1,10 @@
 """Logging: one rotating file, a ring of recent lines, secrets removed before either sees them."""
 
 import collections
+import io
 import logging
 import logging.handlers
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from hermes_desktop.core.clean_environment import names_secret
+from hermes_desktop.core.private_files import make_private_folder, open_private
 
 _PATTERNS = (
     re.compile(r"\b(sk-[A-Za-z0-9_-]{4})[A-Za-z0-9_-]{4,}"),
@@ -86,7 +89,12 @@ class RecentLines(logging.Handler):
 
 
 class LogFile(logging.handlers.RotatingFileHandler):
-    """Our log on the disk. What cannot be written there is left out; the work goes on."""
+    """Our log on the disk (0600). What cannot be written there is left out; the work goes on."""
+
+    @override
+    def _open(self) -> io.TextIOWrapper:
+        descriptor = open_private(Path(self.baseFilename), os.O_WRONLY | os.O_APPEND)
+        return io.TextIOWrapper(os.fdopen(descriptor, "ab"), self.encoding, self.errors)
 
     @override
     def handleError(self, record: logging.LogRecord) -> None:
@@ -113,7 +121,7 @@ def set_up_logging(
     handlers: list[logging.Handler] = [ring]
     if log_file is not None:
         try:
-            log_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(log_file.parent)
             handlers.append(
                 LogFile(log_file, maxBytes=2_000_000, backupCount=4, encoding="utf-8", delay=True)
             )

@@ -14,6 +14,7 @@ from typing import Any
 from hermes_desktop.core import file_lock
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.gateway import process_facts
 from hermes_desktop.gateway.identity_files import read_plain
 
@@ -96,7 +97,7 @@ class ActiveSessions:
         """Change the entries of living processes; whether that worked."""
         path = self._folder / "active_sessions.json"
         try:
-            self._folder.mkdir(exist_ok=True, mode=0o700)
+            make_private_folder(self._folder, parents=False)
             with file_lock.hold(self._folder / "active_sessions.lock"):
                 entries = [entry for entry in _entries(path) if _lives(entry)]
                 write_text_atomic(path, json.dumps({"entries": change(entries)}))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import BusyError
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.gateway.session_records import SessionSource
 from hermes_desktop.gateway.turn import TurnRecord
 
@@ -94,7 +95,7 @@ class TaskFile:
             if not listed:
                 self._path.unlink(missing_ok=True)
                 return
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self._path.parent)
             write_text_atomic(self._path, json.dumps(listed, ensure_ascii=False))
         except OSError as error:
             log.warning("Background tasks cannot be noted: %s", error)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 _TRUE = frozenset({"true", "1", "yes", "on"})
@@ -58,6 +59,11 @@ def as_number(value: object, *, default: float) -> float:
     except (TypeError, ValueError, OverflowError):
         return default
     return number if math.isfinite(number) and number >= 0 else default
+
+
+def as_path(value: object) -> Path | None:
+    """A path that a file system can have; None for anything else."""
+    return Path(value) if isinstance(value, str) and value and "\0" not in value else None
 
 
 def as_texts(value: object, default: tuple[str, ...]) -> tuple[str, ...]:

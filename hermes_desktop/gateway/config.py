@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from hermes_desktop.gateway.coercion import as_bool, as_days, as_mapping, as_texts, as_whole_number
+from hermes_desktop.gateway.coercion import (
+    as_bool,
+    as_days,
+    as_mapping,
+    as_path,
+    as_texts,
+    as_whole_number,
+)
 from hermes_desktop.gateway.config_platforms import (
     ChannelOverride,
     HomeChannel,
@@ -182,7 +189,7 @@ class GatewayConfig:
             ),
             reset_triggers=as_texts(given.get("reset_triggers"), _TRIGGERS),
             quick_commands=dict(as_mapping(given.get("quick_commands"))),
-            sessions_dir=Path(folder) if isinstance(folder, str) and folder else None,
+            sessions_dir=as_path(folder),
             write_sessions_json=yes("write_sessions_json", default=True),
             always_log_local=yes("always_log_local", default=True),
             filter_silence_narration=yes("filter_silence_narration", default=True),

@@ -13,6 +13,7 @@ from typing import Any
 
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.gateway.identity_files import read_json
 from hermes_desktop.gateway.platforms.base import ErrorKind
 
@@ -85,7 +86,7 @@ class DeadTargets:
     def _write(self, entries: dict[str, Any]) -> None:
         self._entries = entries
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._path.parent)
             write_text_atomic(self._path, json.dumps(entries, indent=2))
             state = self._path.stat()
             self._seen = (state.st_mtime_ns, state.st_size)

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.gateway.identity_files import read_json
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ class GrowingFiles:
 
     def _write(self) -> None:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self._path.parent)
             write_text_atomic(self._path, json.dumps([*self._known(), *self._now][-_MOST:]))
         except OSError as error:
             log.warning("%s cannot be written: %s", FILE, error)

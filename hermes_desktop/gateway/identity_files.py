@@ -232,6 +232,7 @@ class PlantedLock:
         prepared.unlink(missing_ok=True)
         descriptor = os.open(prepared, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
+            os.fchmod(descriptor, 0o600)  # whatever the umask is
             _lock(descriptor)
             _fill(descriptor, self._record.as_json())
             self._move_in(prepared)
@@ -333,6 +334,7 @@ def _write_whole(path: Path, data: Mapping[str, Any]) -> None:
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
+        os.fchmod(descriptor, 0o600)  # whatever the umask is
         _fill(descriptor, data)
     except OSError:
         path.unlink(missing_ok=True)

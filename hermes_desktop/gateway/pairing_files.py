@@ -16,6 +16,7 @@ from typing import Any
 from hermes_desktop.core import file_lock
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import HermesError, UsageError
+from hermes_desktop.core.private_files import make_private_folder
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class PairingFiles:
         folder = self._folder()
         with contextlib.ExitStack() as stack:
             with _telling(folder):
-                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_private_folder(folder)
                 stack.enter_context(file_lock.hold(folder / _LOCK))
             yield
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.gateway.identity_files import read_plain
 
 log = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ class RestartFiles:
         path = self._home / name
         try:
             if path.parent != self._home:
-                path.parent.mkdir(exist_ok=True)
+                make_private_folder(path.parent, parents=False)
             write_text_atomic(path, text)
         except OSError as error:
             log.warning("%s cannot be written: %s", name, error)

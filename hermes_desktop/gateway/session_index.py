@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.gateway.identity_files import read_plain
 
 log = logging.getLogger(__name__)
@@ -133,7 +134,7 @@ class IndexFile:
             OSError: It cannot be read or written.
             UnreadableIndexError: What is there is not an index; nothing was changed.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
         members = {key: raw for key, raw in self.members().items() if key not in removed}
         members.update(changed)
         members.pop(README_KEY, None)

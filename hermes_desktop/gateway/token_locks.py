@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.gateway import process_facts
 from hermes_desktop.gateway.identity_files import GatewayRecord, parse_record, read_json
 
@@ -75,7 +76,7 @@ class TokenLocks:
             OSError: The folder does not let us.
         """
         path = self.path(scope, identity)
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self._folder)
         prepared = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         prepared.write_text(self._content(scope, identity, platform, record), encoding="utf-8")
         prepared.chmod(0o600)

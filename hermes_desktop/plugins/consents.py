@@ -9,6 +9,7 @@ from typing import Any, Literal
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.file_lock import hold
+from hermes_desktop.core.private_files import make_private_folder
 
 Standing = Literal["given", "refused", "changed", "none"]
 
@@ -84,7 +85,7 @@ class ConsentFile:
 
     def _change(self, change: Any) -> None:
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             with hold(self._folder / ".plugin-consents.lock"):
                 consents = self.read()
                 change(consents)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hermes_desktop.core.errors import BusyError, NotFoundError
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.holders import Holders, other_holders
 from hermes_desktop.state.restore import RestoreReport, restore_snapshot
@@ -170,4 +171,4 @@ def restore(
 def _make_folder(paths: HermesPaths) -> None:
     """Make what is ours alone; what is wrong is said when the snapshot is written."""
     with contextlib.suppress(OSError):
-        paths.desktop_dir.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(paths.desktop_dir, parents=False)

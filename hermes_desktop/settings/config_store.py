@@ -15,6 +15,7 @@ from typing import Any
 from hermes_desktop.core import file_lock
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.settings.careful_writing import (
     TRIES,
     CarefulFile,
@@ -324,8 +325,8 @@ class ConfigStore:
     def _locked(self) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
             try:
-                self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._folder.mkdir(mode=0o700, exist_ok=True)
+                make_private_folder(self._folder.parent)
+                make_private_folder(self._folder, parents=False)
                 lock = self._folder / f"{self.file.stem}.lock"
                 stack.enter_context(file_lock.hold(lock))
             except OSError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from hermes_desktop.core.atomic_files import write_bytes_atomic
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.settings.careful_writing import unwritable
 from hermes_desktop.settings.secret_marks import without_values
 
@@ -74,7 +75,7 @@ class ConfigVersions:
         Raises:
             OSError: It cannot be written.
         """
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(self.folder, parents=False)
         now = datetime.fromtimestamp(self._clock.time(), UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         newest = next((each.stem for each in self._files()), "")
         stamp, _, number = newest.partition("-")

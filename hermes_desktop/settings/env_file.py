@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hermes_desktop.core import file_lock
 from hermes_desktop.core.errors import ConfigError, RefusedError
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.settings.careful_writing import (
     TRIES,
     CarefulFile,
@@ -193,7 +194,7 @@ def _alone(path: Path) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         folder = path.parent / FOLDER
         with contextlib.suppress(OSError):
-            folder.mkdir(mode=0o700, exist_ok=True)
+            make_private_folder(folder, parents=False)
             stack.enter_context(file_lock.hold(folder / "env.lock"))
         yield
 

@@ -7,6 +7,7 @@ from typing import Any
 from hermes_desktop.core import file_lock
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.settings.json_file import read_json_settings
 from hermes_desktop.settings.secret_index import SecretIndex
 
@@ -49,7 +50,7 @@ class PlainSecrets:
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """One of our processes at a time; what makes no sense is not written over."""
         try:
-            self._index.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._index.folder)
             with file_lock.hold(self._index.folder / "plain-secrets.lock"):
                 values = change(dict(read_json_settings(self._file)))
                 if values:

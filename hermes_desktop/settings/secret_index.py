@@ -12,6 +12,7 @@ from typing import Any
 from hermes_desktop.core import file_lock
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.settings.json_file import read_json_settings
 
 INDEX_NAME = "secrets.json"
@@ -58,7 +59,7 @@ class SecretIndex:
 
     def _change(self, store: str, change: Any) -> None:
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             with file_lock.hold(self.folder / "secrets.lock"):
                 known = dict(read_json_settings(self._file))
                 known[store] = change(dict(self.read(store)))

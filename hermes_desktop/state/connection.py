@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
+from hermes_desktop.core.private_files import make_private_folder, open_private
 from hermes_desktop.state.schema import FileLayout, new_file_ddl, read_layout, reading_views
 from hermes_desktop.state.sqlite_errors import cannot_open, is_busy
 
@@ -146,8 +147,8 @@ def make_file(path: Path) -> None:
         StateUnavailableError: The folder cannot be made or written.
     """
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        make_private_folder(path.parent)
+        os.close(open_private(path, os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
         if not path.is_file():
             raise cannot_open(path, "its place is taken by something else") from None

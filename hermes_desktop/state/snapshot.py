@@ -18,6 +18,7 @@ from typing import Any
 
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import BusyError, NotFoundError, StateError
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.state.connection import Patience, make_file, open_connection
 from hermes_desktop.state.sqlite_errors import in_words
 from hermes_desktop.state.stopping import CancelSignal, OnProgress, Progress, silent, stop_if
@@ -111,7 +112,7 @@ def take_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the caller
 
 
 def _make_folder(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
 
 
 def _sweep_parts(folder: Path, now: float) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_session_id
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.branching import Branch
 from hermes_desktop.tui_gateway import agents, guard, live_sessions
@@ -178,7 +179,7 @@ def save(call: Call) -> dict[str, Any]:
             "system_prompt": row.get("system_prompt") or "",
             "messages": shown_history(session),
         }
-        program.saved_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(program.saved_dir)
         stem = f"hermes_conversation_{now:%Y%m%d_%H%M%S}"
         path = program.saved_dir / f"{stem}.json"
         number = 1

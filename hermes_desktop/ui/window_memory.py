@@ -1,10 +1,13 @@
 """Size, place and splitter of the window, remembered in the home."""
 
 import logging
+import os
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings
 from PySide6.QtWidgets import QMainWindow, QSplitter
+
+from hermes_desktop.core.private_files import make_private_folder, open_private
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +65,8 @@ class WindowMemory:
 
     def _settings_to_write(self) -> QSettings | None:
         try:
-            self._path.parent.mkdir(mode=0o700, exist_ok=True)
+            make_private_folder(self._path.parent, parents=False)
+            os.close(open_private(self._path, os.O_WRONLY))  # Qt keeps the mode it finds
         except OSError as error:
             log.info("The window's place is not remembered: %s", error)
             return None

@@ -269,3 +269,63 @@ def test_words_that_are_no_name_at_all(program: Program, family: SessionDB) -> N
     done = program.run("sessions", "prune", "--title", "x" * 100_000, "--yes")
     assert done.code == 1
     assert "shorter" in done.err
+
+
+# ------------------------------------------------------------------------------ odd and large files
+
+
+def test_whatever_is_exported_can_be_imported(program: Program, db: SessionDB, home: Path) -> None:
+    """Beyond the limits of the store's own method: 10,000 messages, 5 MiB."""
+    db.create_session("long", "cli")
+    db.replace_messages("long", [{"role": "user", "content": f"n{n}"} for n in range(10_050)])
+    db.create_session("large", "cli")
+    db.append_message("large", "user", "word " * 1_100_000)
+    file = home.parent / "all.jsonl"
+    assert program.run("sessions", "export", str(file)).code == 0
+    other = Program(home.parent / "other")
+
+    done = other.run("sessions", "import", str(file))
+
+    assert done.code == 0, done.err
+    again = other.run("sessions", "export")
+    assert exported(again.out) == exported(file.read_text())
+
+
+def test_what_an_import_loses_is_named(program: Program, home: Path) -> None:
+    file = home.parent / "odd.jsonl"
+    message = {"role": "user", "content": "apples", "timestamp": "2026-05-01T14:10:34Z"}
+    odd = {"id": "odd", "source": "cli", "started_at": 10**400, "messages": [message]}
+    iso = {"id": "iso", "source": "cli", "started_at": "2026-05-01T14:10:34Z", "messages": []}
+    file.write_text("".join(json.dumps(each) + "\n" for each in (odd, iso)))
+
+    preview = program.run("sessions", "import", str(file), "--dry-run")
+    done = program.run("sessions", "import", str(file))
+
+    assert done.code == 0, done.err
+    for each in (preview, done):
+        assert "odd: started_at (1000" in each.err
+        assert "is lost; the time of the import stands there." in each.err
+        assert "iso:" not in each.err
+    found = exported(program.run("sessions", "export").out)
+    assert found["iso"]["started_at"] == found["odd"]["messages"][0]["timestamp"] == 1_777_644_634.0
+    for command in ("list", "stats", "health"):
+        assert program.run("sessions", command).code == 0
+
+
+def test_a_folder_of_a_file_is_used_only_after_a_person_says_so(
+    program: Program, home: Path
+) -> None:
+    file = home.parent / "folder.jsonl"
+    messages = [{"role": "user", "content": "hi"}]
+    file.write_text(json.dumps({"id": "moved", "source": "cli", "cwd": "/", "messages": messages}))
+    assert program.run("sessions", "import", str(file)).code == 0
+    assert exported(program.run("sessions", "export").out)["moved"]["cwd"] is None
+
+    told = program.run("sessions", "folder", "moved")
+    assert told.out == "No folder is set.\n"
+    assert "it worked in / before" in told.err
+
+    assert program.run("sessions", "folder", "moved", "/no/such/folder").code == 2
+    assert program.run("sessions", "folder", "moved", "--imported").out == "/\n"
+    assert program.run("sessions", "folder", "moved", str(home)).out == f"{home}\n"
+    assert exported(program.run("sessions", "export").out)["moved"]["cwd"] == str(home)

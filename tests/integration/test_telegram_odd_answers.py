@@ -353,6 +353,17 @@ async def test_a_text_whose_marks_are_refused_comes_whole_without_them(tmp_path:
         assert "entities" not in telegram.called("sendMessage")[1]
 
 
+async def test_links_of_a_refused_text_keep_their_addresses(tmp_path: Path) -> None:
+    async with telegram_server() as telegram, telegram_stage(tmp_path, telegram.base_url) as stage:
+        links = [f"[w{n}](https://example.org/{'p' * 60}/{n})" for n in range(40)]
+        stage.model.script(text(" ".join(links)))
+        telegram.refuse("sendMessage", 400, "Bad Request: entities_too_long")
+        telegram.say("hello")
+        await stage.until(lambda: len(telegram.texts()) > 1)
+        shown = " ".join(telegram.texts())
+        assert all(f"w{n} (https://example.org/{'p' * 60}/{n})" in shown for n in range(40))
+
+
 async def test_a_long_text_is_read_beside_the_loop() -> None:
     dense = "- **a** `b` [c](https://x.org) *d*\n  - e ~~f~~\n" * 3000
     async with telegram_server() as telegram, connected(telegram) as (adapter, _):

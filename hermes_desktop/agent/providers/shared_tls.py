@@ -80,6 +80,8 @@ class SharedTls:
 
 
 def _load(context: ssl.SSLContext, place: Path, named_by: str) -> None:
+    if "\0" in str(place):
+        raise CertificatesError(f"{named_by} names a path with a NUL character")
     try:
         if place.is_dir():
             context.load_verify_locations(capath=str(place))

@@ -12,6 +12,7 @@ from typing import Any
 from hermes_desktop.agent.tools.approval_queue import Choice
 from hermes_desktop.agent.tools.moved_keys import MovedKeys
 from hermes_desktop.core.atomic_files import write_text_atomic
+from hermes_desktop.core.private_files import make_private_folder, open_private
 
 log = logging.getLogger(__name__)
 
@@ -78,10 +79,10 @@ class ApprovalMemory:
         line = json.dumps(decision, ensure_ascii=True) + "\n"
         with self._lock:
             try:
-                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_private_folder(self._folder)
                 if path.exists() and path.stat().st_size > _MOST_LOG:
                     path.replace(path.with_suffix(".old.jsonl"))
-                handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+                handle = open_private(path, os.O_WRONLY | os.O_APPEND)
                 with os.fdopen(handle, "w", encoding="ascii") as stream:
                     stream.write(line)
             except OSError as error:
@@ -101,7 +102,7 @@ class ApprovalMemory:
 
     def _keep(self, digest: str, shown: str) -> None:
         assert self._folder is not None  # noqa: S101 - such a choice is not offered
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self._folder)
         kept = {**self._always(), digest: shown[:500]}
         write_text_atomic(self._folder / "allowed.json", json.dumps(kept, indent=1), mode=0o600)
 

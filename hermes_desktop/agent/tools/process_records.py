@@ -15,6 +15,7 @@ from typing import Any
 from hermes_desktop.core import process_tree
 from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.ids import new_turn_id
+from hermes_desktop.core.private_files import make_private_folder
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class ProcessRecords:
             if not listed:
                 self._file.unlink(missing_ok=True)
                 return
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             pid = os.getpid()
             owner = {"pid": pid, "began": process_tree.began(pid)}
             text = json.dumps({"owner": owner, "processes": listed}, ensure_ascii=False)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hermes_desktop.core import file_lock
 from hermes_desktop.core.errors import BusyError, RefusedError, UsageError
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.tui_gateway.frames import Frame, encode
 
 log = logging.getLogger(__name__)
@@ -139,7 +140,7 @@ class ListeningSocket:
                 "Use `hermes-desktop rpc` on standard streams.",
             )
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(path.parent)
         _check_folder(path.parent)
         _refuse_another(path)  # before the lock, which would be left beside it
         with file_lock.hold(path.with_name(f"{path.name}.lock")):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.private_files import make_private_folder
 from hermes_desktop.gateway.platforms.messages import MessageEvent
 from hermes_desktop.gateway.platforms.telegram.inbound import files_of
 from hermes_desktop.gateway.platforms.telegram.records import Attachment, RefusalError
@@ -102,7 +103,7 @@ def save(home: Path, attachment: Attachment, data: bytes) -> Path:
         Where it lies: always in the cache folder of the home, whatever its sender called it.
     """
     folder = home / "cache" / _FOLDERS.get(attachment.kind, "documents")
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(folder)
     mark = hashlib.sha256(attachment.file_id.encode()).hexdigest()[:10]
     path = folder / f"{_PREFIX}{mark}-{safe_name(attachment)}"
     half = folder / f".{path.name}.part"

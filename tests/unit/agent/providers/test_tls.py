@@ -12,7 +12,7 @@ import trustme
 
 from hermes_desktop.agent.providers.certificates import issuer_in
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.providers.shared_tls import BUNDLE_VARIABLES, SharedTls
+from hermes_desktop.agent.providers.shared_tls import BUNDLE_VARIABLES, CertificatesError, SharedTls
 from hermes_desktop.agent.types import ChatRequest, ModelChoice, TextDelta
 from hermes_desktop.core.errors import CannotReachError
 from tests.fakes import model_server as fake
@@ -228,3 +228,8 @@ def test_behind_a_proxy_nobody_is_led_past_it(
             provider.close()
         assert len(proxy.seen) == 1
     assert "issued by" not in caught.value.detail
+
+
+def test_a_path_with_a_nul_character_is_named() -> None:
+    with pytest.raises(CertificatesError, match="a path with a NUL character"):
+        SharedTls({}).context("/tmp/a\0b")

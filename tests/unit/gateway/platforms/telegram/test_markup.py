@@ -1,10 +1,12 @@
 """Markdown as Telegram shows it: text and marks."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.gateway.platforms.telegram.formatted import Formatted, Mark, units
+from hermes_desktop.gateway.platforms.telegram.formatted import MOST_MARKS, Formatted, Mark, units
 from hermes_desktop.gateway.platforms.telegram.markup import formatted
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
@@ -134,3 +136,32 @@ def test_of_very_many_marks_those_are_kept_that_a_text_needs_most() -> None:
     assert kept == sorted(kept, key=lambda each: each[1])
     kinds = [kind for kind, _ in kept]
     assert (kinds.count("code"), kinds.count("bold"), kinds[-1]) == (80, 19, "text_link")
+
+
+def test_plain_text_has_the_addresses_of_links() -> None:
+    shown = formatted(
+        "See [the **report**](https://x.org/r), [x.org](https://x.org) and <https://y.org>."
+    )
+    assert shown.plain == (
+        "See the report (https://x.org/r), x.org (https://x.org) and https://y.org."
+    )
+
+
+def test_no_link_of_many_is_lost() -> None:
+    links = {f"w{n}": f"https://example.org/{'p' * 40}/{n}" for n in range(400)}
+    parts = formatted(" ".join(f"[{words}]({url})" for words, url in links.items())).cut()
+    found = {}
+    for part in parts:
+        marks = list(part.entities())
+        assert len(marks) <= MOST_MARKS
+        as_json = [{"type": m.kind, "offset": o, "length": n, "url": m.detail} for m, o, n in marks]
+        assert len(json.dumps(as_json)) < 9500
+        found |= {part.text[m.start : m.end]: m.detail for m, _, _ in marks}
+    assert found == links
+    assert " ".join(part.text for part in parts).split() == list(links)
+
+
+def test_links_come_before_other_marks() -> None:
+    lines = [f"- **item {n}** has `code{n}`" for n in range(60)]
+    [part] = formatted("\n".join([*lines, "[a](https://x.org/a)"])).cut()
+    assert [m.detail for m, _, _ in part.entities() if m.kind == "text_link"] == ["https://x.org/a"]
