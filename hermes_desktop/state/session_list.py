@@ -16,6 +16,7 @@ from hermes_desktop.state.content_codec import clean_text, preview_of
 from hermes_desktop.state.display_marks import is_said_sql
 from hermes_desktop.state.records import SessionRow, SessionSummary
 from hermes_desktop.state.schema import SESSIONS, FileLayout
+from hermes_desktop.state.stored_rows import marks
 from hermes_desktop.state.stored_values import (
     LATEST_SECONDS,
     as_count,
@@ -117,9 +118,9 @@ def where(choice: ListFilter, layout: FileLayout) -> tuple[str, list[Any]]:
     if choice.source is not None:
         add("s.source = ?", choice.source)
     if choice.exclude_sources:
-        add(f"s.source NOT IN ({_marks(choice.exclude_sources)})", *choice.exclude_sources)
+        add(f"s.source NOT IN ({marks(choice.exclude_sources)})", *choice.exclude_sources)
     if choice.ids is not None:
-        add(f"s.id IN ({_marks(choice.ids)})", *choice.ids)
+        add(f"s.id IN ({marks(choice.ids)})", *choice.ids)
     if choice.cwd_prefix:
         prefix = choice.cwd_prefix.rstrip("/\\")
         add("(s.cwd = ? OR s.cwd LIKE ? OR s.cwd LIKE ?)", prefix, prefix + "/%", prefix + "\\%")
@@ -137,10 +138,6 @@ def _visible(choice: ListFilter, layout: FileLayout) -> list[str]:
     if choice.archived_only or not choice.include_archived:
         parts.append(f"coalesce(s.archived, 0) = {int(choice.archived_only)}")
     return parts
-
-
-def _marks(values: Collection[Any]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def count(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> int:
@@ -308,7 +305,7 @@ def rich_rows(
         chunk = wanted[start : start + _CHUNK]
         for row in conn.execute(
             f"SELECT {names}, {_LAST_ACTIVE} AS last_active, {_PREVIEW} AS preview "
-            f"FROM sessions AS s WHERE s.id IN ({_marks(chunk)})",
+            f"FROM sessions AS s WHERE s.id IN ({marks(chunk)})",
             chunk,
         ).fetchall():
             values = dict(row)
