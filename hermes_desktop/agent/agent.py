@@ -13,7 +13,7 @@ from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.session_titles import TitleWriter
 from hermes_desktop.agent.steering import Heard, Steering
 from hermes_desktop.agent.still_told import still_told
-from hermes_desktop.agent.system_prompt import build_system_prompt
+from hermes_desktop.agent.system_prompt import PromptBuilder
 from hermes_desktop.agent.tool_rounds import MAX_TURNS, Listeners, ToolRounds, Tools, ToolTurn
 from hermes_desktop.agent.turn_hooks import TurnHooks
 from hermes_desktop.agent.turn_results import failed_result, finished_result, gone_error
@@ -32,6 +32,7 @@ from hermes_desktop.core.session_context import set_current_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.conversation import without_memory
+from hermes_desktop.state.session_prompts import SessionPrompts
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ class AIAgent:
     Args:
         provider: Who answers.
         store: Where the turns are kept; written by the agent itself.
+        prompts: Where the system prompts are kept that it sends.
         session_id: The session it starts with.
         source: ``sessions.source`` of a row it creates.
         clock: For the date in a new system prompt.
@@ -72,6 +74,7 @@ class AIAgent:
         *,
         provider: ChatProvider,
         store: SessionDB,
+        prompts: SessionPrompts,
         session_id: str,
         source: str,
         clock: Clock,
@@ -85,9 +88,9 @@ class AIAgent:
         self.session_id = session_id
         self._provider = provider
         self._store = store
+        self._prompts = prompts
         self._source = source
-        self._clock = clock
-        self._soul_path = soul_path
+        self._new_prompt = PromptBuilder(clock, soul_path, tools)
         self._session_fields = dict(session_fields)
         self._tools = tools
         self._max_turns = max_turns
@@ -97,6 +100,7 @@ class AIAgent:
         if room is not None:
             room.moved = self._go_on_in
         self._cached_system_prompt: str | None = None
+        self._prompt_kept_for: str | None = None
         self._history: list[ConversationMessage] | None = None
         self._row_seen = False
         self._cancel = threading.Event()
@@ -112,30 +116,29 @@ class AIAgent:
     def bind(
         self,
         session_id: str,
-        stored_prompt: str | None,
         history: Sequence[ConversationMessage] | None,
+        *,
+        has_row: bool = False,
     ) -> None:
         """Say which session the next turn belongs to.
 
         Args:
             session_id: The session.
-            stored_prompt: Its ``system_prompt`` as stored; None when it has none yet, or when the
-                session is the same and nothing changed.
             history: What to go on from; None keeps what is in memory for the same session, and
                 reads another one from the store.
+            has_row: The session is known to have a row. If that is gone when the turn begins, the
+                session was deleted, and no new row is made.
         """
         if session_id != self.session_id:
             self.session_id = session_id
             self._cached_system_prompt = None
             self._history = None
             self._row_seen = False
-        if stored_prompt:
-            self._cached_system_prompt = stored_prompt
         if history is not None:
             self._history = list(history)
             if self.room is not None:
                 self.room.forget()
-        self._row_seen = self._row_seen or bool(stored_prompt) or bool(history)
+        self._row_seen = self._row_seen or has_row or bool(history)
 
     def interrupt(self, message: str | None = None) -> None:
         """Stop the turn that runs now; without one nothing happens. Any thread."""
@@ -323,24 +326,25 @@ class AIAgent:
         row = self._store.get_session(self.session_id)
         if row is None and self._row_seen:
             raise NotFoundError("The session is gone.")
-        prompt = self._cached_system_prompt or (row and row.get("system_prompt"))
-        if not prompt:
-            parts = [system_message, self._tools and self._tools.prompt_part()]
-            added = "\n\n".join(part for part in parts if part)
-            prompt = build_system_prompt(self._clock.now(), self._soul_path, added)
-            prompt = clean_text(prompt)
+        prompt = self._prompt(system_message)  # kept before there is a row
         if row is None:
             fields = {"model": self.model, **self._session_fields}
-            self._store.create_session(
-                self.session_id, self._source, system_prompt=prompt, **fields
-            )
-        elif not row.get("system_prompt"):
-            self._store.update_system_prompt(self.session_id, prompt)
+            self._store.create_session(self.session_id, self._source, **fields)
         if self._history is None:
             self._history = self._store.get_messages_as_conversation(self.session_id)
         self._row_seen = True
-        self._cached_system_prompt = str(prompt)
-        return self._cached_system_prompt, self._history
+        return prompt, self._history
+
+    def _prompt(self, system_message: str | None) -> str:
+        """The system prompt of the session, the same for every turn and every process of ours."""
+        prompt = known = self._cached_system_prompt
+        if prompt is None or self._prompt_kept_for != self.session_id:
+            prompt = self._prompts.settle(
+                self.session_id,
+                lambda stored: known or self._new_prompt.build(stored, system_message),
+            )
+            self._cached_system_prompt, self._prompt_kept_for = prompt, self.session_id
+        return prompt
 
     def _conclude(self, reply: Reply, rounds: ToolRounds) -> AgentResult:
         """Store what came last and say how it went."""

@@ -33,6 +33,7 @@ from hermes_desktop.core.lock_holder import new_holder, pid_of
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.compaction import Compaction
 from hermes_desktop.state.compression_locks import Held
+from hermes_desktop.state.session_prompts import SessionPrompts
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +104,7 @@ class ContextCare:
 
     Args:
         store: Where they are.
+        prompts: Their system prompts, which continuations keep.
         provider: The model that answers.
         windows: How much models can be told.
         settings: When and how.
@@ -110,10 +112,11 @@ class ContextCare:
         auxiliary: Asked for summaries first; None: the model that answers.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each part is given, none is looked up
         self,
         *,
         store: SessionDB,
+        prompts: SessionPrompts,
         provider: ChatProvider,
         windows: WindowBook,
         settings: CompressionSettings,
@@ -122,6 +125,7 @@ class ContextCare:
     ) -> None:
         self.settings = settings
         self._store = store
+        self._prompts = prompts
         self._provider = provider
         self._windows = windows
         self._clock = clock
@@ -285,6 +289,7 @@ class ContextCare:
             _CHAT_ID_DIGITS if len(made.session_id.rpartition("_")[2]) == _CHAT_ID_DIGITS else 6
         )
         new_id = new_session_id(self._clock.now(), hex_digits=digits)
+        self._prompts.carry(made.session_id, new_id)  # before there is a row that needs it
         self._store.rotate_session(wanted, new_id)
         log.info("%s goes on as %s", made.session_id, new_id)
         return replace(made, session_id=new_id)

@@ -1,8 +1,13 @@
-"""What the model is told before anything else: built once per session, then repeated as stored."""
+"""What the model is told before anything else: built once per session, then sent as it was kept."""
 
 import logging
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from hermes_desktop.agent.foreign_tools import with_missing_tools
+from hermes_desktop.agent.tool_rounds import Tools
+from hermes_desktop.core.clock import Clock
 
 log = logging.getLogger(__name__)
 
@@ -15,6 +20,37 @@ DEFAULT_IDENTITY = (
     "Say so when you do not know something or cannot do it. "
     "Use Markdown where it helps reading: lists, tables, fenced code with the language named."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PromptBuilder:
+    """Makes the first prompt of ours that a session gets.
+
+    Attributes:
+        clock: For the date.
+        soul_path: The person's own description of the assistant, or None.
+        tools: What the agent can do beside talking; None for nothing.
+    """
+
+    clock: Clock
+    soul_path: Path | None
+    tools: Tools | None
+
+    def build(self, stored: str | None, system_message: str | None) -> str:
+        """Compose it. Blocking: reads files.
+
+        Args:
+            stored: The prompt in the session's row. Another program put it there, or an earlier
+                version of this one; the session goes on with it.
+            system_message: What the caller adds to a prompt that is built here.
+        """
+        tools = self.tools
+        if stored:
+            offered = tools.definitions() if tools is not None else ()
+            return with_missing_tools(stored, {str(each["function"]["name"]) for each in offered})
+        parts = [system_message, tools.prompt_part() if tools is not None else None]
+        added = "\n\n".join(part for part in parts if part)
+        return build_system_prompt(self.clock.now(), self.soul_path, added)
 
 
 def build_system_prompt(now: datetime, soul_path: Path | None, context: str | None = None) -> str:

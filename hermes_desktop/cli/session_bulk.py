@@ -72,17 +72,20 @@ def prune(
         if not _agreed(plan, consent, *words):
             return
         if for_good:
-            done = _prune_for_good(db, plan, paths)
+            done = _prune_for_good(actions, db, plan, paths)
             _report(plan, consent, f"Deleted for good: {per_source(plan.by_source)}.", done)
         else:
             _report_pruned(plan, consent, _prune(actions, plan, large=large))
 
 
-def _prune_for_good(db: "SessionDB", plan: "BulkPlan", paths: "HermesPaths") -> int:
+def _prune_for_good(
+    actions: "SessionActions", db: "SessionDB", plan: "BulkPlan", paths: "HermesPaths"
+) -> int:
     with long_work() as work:
         done = bulk_sessions.prune_for_good(
             db, plan, paths.sessions_dir, on_progress=work.on_progress, cancel=work
         )
+    actions.forget_prompts([each.id for each in plan.candidates])
     left = len(db.candidates(plan.choice)) if work.is_set() else 0
     if left:
         raise CancelledError(

@@ -77,11 +77,10 @@ def prepare_agent(
     else:
         agent = cached[0]
     if reuse is Reuse.KEEP and agent.session_id == session_id:
-        agent.bind(session_id, None, None)
+        agent.bind(session_id, None)
     else:
-        row = db.get_session(session_id)
-        history = db.get_messages_as_conversation(session_id) if row is not None else []
-        agent.bind(session_id, row["system_prompt"] if row is not None else None, history)
+        history = db.get_messages_as_conversation(session_id)
+        agent.bind(session_id, history, has_row=mark is not None)
     return PreparedAgent(agent, signature, mark, reuse)
 
 

@@ -18,10 +18,14 @@ class TurnAgent(Protocol):
     def bind(
         self,
         session_id: str,
-        stored_prompt: str | None,
         history: list[ConversationMessage] | None,
+        *,
+        has_row: bool = False,
     ) -> None:
-        """Turn to a conversation, as it stands in state.db; None keeps what is in memory."""
+        """Turn to a conversation, as it stands in state.db; None keeps what is in memory.
+
+        ``has_row`` says that the conversation has a row there, which must not be made anew.
+        """
 
     def run_conversation(
         self,

@@ -69,7 +69,7 @@ def tidied(
         if not done.changed or done.session_id != session_id:
             return prepared
         mark = db.session_mark(session_id)
-        prepared.agent.bind(session_id, None, db.get_messages_as_conversation(session_id))
+        prepared.agent.bind(session_id, db.get_messages_as_conversation(session_id))
     except HermesError as error:  # the turn itself will say what is wrong
         log.warning("%s was not looked at before a turn: %s", session_id, error.title)
         return prepared

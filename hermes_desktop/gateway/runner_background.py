@@ -232,7 +232,7 @@ class RunnerBackground(RunnerMail):
                 model_override=task.model,
             )
         )
-        agent.bind(task.session_id, None, [])
+        agent.bind(task.session_id, [])
         return agent
 
     def _let_go_of(self, agent: Any) -> None:

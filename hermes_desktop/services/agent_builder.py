@@ -38,6 +38,8 @@ from hermes_desktop.settings.config_file import Lookup, read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
 from hermes_desktop.settings.last_good import LastGoodConfig
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.session_prompts import SessionPrompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,9 @@ class AgentBuilder:
     """Reads the settings afresh for each agent, so that a changed model counts at once.
 
     All methods block (files are read) and run on worker threads.
+
+    Attributes:
+        prompts: The system prompts that its agents send.
     """
 
     def __init__(  # noqa: PLR0913 - what agents are made of
@@ -90,7 +95,9 @@ class AgentBuilder:
         self._tools = None if offline else tools
         self._tls = SharedTls(clock, environ)
         self._dialects = DialectBook()
-        self._care = AgentCare(db, clock, WindowBook(probe_context), self._side_provider)
+        self.prompts = SessionPrompts(db, OwnStore(paths.own_store))
+        windows = WindowBook(probe_context)
+        self._care = AgentCare(db, self.prompts, clock, windows, self._side_provider)
 
     @property
     def approvals(self) -> ApprovalQueue | None:
@@ -172,6 +179,7 @@ class AgentBuilder:
         return AIAgent(
             provider=provider,
             store=self._db,
+            prompts=self.prompts,
             room=self._care.room(settings.care, provider),
             titles=self._care.titles(settings.care, settings.choice),
             session_id=request.session_id,

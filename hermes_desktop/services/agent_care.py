@@ -15,6 +15,7 @@ from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.settings.config_file import Lookup
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.session_prompts import SessionPrompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,12 @@ class AgentCare:
     """Makes what stands beside agents of one program.
 
     Attributes:
+        prompts: The system prompts of sessions.
         provider: Makes whoever answers for a model.
     """
 
     db: SessionDB
+    prompts: SessionPrompts
     clock: Clock
     windows: WindowBook
     provider: Callable[[ModelChoice], ChatProvider]
@@ -64,6 +67,7 @@ class AgentCare:
         summaries = settings.summaries
         return ContextCare(
             store=self.db,
+            prompts=self.prompts,
             provider=answering,
             windows=self.windows,
             settings=settings.compression,

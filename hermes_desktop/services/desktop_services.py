@@ -42,6 +42,7 @@ from hermes_desktop.services.state_watch import Beside, StateWatch
 from hermes_desktop.services.transcript import TranscriptReader
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.change_watcher import ChangeWatcher
+from hermes_desktop.state.session_prompts import SessionPrompts
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class DesktopServices:
     Built by :func:`join_parts`; :meth:`start` and :meth:`close` are awaited on the loop.
 
     Attributes:
+        prompts: The system prompts that agents here send; closed with the rest.
         hosts: Whether the gateway of the home may be hosted here at all.
         ended_processes: What closing has ended, for whoever tells the person.
     """
@@ -76,6 +78,7 @@ class DesktopServices:
     approvals: Approvals
     questions: Questions
     figures: SessionFigures
+    prompts: SessionPrompts
     hosts: bool = True
     ended_processes: tuple[ProcessInfo, ...] = ()
 
@@ -120,6 +123,7 @@ class DesktopServices:
         self.models.close()
         self.figures.close()
         await self.workers.readers.run(self.watcher.close)
+        await self.workers.readers.run(self.prompts.close)
         await self.workers.readers.run(self.db.close)
         self.workers.close()
 
@@ -177,6 +181,7 @@ def join_parts(
         approvals=Approvals(tools.queue, bus),
         questions=Questions(tools.questions, bus),
         figures=SessionFigures(db, builder),
+        prompts=builder.prompts,
         hosts=hosts,
     )
 

@@ -11,6 +11,8 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.history_options import UpkeepSettings
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.session_prompts import SessionPrompts
 
 log = logging.getLogger(__name__)
 
@@ -53,5 +55,11 @@ class HistoryUpkeep:
             self._paths.sessions_dir,
         )
         if done.get("pruned"):
+            self._forget_prompts()
             log.info("%d old sessions were deleted, as sessions.auto_prune says", done["pruned"])
         return done
+
+    def _forget_prompts(self) -> None:
+        prompts = SessionPrompts(self._db, OwnStore(self._paths.own_store))
+        prompts.forget_gone()
+        prompts.close()

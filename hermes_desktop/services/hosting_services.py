@@ -23,6 +23,7 @@ from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers
 from hermes_desktop.services.settings_joining import SettingsPulse, join_settings
 from hermes_desktop.state import AsyncSessionDB, SessionDB
+from hermes_desktop.state.session_prompts import SessionPrompts
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class GatewayServices:
     settings: SettingsPulse
     background: BackgroundCare
     tools: AgentTools
+    prompts: SessionPrompts
 
     async def start(self) -> None:
         """Begin to watch who is the gateway of the home; awaited on the loop that serves it."""
@@ -62,6 +64,7 @@ class GatewayServices:
         await self.gateway.close(drain_s=drain_s)
         await self.background.close(self.workers.readers)
         await self.workers.readers.run(self.plugins.close)
+        await self.workers.readers.run(self.prompts.close)
         await self.workers.readers.run(self.db.close)
         self.workers.close()
 
@@ -103,6 +106,7 @@ def join_gateway(
         plugins=parts.plugins,
         background=parts.background,
         tools=tools,
+        prompts=builder.prompts,
     )
 
 

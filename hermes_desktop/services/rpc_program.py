@@ -125,6 +125,8 @@ class RpcParts:
         with self._lock:
             if self._actions is not None:
                 self._actions.close()
+            if self._builder is not None:
+                self._builder.prompts.close()
             if self._db is not None:
                 self._db.close()
             if self._plugins is not None:

@@ -16,6 +16,7 @@ from hermes_desktop.services.gone_session import gone_session
 from hermes_desktop.state import SessionDB, trash_rows
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.state.session_prompts import SessionPrompts
 from hermes_desktop.state.stopping import CancelSignal, OnProgress, silent
 from hermes_desktop.state.trash import (
     TrashReceipt,
@@ -309,7 +310,12 @@ class SessionActions:
         if not self._db.look_again().writable:
             return 0
         settle_trash(self._db, self._own)
+        self.forget_prompts()
         return expire_trash(self._own, now=self._clock.time())
+
+    def forget_prompts(self, deleted: Collection[str] = ()) -> None:
+        """Forget the prompts that we keep for sessions without a row, these above all."""
+        SessionPrompts(self._db, self._own).forget_gone(deleted)
 
     # ------------------------------------------------------------------------- renaming, archiving
 

@@ -64,11 +64,10 @@ class SessionFigures:
         return await self._worker.run(self._usage, session_id)
 
     def _context(self, session_id: str) -> ContextUsed | None:
-        row = self._db.get_session(session_id)
-        if row is None:
+        if self._db.session_mark(session_id) is None:
             return None
         size = self._db.context_size(session_id)
-        prompt = estimate_text(str(row.get("system_prompt") or ""))
+        prompt = estimate_text(self._builder.prompts.sent(session_id) or "")
         tokens = prompt + size.text_bytes // _BYTES_PER_TOKEN + size.messages * _PER_MESSAGE
         length, threshold = self._room()
         return ContextUsed(session_id, tokens, length, threshold, about=True)

@@ -108,15 +108,15 @@ def begin(conn: sqlite3.Connection, branch: Branch, now: float) -> Origin:
         {
             "model": row["model"],
             "model_config": marked,
-            "system_prompt": row["system_prompt"],
             "parent_session_id": row["id"],
             "cwd": row["cwd"],
             "profile_name": row["profile_name"],
         },
     )
-    for name in ("git_branch", "git_repo_root", "system_prompt_hash"):
+    for name in ("git_branch", "git_repo_root"):
         if row.get(name) is not None:
             sessions_table.set_column(conn, branch_id, name, bindable(row[name]))
+    sessions_table.carry_prompt(conn, row["id"], branch_id)
     return origin
 
 

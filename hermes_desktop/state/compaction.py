@@ -54,7 +54,6 @@ class Compaction:
         messages: What stands for the messages up to ``seen_up_to``.
         seen_up_to: Greatest row id that was read.
         seen_rows: How many active rows were read.
-        system_prompt: A new prompt; None keeps the old one.
     """
 
     session_id: str
@@ -62,12 +61,9 @@ class Compaction:
     messages: Sequence[Mapping[str, Any]]
     seen_up_to: int
     seen_rows: int
-    system_prompt: str | None = None
 
 
-def in_place(
-    conn: sqlite3.Connection, wanted: Compaction, now: float, *, names_prompts: bool
-) -> int:
+def in_place(conn: sqlite3.Connection, wanted: Compaction, now: float) -> int:
     """Set the messages aside and begin anew in the same row. Returns how many came meanwhile.
 
     Raises:
@@ -78,10 +74,6 @@ def in_place(
     session_id = clean_text(wanted.session_id)
     later = _looked_at(conn, wanted, now)
     messages_table.archive_and_compact(conn, session_id, [*wanted.messages, *later], now)
-    if wanted.system_prompt is not None:
-        sessions_table.set_prompt(
-            conn, session_id, wanted.system_prompt, names_prompts=names_prompts
-        )
     return len(later)
 
 
@@ -107,11 +99,7 @@ def rotate(
         title = titles.fitting_title(conn, row["title"])
         noted = row.get("title_source")
         titles.set_title(conn, new_id, title, chosen_by=noted)
-    prompt = wanted.system_prompt or row["system_prompt"]
-    if prompt:
-        sessions_table.set_prompt(conn, new_id, prompt, names_prompts=layout.names_prompts)
-    elif row.get("system_prompt_hash"):
-        sessions_table.set_column(conn, new_id, "system_prompt_hash", row["system_prompt_hash"])
+    sessions_table.carry_prompt(conn, session_id, new_id)
     messages_table.replace(conn, new_id, [*wanted.messages, *later], now, active_only=False)
     return len(later)
 

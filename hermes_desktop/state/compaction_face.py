@@ -19,10 +19,8 @@ class CompactionFace(WritingFace):
             BusyError: Somebody else compresses it.
             RefusedError: It was changed meanwhile; nothing was done.
         """
-        now, names_prompts = self._clock.time(), self.layout.names_prompts
-        return self._execute_write(
-            lambda conn: compaction.in_place(conn, wanted, now, names_prompts=names_prompts)
-        )
+        now = self._clock.time()
+        return self._execute_write(lambda conn: compaction.in_place(conn, wanted, now))
 
     def rotate_session(self, wanted: Compaction, new_id: str) -> int:
         """End a session and go on in a new one; see :func:`compaction.rotate`.

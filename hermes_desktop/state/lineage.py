@@ -139,6 +139,22 @@ def compression_ancestors(conn: sqlite3.Connection, session_id: str) -> list[str
     return found
 
 
+def told_before(conn: sqlite3.Connection, session_id: str) -> list[str]:
+    """The sessions whose conversation this one goes on with, the nearest first.
+
+    Those are earlier segments of the same conversation, and what a branch was copied from.
+    """
+    found: list[str] = []
+    current = session_id
+    for parent in _ancestors(conn, session_id):
+        continues = _end_reason(conn, parent) == "compression" and _may_continue(conn, current)
+        if not continues and not _is_branch(conn, current):
+            break
+        found.append(parent)
+        current = parent
+    return found
+
+
 def _may_continue(conn: sqlite3.Connection, session_id: str) -> bool:
     sql = f"SELECT {continues_sql('s')} FROM sessions AS s WHERE s.id = ?"
     return bool(_one(conn, sql, session_id))

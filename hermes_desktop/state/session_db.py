@@ -114,15 +114,6 @@ class SessionDB(
         except StateError:
             return False
 
-    def update_system_prompt(self, session_id: str, system_prompt: str) -> None:
-        """Store the prompt that the session's requests begin with."""
-        names_prompts = self.layout.names_prompts
-        self._execute_write(
-            lambda conn: sessions_table.set_prompt(
-                conn, session_id, system_prompt, names_prompts=names_prompts
-            )
-        )
-
     def update_session_model(self, session_id: str, model: str) -> None:
         """Store which model the session uses from now on."""
         self._set_column(session_id, "model", model)

@@ -12,6 +12,7 @@ from hermes_desktop.state.content_codec import bindable, clean_text
 from hermes_desktop.state.records import SessionRow
 from hermes_desktop.state.schema import FileLayout
 from hermes_desktop.state.sqlite_errors import MissingSessionError
+from hermes_desktop.state.stored_rows import columns
 
 _LONGEST_ID = 1_000
 RESET_OVER = ("agent_close", "ws_orphan_reap")
@@ -111,6 +112,18 @@ def set_prompt(
     set_column(conn, session_id, "system_prompt", prompt)
     if names_prompts:
         set_column(conn, session_id, "system_prompt_hash", None)
+
+
+def carry_prompt(conn: sqlite3.Connection, origin_id: str, new_id: str) -> None:
+    """Give a session the prompt of another one, in the very form in which that has it."""
+    present = columns(conn, "sessions")
+    for name in ("system_prompt", "system_prompt_hash"):
+        if name in present:
+            conn.execute(
+                f"UPDATE main.sessions SET {name} = "
+                f"(SELECT o.{name} FROM main.sessions AS o WHERE o.id = ?) WHERE id = ?",
+                (clean_text(origin_id), clean_text(new_id)),
+            )
 
 
 def encode_config(config: Mapping[str, Any] | None) -> str | None:

@@ -217,7 +217,7 @@ def _trash_together(
     def note(out: sqlite3.Connection) -> dict[str, TrashItem | None]:
         for each in copies:
             if each.trash_id in gone:
-                trash_table.set_state(out, each.trash_id, trash_table.DELETED)
+                trash_table.set_deleted(out, each.trash_id, each.what.session_ids)
             else:
                 trash_table.drop(out, each.trash_id)
         return {
@@ -265,7 +265,7 @@ def _remove(
             cancel=ears.cancel,
         )
     if db._execute_write(functools.partial(delete_copied, own, [copied])):  # noqa: SLF001 - same package
-        own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))
+        own.write(lambda out: trash_table.set_deleted(out, trash_id, copied.what.session_ids))
         return None
     own.write(lambda out: trash_table.drop(out, trash_id))
     return Ended.CHANGED

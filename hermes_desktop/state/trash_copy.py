@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hermes_desktop.state import deletion, lineage, trash_rows, trash_table
+from hermes_desktop.state import deletion, lineage, prompts_table, trash_rows, trash_table
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_db import SessionDB
 from hermes_desktop.state.stored_rows import one_view, texts_as_stored
@@ -54,11 +54,24 @@ def make_copy(
                     for place, (kind, text) in enumerate(trash_rows.rows_of(conn, what))
                 ),
             )
+            trash_table.add_prompts(out, trash_id, what.session_ids)
+            _hand_prompts_down(conn, out, what, how.deleted_at)
             trash_table.add_links(out, trash_id, what.links, what.session_ids)
             seen = trash_rows.fingerprint(conn, what)
             return Copied(trash_id, what, seen, messages, size)
 
     return db.read(copy)
+
+
+def _hand_prompts_down(
+    conn: sqlite3.Connection, out: sqlite3.Connection, what: Belongings, now: float
+) -> None:
+    """Give continuations and branches that stay the prompts that they have inherited so far."""
+    for child, parent in what.links:
+        before = lineage.told_before(conn, child) if parent in what.session_ids else []
+        prompt = prompts_table.first_of(out, before)
+        if prompt is not None:
+            prompts_table.put_if_absent(out, {child: prompt}, now)
 
 
 def _insert_item(

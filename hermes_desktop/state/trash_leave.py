@@ -93,7 +93,7 @@ def _settled(
         # Another process of ours settles the same.
         return None if trash_table.state(own, trash_id) == trash_table.DELETED else Ended.CHANGED
     if ended in {None, Ended.GONE}:
-        own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))
+        own.write(lambda out: trash_table.set_deleted(out, trash_id, way.kept.ids))
         return None
     _put_back(db, way)
     return ended

@@ -75,7 +75,8 @@ def _restore_one(db: SessionDB, own: OwnStore, trash_id: int, on_progress: OnPro
             )
         kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
         plan = make_plan(db, kept)
-        own.write(lambda out: _note(out, trash_id, plan))  # noqa: B023
+        now = db._clock.time()  # noqa: SLF001 - same package
+        own.write(lambda out: _note(out, trash_id, plan, now))  # noqa: B023
 
         def heard(done: int, total: int = len(kept.messages)) -> None:
             on_progress(Progress(_STEP, done, total))
@@ -91,8 +92,10 @@ def _restore_one(db: SessionDB, own: OwnStore, trash_id: int, on_progress: OnPro
     )
 
 
-def _note(out: sqlite3.Connection, trash_id: int, plan: Plan) -> None:
+def _note(out: sqlite3.Connection, trash_id: int, plan: Plan, now: float) -> None:
     trash_table.set_state(out, trash_id, trash_table.RESTORING, plan.text)
+    # Before the sessions: a turn that begins as soon as they show must find their prompts.
+    trash_table.bring_prompts_back(out, trash_id, plan.ids, now)
 
 
 def settle_trash(db: SessionDB, own: OwnStore) -> int:
@@ -179,7 +182,7 @@ def _settle(conn: sqlite3.Connection, own: OwnStore, trash_id: int) -> None:
     if _is_there(conn, kept, ids):
         own.write(lambda out: trash_table.drop(out, trash_id))
     else:
-        own.write(lambda out: trash_table.set_state(out, trash_id, trash_table.DELETED))
+        own.write(lambda out: trash_table.set_deleted(out, trash_id, ids.values()))
 
 
 def _is_there(conn: sqlite3.Connection, kept: Kept, ids: Mapping[str, str]) -> bool:

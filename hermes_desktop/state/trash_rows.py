@@ -140,6 +140,7 @@ class Kept:
     sessions: list[Row] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
     usage: list[Row] = field(default_factory=list)
+    prompts: list[Row] = field(default_factory=list)
     links: tuple[tuple[str, str], ...] = ()
 
     @classmethod

@@ -1,12 +1,16 @@
 """The tables of the trash in desktop.db."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_desktop.state import prompts_table
 from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.stored_rows import encode_row
 from hermes_desktop.state.trash_rows import Kept
+
+_PROMPTS = "prompts"
 
 COPIED, LEAVING, DELETED, RESTORING = "copied", "leaving", "deleted", "restoring"
 """How far an item is: copied, but perhaps still in the shared file; on its way out of it; only
@@ -118,6 +122,35 @@ def noted(out: sqlite3.Connection, trash_id: int) -> tuple[str, str | None] | No
 def set_state(out: sqlite3.Connection, trash_id: int, state: str, plan: str | None = None) -> None:
     """Say how far an item is, and under which plan it comes or goes."""
     out.execute("UPDATE trash SET state = ?, plan = ? WHERE id = ?", (state, plan, trash_id))
+
+
+def add_prompts(out: sqlite3.Connection, trash_id: int, session_ids: Sequence[str]) -> None:
+    """Copy the prompts of ours that these sessions have into an item."""
+    place = out.execute(
+        "SELECT coalesce(max(place), -1) + 1 FROM trash_rows WHERE trash_id = ?", (trash_id,)
+    ).fetchone()[0]
+    found = prompts_table.of_each(out, session_ids).items()
+    out.executemany(
+        "INSERT INTO trash_rows (trash_id, place, kind, content) VALUES (?, ?, ?, ?)",
+        [
+            (trash_id, number, _PROMPTS, encode_row({"session_id": each, "prompt": text}))
+            for number, (each, text) in enumerate(found, place)
+        ],
+    )
+
+
+def bring_prompts_back(
+    out: sqlite3.Connection, trash_id: int, ids: Mapping[str, str], now: float
+) -> None:
+    """Keep the prompts of an item by the ids that its sessions are restored under."""
+    found = {ids[row["session_id"]]: row["prompt"] for row in kept(out, trash_id).prompts}
+    prompts_table.put_if_absent(out, found, now)
+
+
+def set_deleted(out: sqlite3.Connection, trash_id: int, ids: Iterable[str]) -> None:
+    """Say that an item is only here now; the prompts of these sessions went with it."""
+    set_state(out, trash_id, DELETED)
+    prompts_table.remove(out, list(ids))
 
 
 def drop(out: sqlite3.Connection, trash_id: int) -> None:

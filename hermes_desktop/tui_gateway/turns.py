@@ -184,8 +184,7 @@ class _Turn:
             self._tell_new_session()
         agent = session["agent"]
         if session.pop("bind_needed", False) and hasattr(agent, "bind"):
-            prompt = row.get("system_prompt") if row is not None else None
-            agent.bind(session["session_key"], prompt, session["history"])
+            agent.bind(session["session_key"], session["history"], has_row=row is not None)
         session["looked_only"] = False
         log.debug("A turn of %s begins, %d characters", session["session_key"], len(text))
         mark = session.get("seen_mark")

@@ -21,6 +21,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import ProviderError
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.state import SessionDB
+from tests.fakes.prompts import prompts_beside
 
 CHOICE = ModelChoice(
     model="scripted",
@@ -114,6 +115,7 @@ class CountingFactory:
         agent = self.kind(
             provider=self._model,
             store=self._db,
+            prompts=prompts_beside(self._db),
             session_id=request.session_id,
             source=request.source,
             clock=SystemClock(),
@@ -132,7 +134,7 @@ class RotatingAgent(AIAgent):
         self._store.end_session(old, "compression")
         self._store.create_session(new, source=self._source, parent_session_id=old)
         self._store.append_message(new, role="user", content="summary of before")
-        self.bind(new, None, None)
+        self.bind(new, None)
         return AgentResult(**{**result, "session_id": new})
 
 

@@ -17,6 +17,7 @@ from hermes_desktop.agent.types import AgentResult
 from tests.fakes import model_server as fake
 from tests.fakes.agents import CHOICE
 from tests.fakes.model_server import ModelServer
+from tests.fakes.prompts import prompts_beside
 from tests.fakes.tool_stage import SID, ToolStage, call
 
 _PATIENCE_S = 20.0
@@ -73,6 +74,7 @@ def _asking(stage: ToolStage, reply: fake.Reply, count: int = 1) -> Iterator[Bus
         agent = AIAgent(
             provider=provider,
             store=stage.db,
+            prompts=prompts_beside(stage.db),
             session_id=SID,
             source="desktop",
             clock=stage.clock,

@@ -20,6 +20,7 @@ from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
 from hermes_desktop.tui_gateway.serving_state import Session, current_peer
 from tests.fakes.agents import CHOICE, ScriptedModel
 from tests.fakes.clock import MovableClock
+from tests.fakes.prompts import prompts_beside
 
 PATIENCE_S = 20.0
 
@@ -135,6 +136,7 @@ class ServerStage:
         return AIAgent(
             provider=self.model,
             store=self.db,
+            prompts=prompts_beside(self.db),
             session_id=wish.session_id,
             source=wish.source,
             clock=self.clock,

@@ -27,6 +27,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.state import SessionDB
 from tests.fakes.agents import ScriptedModel
+from tests.fakes.prompts import prompts_beside
 
 SID = "20260304_120000_abcdef"
 KEY = "agent:main:desktop:dm:1"
@@ -83,6 +84,7 @@ class ToolStage:
         return AIAgent(
             provider=self.model,
             store=self.db,
+            prompts=prompts_beside(self.db),
             session_id=SID,
             source="desktop",
             clock=self.clock,

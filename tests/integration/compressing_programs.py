@@ -14,6 +14,7 @@ from hermes_desktop.agent.providers.openai_compatible import OpenAICompatiblePro
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.state import SessionDB
+from tests.fakes.prompts import prompts_beside
 
 
 def main() -> None:
@@ -22,6 +23,7 @@ def main() -> None:
     choice = ModelChoice("narrow", base_url, None, "custom", "a test")
     care = ContextCare(
         store=db,
+        prompts=prompts_beside(db),
         provider=OpenAICompatibleProvider(choice),
         windows=WindowBook(),
         settings=CompressionSettings(in_place=mode == "in_place"),

@@ -23,6 +23,7 @@ from hermes_desktop.agent.providers.openai_compatible import OpenAICompatiblePro
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.state import SessionDB
+from tests.fakes.prompts import prompts_beside
 
 SID = "20260304_120000_abcdef"
 TEXT = "And now?"
@@ -33,6 +34,7 @@ def agent_on(db: SessionDB, session_id: str, base_url: str, *, in_place: bool) -
     choice = ModelChoice("narrow", base_url, None, "custom", "a test", "openai", 10_000)
     care = ContextCare(
         store=db,
+        prompts=prompts_beside(db),
         provider=OpenAICompatibleProvider(choice, retries=Retries(0)),
         windows=WindowBook(),
         settings=CompressionSettings(in_place=in_place),
@@ -41,6 +43,7 @@ def agent_on(db: SessionDB, session_id: str, base_url: str, *, in_place: bool) -
     return AIAgent(
         provider=OpenAICompatibleProvider(choice, retries=Retries(0)),
         store=db,
+        prompts=prompts_beside(db),
         session_id=session_id,
         source="desktop",
         clock=SystemClock(),
@@ -61,7 +64,7 @@ def work(path: Path, base_url: str, mode: str, step: int) -> int:
 
     db._conn.set_trace_callback(traced)
     agent = agent_on(db, SID, base_url, in_place=mode == "in_place")
-    agent.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+    agent.bind(SID, db.get_messages_as_conversation(SID))
     agent.run_conversation(TEXT)
     agent.close()
     db.close()

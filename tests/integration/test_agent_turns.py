@@ -22,6 +22,7 @@ from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.state import SessionDB
 from tests.fakes import model_server as fake
 from tests.fakes.model_server import ModelServer
+from tests.fakes.prompts import prompts_beside
 
 ROOT = Path(__file__).parents[2]
 SID = "20260304_120000_abcdef"
@@ -49,6 +50,7 @@ def agent_in(home: Path, db: SessionDB) -> AIAgent:
     return AIAgent(
         provider=OpenAICompatibleProvider(choice, retries=retries),
         store=db,
+        prompts=prompts_beside(db),
         session_id=SID,
         source="desktop",
         clock=SystemClock(),

@@ -19,6 +19,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.gateway.command_dispatch import CommandDispatch
 from tests.fakes.command_gateway import CommandGateway, command_gateway
 from tests.fakes.narrow_model import NarrowModel
+from tests.fakes.prompts import prompts_beside
 
 
 @contextlib.asynccontextmanager
@@ -33,6 +34,7 @@ async def chat_with_model(
             def care(_: Any) -> ContextCare:
                 return ContextCare(
                     store=chat.gateway.db,
+                    prompts=prompts_beside(chat.gateway.db),
                     provider=OpenAICompatibleProvider(choice),
                     windows=WindowBook(),
                     settings=settings or CompressionSettings(),

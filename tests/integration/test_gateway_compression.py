@@ -21,6 +21,7 @@ from hermes_desktop.gateway.hygiene import NOT_SHORTENED
 from tests.fakes.command_gateway import KEY, CommandGateway, command_gateway
 from tests.fakes.gateway import until
 from tests.fakes.narrow_model import NarrowModel
+from tests.fakes.prompts import prompts_beside
 
 IN_PLACE = CompressionSettings()
 ROTATING = CompressionSettings(in_place=False)
@@ -42,6 +43,7 @@ async def chat_at(
                 provider = OpenAICompatibleProvider(choice, retries=Retries(0))
                 care = ContextCare(
                     store=chat.gateway.db,
+                    prompts=prompts_beside(chat.gateway.db),
                     provider=provider,
                     windows=WindowBook(),
                     settings=settings,
@@ -50,6 +52,7 @@ async def chat_at(
                 return AIAgent(
                     provider=provider,
                     store=chat.gateway.db,
+                    prompts=prompts_beside(chat.gateway.db),
                     session_id=request.session_id,
                     source=request.source,
                     clock=SystemClock(),

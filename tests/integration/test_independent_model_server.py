@@ -68,7 +68,7 @@ class Desk:
         """One turn by an agent and on a store of its own, as another process would."""
         db = SessionDB(self.home / "state.db")
         agent = self._agent(db)
-        agent.bind(SID, None, None)
+        agent.bind(SID, None)
         try:
             return agent.run_conversation(
                 text, stream_callback=self.pieces.append, tool_callback=self._hear

@@ -53,7 +53,7 @@ def goes_on(path: Path, base_url: str, mode: str) -> None:
     agent = agent_on(db, tip, base_url, in_place=mode == "in_place")
     row = db.get_session(tip)
     assert row is not None
-    agent.bind(tip, row["system_prompt"], db.get_messages_as_conversation(tip))
+    agent.bind(tip, db.get_messages_as_conversation(tip))
     result = agent.run_conversation("Still there?")
     agent.close()
     assert result["completed"], result

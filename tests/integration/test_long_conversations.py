@@ -26,6 +26,7 @@ from hermes_desktop.core.session_context import get_session_env
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import Reply, chunk, event
 from tests.fakes.narrow_model import NarrowModel, is_summary_request
+from tests.fakes.prompts import prompts_beside
 
 SID = "20260304_120000_abcdef"
 IN_PLACE = CompressionSettings()
@@ -60,6 +61,7 @@ class Stage:
     ) -> ContextCare:
         care = ContextCare(
             store=self._db,
+            prompts=prompts_beside(self._db),
             provider=provider_at(base_url, length),
             windows=WindowBook(),
             settings=settings,
@@ -79,6 +81,7 @@ class Stage:
         agent = AIAgent(
             provider=provider_at(base_url, length),
             store=self._db,
+            prompts=prompts_beside(self._db),
             session_id=SID,
             source="desktop",
             clock=SystemClock(),
@@ -158,7 +161,7 @@ def test_a_refusal_shortens_once_and_asks_again(db: SessionDB, stage: Stage) -> 
     model = NarrowModel(window=3_000)
     with model.serve() as server:
         agent = stage.agent(server.base_url, length=None)  # nobody said how much fits
-        agent.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        agent.bind(SID, db.get_messages_as_conversation(SID))
         result = agent.run_conversation("And now?")
     assert result["completed"], result
     assert model.refusals >= 1
@@ -185,7 +188,7 @@ def test_an_overflow_is_survived_without_a_model_for_summaries(db: SessionDB, st
     model = NarrowModel(window=3_000, summary=None)
     with model.serve() as server:
         agent = stage.agent(server.base_url, length=None)
-        agent.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        agent.bind(SID, db.get_messages_as_conversation(SID))
         assert agent.run_conversation("And now?")["completed"]
     assert db.get_compression_fallback_streak(SID) == 1
     assert "no model could summarise" in str(db.get_messages(SID))
@@ -198,7 +201,7 @@ def test_a_failed_summary_changes_nothing_and_is_not_tried_again_soon(
     model = NarrowModel(window=50_000, summary=None)
     with model.serve() as server:
         agent = stage.agent(server.base_url)
-        agent.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        agent.bind(SID, db.get_messages_as_conversation(SID))
         for text in ("one", "two"):
             assert agent.run_conversation(text)["completed"]
     assert len(model.summaries) == 1
@@ -276,7 +279,7 @@ def test_who_comes_too_late_follows(db: SessionDB, stage: Stage) -> None:
     model = NarrowModel()
     with model.serve() as server:
         late = stage.agent(server.base_url, ROTATING)
-        late.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        late.bind(SID, db.get_messages_as_conversation(SID))
         care = stage.care(server.base_url, ROTATING)
         done = care.shorten(SID, Wish("by_hand"), threading.Event())
         assert done.session_id != SID
@@ -334,7 +337,7 @@ def test_who_comes_too_late_in_place_reads_what_the_other_made(db: SessionDB, st
     model = NarrowModel()
     with model.serve() as server:
         late = stage.agent(server.base_url)
-        late.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        late.bind(SID, db.get_messages_as_conversation(SID))
         stage.care(server.base_url).shorten(SID, Wish("by_hand"), threading.Event())
         asked, left = len(model.summaries), len(db.get_messages(SID))
         assert late.run_conversation("And now?")["completed"]
@@ -383,7 +386,7 @@ def test_a_turn_whose_tools_fill_the_room_goes_on(
     with model.serve() as server:
         server.responder = answer
         agent = stage.agent(server.base_url, settings, tools=Reader())
-        agent.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        agent.bind(SID, db.get_messages_as_conversation(SID))
         result = agent.run_conversation("Read all of it.")
     assert result["completed"], result
     assert result["api_calls"] == calls + 1

@@ -18,6 +18,7 @@ from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, Recorded, Reply, cut_after, error, text, tool_call
+from tests.fakes.prompts import prompts_beside
 
 SID = "20260304_120000_abcdef"
 COUNT = 60
@@ -43,6 +44,7 @@ def shortened(
         choice = ModelChoice("m", server.base_url, None, "custom", "a test", "openai", 10_000)
         care = ContextCare(
             store=db,
+            prompts=prompts_beside(db),
             provider=OpenAICompatibleProvider(choice, retries=Retries(0)),
             windows=WindowBook(),
             settings=CompressionSettings(in_place=in_place),
@@ -129,6 +131,7 @@ def test_one_that_never_ends_is_broken_off_when_it_is_wished(db: SessionDB) -> N
         choice = ModelChoice("m", server.base_url, None, "custom", "a test", "openai", 10_000)
         care = ContextCare(
             store=db,
+            prompts=prompts_beside(db),
             provider=OpenAICompatibleProvider(choice),
             windows=WindowBook(),
             settings=CompressionSettings(),

@@ -64,7 +64,7 @@ class Turn:
 
 def bound(db: SessionDB, base_url: str) -> AIAgent:
     agent = agent_on(db, SID, base_url, in_place=True)
-    agent.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+    agent.bind(SID, db.get_messages_as_conversation(SID))
     return agent
 
 
@@ -117,7 +117,7 @@ def test_what_was_asked_meanwhile_is_told_with_its_reply(db: SessionDB, *, in_pl
         agent.on_moved = moves.append
         result = agent.run_conversation("And on?", persisted_callback=rows.append)
         model.on_turn = lambda: None
-        agent.bind(agent.session_id, None, db.get_messages_as_conversation(agent.session_id))
+        agent.bind(agent.session_id, db.get_messages_as_conversation(agent.session_id))
         assert agent.run_conversation("And on?")["completed"]
         agent.close()
     assert result["completed"], result
@@ -149,7 +149,7 @@ def test_what_is_said_is_stored_before_a_summary_is_written(
 
     with ModelServer(responder=answer) as server:
         agent = agent_on(db, SID, server.base_url, in_place=in_place)
-        agent.bind(SID, "You help.", db.get_messages_as_conversation(SID))
+        agent.bind(SID, db.get_messages_as_conversation(SID))
         result = agent.run_conversation("And on?", platform_message_id="m1")
         agent.close()
     assert result["completed"], result

@@ -88,7 +88,7 @@ class Days:
             paths, db, redactor, {}, offline=False, clock=self.clock, tools=tools
         )
         agent = builder.build(AgentRequest(SID, "telegram", "key"))
-        agent.bind(SID, None, None)
+        agent.bind(SID, None)
         try:
             result = agent.run_conversation(text, turn_note=note)
             return str(result["final_response"])

@@ -23,6 +23,7 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, Recorded, Reply, text
 from tests.fakes.narrow_model import NarrowModel
+from tests.fakes.prompts import prompts_beside
 from tests.interop.conftest import RealHermes
 
 TURNS = 2_000
@@ -41,6 +42,7 @@ def talk(db: SessionDB, session_id: str, title: str, *, in_place: bool) -> str:
         ]
         care = ContextCare(
             store=db,
+            prompts=prompts_beside(db),
             provider=providers[0],
             windows=WindowBook(),
             settings=CompressionSettings(in_place=in_place),
@@ -49,6 +51,7 @@ def talk(db: SessionDB, session_id: str, title: str, *, in_place: bool) -> str:
         agent = AIAgent(
             provider=providers[1],
             store=db,
+            prompts=prompts_beside(db),
             session_id=session_id,
             source="cli",
             clock=SystemClock(),

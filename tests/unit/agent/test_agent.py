@@ -22,6 +22,7 @@ from hermes_desktop.core.errors import (
 from hermes_desktop.core.session_context import get_session_env
 from hermes_desktop.state import SessionDB
 from tests.fakes.agents import ScriptedModel
+from tests.fakes.prompts import prompts_beside
 
 SID = "20260304_120000_abcdef"
 
@@ -40,7 +41,13 @@ def model() -> ScriptedModel:
 
 def agent_on(db: SessionDB, model: Any, **options: Any) -> AIAgent:
     return AIAgent(
-        provider=model, store=db, session_id=SID, source="desktop", clock=SystemClock(), **options
+        provider=model,
+        store=db,
+        prompts=prompts_beside(db),
+        session_id=SID,
+        source="desktop",
+        clock=SystemClock(),
+        **options,
     )
 
 
@@ -97,7 +104,9 @@ def test_a_first_turn(db: SessionDB, model: ScriptedModel, tmp_path: Path) -> No
     row = row_of(db)
     assert (row["source"], row["model"], row["profile_name"]) == ("desktop", "scripted", "work")
     assert row["message_count"] == 2
-    prompt = row["system_prompt"]
+    assert row["system_prompt"] is None
+    prompt = prompts_beside(db).sent(SID)
+    assert prompt is not None
     assert prompt.startswith("You are Otto.\n\nBe brief.")
     assert model.requests[0].messages[0] == {"role": "system", "content": prompt}
     assert agent.model == "scripted"
@@ -121,30 +130,47 @@ def test_the_prompt_is_built_once(db: SessionDB, model: ScriptedModel, tmp_path:
     soul.write_text("First.")
     agent = agent_on(db, model, soul_path=soul)
     agent.run_conversation("a")
-    prompt = row_of(db)["system_prompt"]
+    prompt = prompts_beside(db).sent(SID)
     soul.write_text("Second.")
     agent.run_conversation("b", "ignored now")
     again = agent_on(db, model, soul_path=soul)
     again.run_conversation("c")
-    assert row_of(db)["system_prompt"] == prompt
+    assert prompts_beside(db).sent(SID) == prompt
     assert {request.messages[0]["content"] for request in model.requests} == {prompt}
 
 
-def test_a_row_without_prompt_gets_one(db: SessionDB, model: ScriptedModel) -> None:
+def test_a_row_without_prompt_stays_without(db: SessionDB, model: ScriptedModel) -> None:
     db.create_session(SID, "cli")
     agent_on(db, model).run_conversation("a")
     row = row_of(db)
     assert row["source"] == "cli"
-    assert row["system_prompt"] == model.requests[0].messages[0]["content"]
+    assert row["system_prompt"] is None
+    assert prompts_beside(db).sent(SID) == model.requests[0].messages[0]["content"]
 
 
-def test_another_prompt_given_by_bind_is_used_as_it_is(db: SessionDB, model: ScriptedModel) -> None:
+def test_a_session_with_a_prompt_in_its_row_goes_on_with_it(
+    db: SessionDB, model: ScriptedModel
+) -> None:
     db.create_session(SID, "cli", system_prompt=" odd \n")
     agent = agent_on(db, model)
-    agent.bind(SID, " odd \n", [])
+    agent.bind(SID, [])
     agent.run_conversation("a")
     assert model.requests[0].messages[0]["content"] == " odd \n"
     assert row_of(db)["system_prompt"] == " odd \n"
+    # Once we have sent it, it stays, whatever another program stores.
+    another = "UPDATE sessions SET system_prompt = 'quite another'"
+    db._execute_write(lambda conn: conn.execute(another))
+    agent_on(db, model).run_conversation("b")
+    assert model.requests[1].messages[0]["content"] == " odd \n"
+
+
+def test_a_row_is_known_without_any_prompt(db: SessionDB, model: ScriptedModel) -> None:
+    agent = agent_on(db, model)
+    agent.bind(SID, [], has_row=True)
+    assert agent.run_conversation("a")["error_kind"] == "session_gone"
+    assert db.get_session(SID) is None
+    agent.bind("another", [])
+    assert agent.run_conversation("a")["completed"]
 
 
 def test_usage_is_counted(db: SessionDB) -> None:
@@ -241,13 +267,13 @@ def test_bind_to_another_session_and_back(db: SessionDB, model: ScriptedModel) -
     other = "20260304_130000_abcdef"
     agent = agent_on(db, model)
     agent.run_conversation("one")
-    agent.bind(other, None, [])
+    agent.bind(other, [])
     agent.run_conversation("elsewhere")
     assert model.texts() == ["user: elsewhere"]
-    agent.bind(SID, row_of(db)["system_prompt"], db.get_messages_as_conversation(SID))
+    agent.bind(SID, db.get_messages_as_conversation(SID))
     agent.run_conversation("two")
     assert model.texts() == ["user: one", "assistant: reply 1", "user: two"]
-    agent.bind(SID, None, None)
+    agent.bind(SID, None)
     agent.run_conversation("three")
     assert len(model.texts()) == 5
     assert db.message_count(other) == 2
@@ -278,7 +304,7 @@ def test_a_note_is_told_and_not_shown(db: SessionDB, model: ScriptedModel) -> No
     kept = model.texts()
     assert kept[0] == "user: [Note: new.]\n\nhello"
     other = agent_on(db, model)
-    other.bind(SID, None, None)
+    other.bind(SID, None)
     other.run_conversation("from the store")
     assert model.texts()[:3] == kept
 
@@ -414,7 +440,7 @@ def test_deleted_while_the_model_answers(db: SessionDB, model: ScriptedModel) ->
 
 def test_bound_to_a_session_that_is_gone(db: SessionDB, model: ScriptedModel) -> None:
     agent = agent_on(db, model)
-    agent.bind(SID, "S", [{"role": "user", "content": "x"}])
+    agent.bind(SID, [{"role": "user", "content": "x"}])
     assert agent.run_conversation("a")["error_kind"] == "session_gone"
     assert db.get_session(SID) is None
 

@@ -24,6 +24,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.services.agent_care import AgentCare, CareSettings
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, error, text
+from tests.fakes.prompts import prompts_beside
 
 SID = "20260304_120000_abcdef"
 
@@ -71,6 +72,7 @@ def test_a_conversation_is_named_after_its_first_exchange(
     agent = AIAgent(
         provider=provider_of(server)(),
         store=db,
+        prompts=prompts_beside(db),
         session_id=SID,
         source="desktop",
         clock=SystemClock(),
@@ -169,7 +171,7 @@ def test_one_that_is_closed_names_nothing(db: SessionDB, server: ModelServer) ->
 
 
 def test_scripted_answers_are_not_named(db: SessionDB) -> None:
-    care = AgentCare(db, SystemClock(), WindowBook(), OfflineProvider)
+    care = AgentCare(db, prompts_beside(db), SystemClock(), WindowBook(), OfflineProvider)
     assert care.titles(CareSettings(), OFFLINE_CHOICE) is None
 
 

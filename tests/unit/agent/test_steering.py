@@ -40,7 +40,7 @@ def test_a_hint_stands_behind_the_next_result_and_is_told_again_in_the_same_byte
     told = [m["content"] for m in stage.model.requests[1].messages if m["role"] == "tool"]
     assert told == [first, second]
     again = stage.agent()
-    again.bind(SID, None, stage.db.get_messages_as_conversation(SID))
+    again.bind(SID, stage.db.get_messages_as_conversation(SID))
     again.run_conversation("And now?")
     assert [m["content"] for m in stage.model.requests[2].messages if m["role"] == "tool"] == told
 

@@ -16,6 +16,7 @@ from hermes_desktop.core.session_context import clear_session_vars, set_session_
 from hermes_desktop.state import SessionDB
 from tests.fakes.agents import ScriptedModel
 from tests.fakes.plugins import listening, registered
+from tests.fakes.prompts import prompts_beside
 
 OF_A_TURN = (
     "on_session_start",
@@ -43,7 +44,14 @@ def model() -> ScriptedModel:
 
 @pytest.fixture
 def agent(store: SessionDB, model: ScriptedModel) -> AIAgent:
-    return AIAgent(provider=model, store=store, session_id="s1", source="cli", clock=SystemClock())
+    return AIAgent(
+        provider=model,
+        store=store,
+        prompts=prompts_beside(store),
+        session_id="s1",
+        source="cli",
+        clock=SystemClock(),
+    )
 
 
 def test_a_turn_is_told_in_order_with_what_belongs_to_each_hook(agent: AIAgent) -> None:

@@ -15,6 +15,7 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.session_usage import Cost, cost_of
 from tests.fakes.model_server import ModelServer, Reply, chunk, event
+from tests.fakes.prompts import prompts_beside
 
 SID = "20260304_120000_abcdef"
 
@@ -44,6 +45,7 @@ def row_after(db: SessionDB, *replies: Reply) -> dict[str, Any]:
         agent = AIAgent(
             provider=OpenAICompatibleProvider(choice),
             store=db,
+            prompts=prompts_beside(db),
             session_id=SID,
             source="desktop",
             clock=SystemClock(),

@@ -256,12 +256,14 @@ def test_a_store_of_the_first_version_gets_what_it_lacks(tmp_path: Path) -> None
     own.write(lambda _: None)
     own.close()
     with contextlib.closing(sqlite3.connect(path)) as conn:
-        for name in ("inbox", TABLE):
+        for name in ("inbox", TABLE, "session_prompts"):
             conn.execute(f"DROP TABLE {name}")
         conn.execute("PRAGMA user_version = 1")
         conn.commit()
     own = OwnStore(path)
-    assert own.write(lambda conn: conn.execute("SELECT count(*) FROM inbox").fetchone()[0]) == 0
+    for name in ("inbox", "session_prompts"):
+        count = f"SELECT count(*) FROM {name}"
+        assert own.write(lambda conn, sql=count: conn.execute(sql).fetchone()[0]) == 0  # type: ignore[misc]
     version = own.read(lambda conn: conn.execute("PRAGMA user_version").fetchone()[0], default=0)
     assert version == OWN_VERSION
     own.close()

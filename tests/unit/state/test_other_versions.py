@@ -266,11 +266,11 @@ def test_prompts_that_a_newer_file_keeps_by_their_hash(tmp_path: Path) -> None:
         assert {row["system_prompt"] for row in db.list_sessions_rich()} == set(found)
         db.create_branch(Branch("named", "branch"))
         assert prompt(db, "branch") == "You are helpful."
+        stored = "SELECT system_prompt, system_prompt_hash FROM main.sessions WHERE id = 'branch'"
+        assert tuple(db.read(lambda conn: conn.execute(stored).fetchone())) == (None, "h")
         assert (db.get_session("branch") or {})["title_source"] == "branch"
         db.ensure_session("named", system_prompt="another")
         assert prompt(db, "named") == "You are helpful."
-        db.update_system_prompt("named", "You are new.")
-        assert prompt(db, "named") == "You are new."
         db.update_session_billing_route("branch", provider="p", base_url="u")
         assert prompt(db, "branch") is None
 

@@ -85,11 +85,10 @@ def test_promote_to_reset(db: SessionDB, reason: str | None, *, promoted: bool) 
     assert not db.promote_to_session_reset("nobody")
 
 
-def test_prompt_and_model_are_overwritten(db: SessionDB) -> None:
-    db.create_session("a", "cli", model="m1", system_prompt="p1")
-    db.update_system_prompt("a", "p2 \ud800")
+def test_the_model_is_overwritten(db: SessionDB) -> None:
+    db.create_session("a", "cli", model="m1", system_prompt="p1 \ud800")
     db.update_session_model("a", "m2")
-    assert (row(db, "a")["system_prompt"], row(db, "a")["model"]) == ("p2 �", "m2")
+    assert (row(db, "a")["system_prompt"], row(db, "a")["model"]) == ("p1 �", "m2")
 
 
 def test_ids_by_prefix(db: SessionDB) -> None:

@@ -20,6 +20,7 @@ from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.tui_gateway import ending, live_sessions, server
 from hermes_desktop.tui_gateway.background_methods import CUT_OFF, END_REASON, MOST_TASKS
 from hermes_desktop.tui_gateway.session_record import note_context
+from tests.fakes.prompts import prompts_beside
 from tests.fakes.rpc_server import PATIENCE_S, ServerStage
 from tests.fakes.tool_stage import ToolStage, call
 
@@ -306,6 +307,7 @@ def test_what_a_turn_was_not_told_is_the_next_prompt(stage: ServerStage, tmp_pat
         return AIAgent(
             provider=stage.model,
             store=stage.db,
+            prompts=prompts_beside(stage.db),
             session_id=wish.session_id,
             source=wish.source,
             clock=stage.clock,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.agent.tools.project_notes import MOST_CHARACTERS, project_notes
+from tests.fakes.prompts import prompts_beside
 from tests.fakes.tool_stage import SID, ToolStage
 
 
@@ -27,7 +28,7 @@ def test_a_new_session_is_told_once(stage: ToolStage) -> None:
     (stage.cwd / "AGENTS.md").write_text("Something else")
     stage.agent().run_conversation("Again")
     first, second = (str(each.messages[0]["content"]) for each in stage.model.requests)
-    assert first == second == stage.db.get_session(SID)["system_prompt"]  # type: ignore[index]
+    assert first == second == prompts_beside(stage.db).sent(SID)
     assert "from AGENTS.md" in first
     assert "Run `make test`." in first
     assert "hunter2hunter2" not in first
