@@ -17,7 +17,7 @@ from hermes_desktop.agent.system_prompt import PromptBuilder
 from hermes_desktop.agent.tool_rounds import MAX_TURNS, Listeners, ToolRounds, Tools, ToolTurn
 from hermes_desktop.agent.turn_hooks import TurnHooks
 from hermes_desktop.agent.turn_results import failed_result, finished_result, gone_error
-from hermes_desktop.agent.turn_rows import PersistedCallback, RowWriter, sent_fields
+from hermes_desktop.agent.turn_rows import PersistedCallback, RowWriter, sent_fields, text_to_send
 from hermes_desktop.agent.types import (
     AgentResult,
     CancelSignal,
@@ -27,7 +27,7 @@ from hermes_desktop.agent.types import (
 )
 from hermes_desktop.agent.usage import amounts_of
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.errors import HermesError, NotFoundError, UsageError
+from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.core.session_context import set_current_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.content_codec import clean_text
@@ -215,7 +215,7 @@ class AIAgent:
             StateError: The store failed before the text was stored.
             BusyError: Likewise, because others hold the store.
         """
-        cancel, text = threading.Event(), _said(user_message)
+        cancel, text = threading.Event(), text_to_send(user_message)
         self._cancel = cancel
         set_current_session_id(self.session_id)
         log.debug("Turn %s of %s begins", task_id or "", self.session_id)
@@ -392,10 +392,3 @@ class AIAgent:
         except HermesError as error:
             # The reply is stored; a missing figure must not make it look lost.
             log.warning("Token counts of %s were not stored: %s", self.session_id, error.title)
-
-
-def _said(user_message: str) -> str:
-    text = clean_text(user_message)
-    if not text.strip():
-        raise UsageError("There is nothing to send.", "The message is blank.", "Write something.")
-    return text

@@ -4,7 +4,9 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from hermes_desktop.core.errors import UsageError
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.conversation import without_memory
 
 log = logging.getLogger(__name__)
@@ -58,3 +60,15 @@ def sent_fields(text: str, note: str) -> dict[str, str]:
     if note.strip():
         return {"api_content": f"{note.strip()}\n\n{text}"}
     return {} if without_memory(text) == text.strip() else {"api_content": text}
+
+
+def text_to_send(typed: str) -> str:
+    """What a person typed, as it is stored and sent.
+
+    Raises:
+        UsageError: It is blank.
+    """
+    text = clean_text(typed)
+    if not text.strip():
+        raise UsageError("There is nothing to send.", "The message is blank.", "Write something.")
+    return text
