@@ -31,7 +31,9 @@ def test_nothing_of_the_gateway_is_written(program: Program, configured: Path) -
     program.run("chat", "-q", "Hello")
 
     made = {file.name for file in configured.iterdir()} - {"state.db-wal", "state.db-shm"}
-    assert made == {"state.db", "config.yaml", "logs"}
+    assert made == {"state.db", "config.yaml", "logs", "desktop"}
+    ours = {file.name for file in (configured / "desktop").iterdir()}
+    assert ours - {"desktop.db-wal", "desktop.db-shm"} == {"desktop.db"}
     database = SessionDB(configured / "state.db")
     routing = database._conn.execute("SELECT count(*) FROM gateway_routing").fetchone()[0]
     database.close()
