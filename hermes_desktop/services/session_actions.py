@@ -5,14 +5,15 @@ here imports asyncio or Qt.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.core.clock import Clock, SystemClock
-from hermes_desktop.core.errors import NotFoundError, RefusedError
+from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.services.bulk_sessions import BulkPlan
 from hermes_desktop.services.gone_session import gone_session
+from hermes_desktop.services.running_turns import RunningTurn, RunningTurnError, no_turn
 from hermes_desktop.state import SessionDB, trash_rows
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.records import SessionSummary
@@ -28,29 +29,8 @@ from hermes_desktop.state.trash import (
 from hermes_desktop.state.trash_restore import Restored, restore_from_trash, settle_trash
 from hermes_desktop.state.trash_table import TrashItem
 
-RunningTurn = Callable[[str], str | None]
-"""Says which turn runs in a session, in words that end a sentence; None when there is none."""
-
 DELETED, PRUNED = "deleted", "pruned"
 """The reasons that the list of the trash shows."""
-
-
-class RunningTurnError(RefusedError):
-    """A turn runs in the session.
-
-    Attributes:
-        session_id: The session it runs in.
-        turn: What :data:`RunningTurn` said.
-    """
-
-    def __init__(self, session_id: str, turn: str, verb: str) -> None:
-        super().__init__(
-            f"The session cannot be {verb} now: a turn is running in it.",
-            f"In session {session_id}: {turn}.",
-            "Stop that turn or wait for its end, then try again.",
-        )
-        self.session_id = session_id
-        self.turn = turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +97,6 @@ class DeletePlan:
     def bytes(self) -> int:
         """About how much all rows hold."""
         return sum(each.bytes for each in self.conversations)
-
-
-def no_turn(_: str) -> str | None:
-    """For programs in which no turn can run."""
-    return None
 
 
 class SessionActions:

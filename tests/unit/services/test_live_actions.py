@@ -14,7 +14,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.services.live_catalog import ListQuery
-from hermes_desktop.services.session_actions import RunningTurnError
+from hermes_desktop.services.running_turns import RunningTurnError
 from hermes_desktop.state import SessionDB, hidden_rows
 from hermes_desktop.state.hidden_rows import Mark, Way
 from hermes_desktop.state.stopping import Progress

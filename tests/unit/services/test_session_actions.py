@@ -7,7 +7,8 @@ import pytest
 
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.services import bulk_sessions
-from hermes_desktop.services.session_actions import RunningTurnError, SessionActions
+from hermes_desktop.services.running_turns import RunningTurnError
+from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.bulk_filters import SessionFilter
 from hermes_desktop.state.titles import TitleError
