@@ -155,6 +155,11 @@ def told_before(conn: sqlite3.Connection, session_id: str) -> list[str]:
     return found
 
 
+def conversation_start(conn: sqlite3.Connection, session_id: str) -> str:
+    """The first session of the conversation a session belongs to; itself if it has no other."""
+    return [session_id, *compression_ancestors(conn, session_id)][-1]
+
+
 def _may_continue(conn: sqlite3.Connection, session_id: str) -> bool:
     sql = f"SELECT {continues_sql('s')} FROM sessions AS s WHERE s.id = ?"
     return bool(_one(conn, sql, session_id))
@@ -169,8 +174,7 @@ def compression_lineage(conn: sqlite3.Connection, session_id: str) -> list[str]:
         return []
     if _is_branch(conn, session_id):
         return [session_id]
-    start = [session_id, *compression_ancestors(conn, session_id)][-1]
-    lineage = [start]
+    lineage = [conversation_start(conn, session_id)]
     while len(lineage) <= MAX_STEPS and _end_reason(conn, lineage[-1]) == "compression":
         child = _one(conn, _EARLIEST, lineage[-1])
         if child is None or child in lineage:
@@ -184,7 +188,7 @@ def conversation(conn: sqlite3.Connection, session_id: str) -> list[str]:
 
     Unlike :func:`compression_lineage`, which follows one path. [] for an unknown id.
     """
-    root = [session_id, *compression_ancestors(conn, session_id)][-1]
+    root = conversation_start(conn, session_id)
     started = _one(conn, "SELECT started_at FROM sessions WHERE id = ?", root)
     if started is None:
         return []

@@ -185,7 +185,7 @@ class SessionReads(StoreFace):
 
         def find(conn: sqlite3.Connection) -> SessionSummary | None:
             own = clean_text(session_id)
-            root = [own, *lineage.compression_ancestors(conn, own)][-1]
+            root = lineage.conversation_start(conn, own)
             tip = lineage.compression_tip(conn, root)
             return session_list.summaries(conn, [(root, tip)]).get(tip)
 

@@ -1,0 +1,128 @@
+"""One turn per conversation among all programs of ours that work on one home.
+
+Each conversation has a lock of its own, named by its first session, so that the name stays when
+the conversation goes on in another session. Nothing of it is in the shared file: ``hermes`` knows
+nothing of these locks, and is not kept out by them.
+"""
+
+import hashlib
+import logging
+import re
+import threading
+from pathlib import Path
+
+from hermes_desktop.core.shared_lock import LockOwner, SharedLock, owner_of, remove_leftovers
+from hermes_desktop.state import lineage
+from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.session_db import SessionDB
+
+log = logging.getLogger(__name__)
+
+FOLDER = "turns"
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
+
+
+class ConversationLock:
+    """One attempt to have a conversation to oneself. Any thread."""
+
+    def __init__(self, locks: "ConversationLocks", lock: SharedLock) -> None:
+        self._locks = locks
+        self._lock = lock
+
+    def try_now(self) -> bool:
+        """Take it if it is free, or stand in line. Where locks do not work, it is yours at once.
+
+        Blocking for as long as a file takes to open.
+        """
+        try:
+            return self._lock.try_now()
+        except OSError as error:
+            self._locks.note_problem(error)
+            return True
+
+    def owner(self) -> LockOwner | None:
+        """Which program has it, None if nobody has or it cannot be found out."""
+        try:
+            return self._lock.owner()
+        except OSError as error:
+            self._locks.note_problem(error)
+            return None
+
+    def give_back(self) -> None:
+        """Let others in, or leave the line."""
+        try:
+            self._lock.give_back()
+        except OSError as error:
+            self._locks.note_problem(error)
+
+
+class ConversationLocks:
+    """The locks of one home. Any thread; every call may open a file.
+
+    Args:
+        db: Knows which sessions are one conversation.
+        folder: Our own folder in the home.
+        program: What other programs are told of this one.
+    """
+
+    def __init__(self, db: SessionDB, folder: Path, program: str) -> None:
+        self._db = db
+        self._folder = folder / FOLDER
+        self._program = program
+        self._guard = threading.Lock()
+        self._tidied = False
+        self._problem: str | None = None
+        self._told = False
+
+    def attempt(self, session_id: str) -> ConversationLock:
+        """Get ready to lock the conversation that a session belongs to.
+
+        Raises:
+            StateError: The shared file cannot be read.
+        """
+        self._tidy()
+        lock = SharedLock(self._folder, self._name(session_id), self._program)
+        return ConversationLock(self, lock)
+
+    def owner(self, session_id: str) -> LockOwner | None:
+        """Which program of ours, this one included, runs a turn in the conversation; None: none.
+
+        Raises:
+            StateError: The shared file cannot be read.
+        """
+        try:
+            return owner_of(self._folder, self._name(session_id))
+        except OSError as error:
+            self.note_problem(error)
+            return None
+
+    def note_problem(self, error: OSError) -> None:
+        """Locks do not work here; keep why, for :meth:`problem_to_tell`."""
+        with self._guard:
+            if self._problem is not None:
+                return
+            self._problem = f"{self._folder}: {error.strerror or error}"
+        log.warning("Conversations cannot be locked (%s)", self._problem)
+
+    def problem_to_tell(self) -> str:
+        """Why locks do not work, told once; "" when they do, or when it was told."""
+        with self._guard:
+            if self._problem is None or self._told:
+                return ""
+            self._told = True
+            return self._problem
+
+    def _name(self, session_id: str) -> str:
+        own = clean_text(session_id)
+        root = self._db.read(lambda conn: lineage.conversation_start(conn, own))
+        if _PLAIN_NAME.fullmatch(root):
+            return root
+        return "id." + hashlib.sha256(root.encode()).hexdigest()[:40]
+
+    def _tidy(self) -> None:
+        """Once: files of programs that were killed."""
+        with self._guard:
+            if self._tidied:
+                return
+            self._tidied = True
+        remove_leftovers(self._folder)
