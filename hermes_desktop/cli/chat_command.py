@@ -19,12 +19,18 @@ if TYPE_CHECKING:
 @click.option(
     "--continue", "-c", "latest", is_flag=True, help="Continue the latest command-line session."
 )
+@click.option(
+    "--now", is_flag=True, help="Do not wait for a reply that hermes is writing in the session."
+)
 @with_home
-def chat(*, query: str, resume: str | None, latest: bool, paths: "HermesPaths") -> int:
+def chat(*, query: str, resume: str | None, latest: bool, now: bool, paths: "HermesPaths") -> int:
     """Send one message and print the reply as it comes.
 
     The reply alone goes to standard output; everything else to standard error. A new session is
     begun unless one is named. Ctrl-C stops the reply; what came so far is kept in the session.
+
+    While another program answers in the session, the message waits for it: for our own programs
+    until Ctrl-C, for hermes 5 minutes at most.
 
     What may do harm is asked about at the terminal. Without one nobody can be asked: it is not
     done, and the assistant is told so.
@@ -39,7 +45,7 @@ def chat(*, query: str, resume: str | None, latest: bool, paths: "HermesPaths") 
     from hermes_desktop.cli.chat_turn import ChatAim, run_chat
 
     target = None if resume is None else output.without_surrogates(resume)
-    return run_chat(paths, text, ChatAim(resume=target, latest=latest))
+    return run_chat(paths, text, ChatAim(resume=target, latest=latest, now=now))
 
 
 def _read_standard_input() -> str:

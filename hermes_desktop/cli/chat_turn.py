@@ -12,6 +12,7 @@ from typing import Any
 from hermes_desktop.cli import output
 from hermes_desktop.cli.question_prompt import TerminalPrompts
 from hermes_desktop.cli.store_access import open_store
+from hermes_desktop.cli.waiting_line import WaitingLine
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import (
     BusyError,
@@ -19,8 +20,9 @@ from hermes_desktop.core.errors import (
     HermesError,
     NotFoundError,
     StateReadOnlyError,
+    StillBusyError,
 )
-from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnNote, TurnQueued
+from hermes_desktop.core.events import Notice, TurnDelta, TurnFinished, TurnNote, TurnQueued
 from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
 from hermes_desktop.core.home_kind import continue_command
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
@@ -42,15 +44,24 @@ _SHOWN = 120
 CLOSING_S = DRAIN_S + 20.0
 """What closing may rightly wait for: a locked database takes 20 s."""
 
-_ERRORS: dict[str, type[HermesError]] = {"busy": BusyError, "session_gone": NotFoundError}
+_ERRORS: dict[str, type[HermesError]] = {
+    "busy": BusyError,
+    "still_busy": StillBusyError,
+    "session_gone": NotFoundError,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAim:
-    """Where the message goes: into a named session, the latest one, or (neither) a new one."""
+    """Where the message goes: into a named session, the latest one, or (neither) a new one.
+
+    Attributes:
+        now: Do not wait for a turn that ``hermes`` runs there.
+    """
 
     resume: str | None = None
     latest: bool = False
+    now: bool = False
 
 
 def run_chat(paths: HermesPaths, text: str, aim: ChatAim) -> int:
@@ -99,13 +110,13 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
     # Before anything is made in the home: without a model there is nothing to do in it.
     read_agent_settings(paths, with_secrets(paths, os.environ, SystemClock()), redactor)
     set_up_logging(redactor, log_file=paths.log_file if paths.home.is_dir() else None)
-    services = build_services(paths, redactor=redactor)
+    services = build_services(paths, redactor=redactor, program="hermes-desktop chat")
     try:
         with _signals_cancel():
             await services.start(watch=False)
             session = _session_to_continue(services.db, aim)
-            await _check(services, session)
-            finished = await _ask(services, text, session)
+            await _check(services, session, now=aim.now)
+            finished = await _ask(services, text, session, now=aim.now)
             _tell_outcome(finished, is_new=session is None)
             return 0
     except HermesError as error:
@@ -131,24 +142,21 @@ def _session_to_continue(db: SessionDB, aim: ChatAim) -> SessionSummary | None:
     return session
 
 
-async def _check(services: DesktopServices, session: SessionSummary | None) -> None:
+async def _check(services: DesktopServices, session: SessionSummary | None, *, now: bool) -> None:
     """Refuse what cannot work before anything is stored; say what is worth knowing."""
     readiness = await services.chat.readiness()
     if not readiness.ready:
         raise HermesError(readiness.title, readiness.detail, readiness.hint)
     if session is None:
         return
-    concern = await services.chat.check_resume(session)
-    if concern.question:
-        output.say(f"Note: {concern.detail}")
-    services.chat.confirm_resume(session)
+    others = await services.chat.others_in(session) if now else ""
     folder = working_folder(services.db, session.id)
-    for note in filter(None, (services.chat.note_for(session), folder.note)):
+    for note in filter(None, (others, services.chat.note_for(session), folder.note)):
         output.say(f"Note: {note}")
 
 
 async def _ask(
-    services: DesktopServices, text: str, session: SessionSummary | None
+    services: DesktopServices, text: str, session: SessionSummary | None, *, now: bool
 ) -> TurnFinished:
     """Send, print what streams in, and wait for the end; a cancellation stops the turn first."""
     reply = ReplyPrinter()
@@ -163,7 +171,11 @@ async def _ask(
     services.bus.subscribe(TurnDelta, reply.add)
     services.bus.subscribe(TurnNote, reply.note)
     services.bus.subscribe(TurnFinished, end)
-    services.bus.subscribe(TurnQueued, lambda _: output.say("Waiting for a free place …"))
+    waiting = WaitingLine()
+    services.bus.subscribe(TurnQueued, waiting.queued)
+    services.bus.subscribe(Notice, waiting.notice)
+    if not now:
+        services.chat.wait_for_others(waiting.foreign)
     submitted = await services.chat.send(
         text, session_id=session.id if session else None, source=SOURCE
     )
@@ -181,6 +193,7 @@ async def _ask(
         kept = not finished.done() or finished.result().stored
         raise _stopped(submitted.session_id, kept=kept) from None
     finally:
+        waiting.clear()
         prompt.close()
         reader_left.cancel()
     outcome = finished.result()

@@ -66,10 +66,12 @@ def open_actions(
     from hermes_desktop.core.clock import SystemClock
     from hermes_desktop.services.open_turns import OpenTurns
     from hermes_desktop.services.session_actions import SessionActions
+    from hermes_desktop.state.conversation_locks import ConversationLocks
 
     with open_store(paths, write=write) as db:
         clock = SystemClock()
-        turns = OpenTurns(db, clock)
+        locks = ConversationLocks(db, paths.desktop_dir, "hermes-desktop sessions")
+        turns = OpenTurns(db, clock, locks)
         actions = SessionActions(db, paths.own_store, clock=clock, running_turn=turns.turn_in)
         try:
             yield actions, db

@@ -7,6 +7,7 @@
     ├── RefusedError            we will not do that, and say why
     │   └── CancelledError      the person stopped it
     ├── BusyError               somebody else holds it; later works
+    │   └── StillBusyError          it was waited for in vain
     ├── StateError              state.db cannot do it
     │   ├── StateUnavailableError   it cannot be opened at all
     │   └── StateReadOnlyError      it may be looked at, not written
@@ -80,6 +81,12 @@ class BusyError(HermesError):
     """Another process or turn holds what is needed; trying later works."""
 
     exit_code = 6
+
+
+class StillBusyError(BusyError):
+    """Another program's turn was waited for, and did not end in time."""
+
+    exit_code = 7
 
 
 class StateError(HermesError):

@@ -16,6 +16,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from hermes_desktop.core.private_files import make_private_folder, open_private
+
 _TURN, _NEXT = ".turn", ".next"
 _MOST_TRIES = 20
 _MOST_READ = 1_000
@@ -64,7 +66,7 @@ class SharedLock:
         with self._guard:
             if self._over or self._turn is not None:
                 return not self._over
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             if self._next is None:
                 self._next = _take(self._folder / f"{self._name}{_NEXT}")
             if self._next is None:
@@ -154,7 +156,7 @@ class _Taken:
 def _take(path: Path) -> _Taken | None:
     """Lock the file that has this name; None: somebody else holds it."""
     for _ in range(_MOST_TRIES):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _SAFE, 0o600)
+        descriptor = open_private(path, os.O_RDWR | _SAFE)
         kept = False
         try:
             if not _lock(descriptor):

@@ -6,12 +6,17 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class TurnQueued:
-    """A message waits because its session, or every worker, is busy."""
+    """A message waits because its session, or every worker, is busy.
+
+    Attributes:
+        reason: For which other program it waits, in a sentence; "" for a reply of this one.
+    """
 
     turn_id: str
     session_key: str
     session_id: str
     prompt: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

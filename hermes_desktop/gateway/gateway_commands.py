@@ -131,7 +131,11 @@ class RunnerHost:
                 "Another chat, or the window, is in it, too.",
                 "Wait for it to end.",
             )
-        async with leases.hold(session_id):
+        locks = self._runner.program_locks
+        async with (
+            leases.hold(session_id),
+            locks.hold_now(session_id) if locks else contextlib.nullcontext(),
+        ):
             yield
 
     @contextlib.contextmanager

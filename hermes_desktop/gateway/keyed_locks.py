@@ -44,7 +44,7 @@ class KeyedLocks:
             if unless is None or not lock.locked():
                 await lock.acquire()
             else:
-                await _acquire_unless(lock, unless)
+                await acquire_unless(lock, unless)
             try:
                 yield
             finally:
@@ -55,8 +55,12 @@ class KeyedLocks:
                 del self._wanted[key], self._locks[key]
 
 
-async def _acquire_unless(lock: asyncio.Lock, event: asyncio.Event) -> None:
-    """Acquire a lock, or raise once the event is set; never both."""
+async def acquire_unless(lock: asyncio.Lock | asyncio.Semaphore, event: asyncio.Event) -> None:
+    """Acquire a lock, or give it up once the event is set; never both.
+
+    Raises:
+        GivenUpError: The event was set first.
+    """
     acquiring = asyncio.ensure_future(lock.acquire())
     ending = asyncio.ensure_future(event.wait())
     try:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+from contextlib import nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from hermes_desktop.gateway.background_tasks import (
 )
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.delivery import Reply
+from hermes_desktop.gateway.keyed_locks import GivenUpError
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.refusals import closing, no_model
 from hermes_desktop.gateway.runner_mail import RunnerMail
@@ -178,6 +180,8 @@ class RunnerBackground(RunnerMail):
             outcome = await self._outcome_of_task(task)
         except HermesError as error:
             outcome = turn_outcome.from_error(error)
+        except GivenUpError:  # it was to end before it began
+            outcome = turn_outcome.stopped()
         except asyncio.CancelledError:  # we leave; the next run tells of it
             self._finish_task(task, turn_outcome.stopped(rows=task.record.rows))
             raise
@@ -193,10 +197,11 @@ class RunnerBackground(RunnerMail):
         await self._note_tasks()
 
     async def _outcome_of_task(self, task: BackgroundTask) -> TurnOutcome:
-        record = task.record
+        record, locks = task.record, self.program_locks
         async with (
-            self._turn_slots,
             self._turn_leases.hold(task.session_id),
+            locks.hold(task.session_id, unless=record.ending) if locks else nullcontext(),
+            self._turn_slots,
             self._one_of_the_places(task.session_id),
         ):
             if record.stop_requested or self._draining:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar
 
 from hermes_desktop.core.events import TurnQueued
@@ -173,25 +173,57 @@ class RunnerClaims(RunnerBoundaries):
     async def _lease(
         self, event: MessageEvent, source: SessionSource, record: TurnRecord
     ) -> AsyncIterator[SessionEntry]:
-        """Have the chat's conversation to oneself: two chats may be in the same one.
+        """Have the chat's conversation to oneself: two chats, or programs, may be in the same one.
 
         Raises:
             GivenUpError: The turn was to end while it waited.
         """
+        place = self._waiting_turns.places.get(record.session_key)
+
+        def wait(session_id: str, reason: str = "") -> None:
+            ids = (event.turn_id, record.session_key, session_id)
+            self.bus.publish(TurnQueued(*ids, event.text, reason))
+            if place is not None:  # whoever is waited for may take long
+                place.lend()
+
         while True:
             session_entry = await self._session_of(source)
             session_id = session_entry.session_id
             waiting = self._turn_leases.is_held(session_id)
             if waiting:
-                self.bus.publish(
-                    TurnQueued(event.turn_id, session_entry.session_key, session_id, event.text)
-                )
+                wait(session_id)
             async with self._turn_leases.hold(session_id, unless=record.ending):
                 if waiting:  # it may have moved on meanwhile
                     session_entry = await self._session_of(source)
-                if session_entry.session_id == session_id:
+                if session_entry.session_id != session_id:
+                    continue
+                async with self._among_programs(record, session_id, partial(wait, session_id)):
+                    if place is not None:
+                        await place.take_back(record.ending)
                     yield session_entry
                     return
+
+    @contextlib.asynccontextmanager
+    async def _among_programs(
+        self, record: TurnRecord, session_id: str, wait: Callable[[str], None]
+    ) -> AsyncIterator[None]:
+        """Keep turns of our other programs out of a conversation, and wait for those there are."""
+        if self.program_locks is None:
+            yield
+            return
+        record.waits += 1  # what waits for somebody else is not silent
+        waits = True
+        try:
+            async with self.program_locks.hold(session_id, unless=record.ending, waits=wait):
+                if self.turn_gate is not None:
+                    await self.turn_gate(session_id, record.ending)
+                record.waits -= 1
+                waits = False
+                record.touch()
+                yield
+        finally:
+            if waits:
+                record.waits -= 1
 
     async def _session_of(self, source: SessionSource) -> SessionEntry:
         return await self.turn_workers.run(self.session_store.get_or_create_session, source)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hermes_desktop.gateway.access import Access
     from hermes_desktop.gateway.chat_approvals import ChatApprovals
     from hermes_desktop.gateway.chat_questions import ChatQuestions
+    from hermes_desktop.gateway.program_locks import ProgramLocks
     from hermes_desktop.gateway.runner_report import RunnerReport
     from hermes_desktop.gateway.turn_places import Room
 
@@ -63,6 +64,9 @@ class RunnerState:
         command_dispatch: Takes commands out of the messages; None: all are for the agent.
         event_hooks_s: How long the gateway's event hooks may take together, per event.
         home: The home whose gateway this is; None for a private runner, which writes no file.
+        program_locks: Keep turns of our other programs out of a conversation; None: nobody does.
+        turn_gate: Awaited when a turn has its conversation to itself, before anything is read: the
+            session, and what ends the waiting. It may raise :class:`HermesError`.
         platforms_failed: Whether no platform of several works, which other programs are told.
         hooks: Hears of events; None: nobody does.
         identity: What holds the home for us; None for a private runner.
@@ -96,6 +100,8 @@ class RunnerState:
     rooms: "tuple[Room, ...]" = ()
     command_dispatch: CommandDispatch | None = None
     event_hooks_s = 10.0
+    program_locks: "ProgramLocks | None" = None
+    turn_gate: Callable[[str, asyncio.Event], Awaitable[None]] | None = None
     platforms_failed: Callable[[], bool] = staticmethod(lambda: False)
     home: Path | None = None
     hooks: EventHooks | None = None

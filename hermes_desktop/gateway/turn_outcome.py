@@ -5,7 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from hermes_desktop.agent.types import AgentResult
-from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError, ProviderError
+from hermes_desktop.core.errors import (
+    BusyError,
+    HermesError,
+    NotFoundError,
+    ProviderError,
+    StillBusyError,
+)
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.gateway.empty_replies import normalize_empty_agent_response
 from hermes_desktop.gateway.turn import TurnRecord
@@ -115,6 +121,8 @@ def from_error(error: Exception, *, rows: Sequence[int] = ()) -> TurnOutcome:
 
 
 def _kind(error: Exception) -> str:
+    if isinstance(error, StillBusyError):
+        return "still_busy"
     if isinstance(error, BusyError):
         return "busy"
     if isinstance(error, NotFoundError):

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from hermes_desktop.agent.tools.waiting_room import Waits
+from hermes_desktop.gateway.keyed_locks import acquire_unless
 
 MOST_LENT = 25
 """How many turns of one runner may wait in threads of their own beside those that run."""
@@ -73,6 +74,22 @@ class TurnPlace:
         self._waits = max(0, self._waits - 1)
         if not self._waits and not self._held and self._return is None:
             self._return = asyncio.get_running_loop().create_task(self._take_again())
+
+    def lend(self) -> None:
+        """Let another turn run: this one waits for others, and needs no thread for that."""
+        if self._held:
+            self._held = False
+            self._slots.release()
+
+    async def take_back(self, unless: asyncio.Event) -> None:
+        """After :meth:`lend`: wait until there is a place again.
+
+        Raises:
+            GivenUpError: ``unless`` was set before.
+        """
+        if not self._held:
+            await acquire_unless(self._slots, unless)
+            self._held = True
 
     async def _take_again(self) -> None:
         await self._slots.acquire()

@@ -31,6 +31,7 @@ def build_services(  # noqa: PLR0913 - what surrounds the program
     registry: AdapterRegistry | None = None,
     hosts: bool = True,
     autostart: bool = True,
+    program: str = "Hermes Desktop",
 ) -> DesktopServices:
     """Build the parts of the desktop program. Blocking: opens the database.
 
@@ -43,6 +44,7 @@ def build_services(  # noqa: PLR0913 - what surrounds the program
         registry: The platforms that can be served; None for those that the program ships.
         hosts: Whether the gateway of the home may be hosted at all.
         autostart: Whether it starts with the program, unless the settings say that it does not.
+        program: What our other programs are told of this one.
 
     Raises:
         StateUnavailableError: The database cannot be opened or made.
@@ -56,7 +58,7 @@ def build_services(  # noqa: PLR0913 - what surrounds the program
     surroundings = with_secrets(paths, os.environ if environ is None else environ, clock)
     autostart = autostart and read_desktop_config(paths).start_gateway
     return join_parts(
-        HostSetup(paths, surroundings, autostart=autostart),
+        HostSetup(paths, surroundings, autostart=autostart, program=program),
         redactor=redactor,
         offline=offline,
         clock=clock,
@@ -94,7 +96,7 @@ def build_gateway(
     clock = clock or SystemClock()
     surroundings = with_secrets(paths, os.environ if environ is None else environ, clock)
     return join_gateway(
-        HostSetup(paths, surroundings, autostart=False),
+        HostSetup(paths, surroundings, autostart=False, program="hermes-desktop gateway run"),
         redactor=redactor,
         clock=clock,
         registry=registry,

@@ -1,5 +1,6 @@
 """Talking to the assistant from this machine: send, stop, and what to say before."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from hermes_desktop.core.ids import new_session_id, new_turn_id
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.config import Platform, platform_or_none
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter, Submitted
+from hermes_desktop.services.foreign_wait import ForeignWait, Tell
+from hermes_desktop.services.open_turns import OpenTurns
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.branching import Branch
 from hermes_desktop.state.records import SessionSummary
@@ -47,21 +50,11 @@ class ChatReadiness:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeCheck:
-    """Whether a person must be asked before the first message into a session.
-
-    Attributes:
-        question: What to ask, "" when nothing stands against it.
-        detail: Why.
-    """
-
-    question: str = ""
-    detail: str = ""
-
-
 class DesktopChat:
     """Everything the composer and ``hermes-desktop chat`` need.
+
+    Attributes:
+        turns: Knows which turns other programs run.
 
     Args:
         adapter: The desktop's own platform adapter inside the gateway.
@@ -73,6 +66,7 @@ class DesktopChat:
         bus: Tells when our own turns end.
         clock: For "was active a moment ago".
         paths: The home, for the command that continues a session in ``hermes``.
+        turns: Knows what other programs do.
     """
 
     def __init__(  # noqa: PLR0913 - what a chat touches
@@ -86,6 +80,7 @@ class DesktopChat:
         bus: EventBus,
         clock: Clock,
         paths: HermesPaths,
+        turns: OpenTurns,
     ) -> None:
         self._paths = paths
         self._adapter = adapter
@@ -94,7 +89,8 @@ class DesktopChat:
         self._writers = writers
         self._choose_model = choose_model
         self._clock = clock
-        self._confirmed: set[str] = set()
+        self.turns = turns
+        self._wait: ForeignWait | None = None
         self._own_activity: dict[str, float] = {}
         self._attached = False
         bus.subscribe(TurnFinished, self._note_own_turn)
@@ -104,30 +100,23 @@ class DesktopChat:
         """Look at the configuration and the database again."""
         return await self._readers.run(self._readiness)
 
-    async def check_resume(self, session: SessionSummary) -> ResumeCheck:
-        """Ask whether another program may be in the middle of this session.
+    async def others_in(self, session: SessionSummary) -> str:
+        """What to know of other people's programs before writing into a session, "" for nothing.
 
-        A session is asked about once; :meth:`confirm_resume` remembers the answer.
+        Which session such a program works on is not known: the file that it has open holds all.
         """
-        if session.root_id in self._confirmed or self._adapter.running(session.id):
-            return ResumeCheck()
-        fresh = await self._readers.run(self._db.summary, session.id)
-        if fresh is None or fresh.ended_at is not None or fresh.is_empty:
-            return ResumeCheck()
-        if fresh.last_active <= self._own_activity.get(fresh.id, 0.0):
-            return ResumeCheck()
-        age = self._clock.time() - fresh.last_active
-        if age < 0 or age >= RECENTLY_ACTIVE_S:
-            return ResumeCheck()
-        return ResumeCheck(
-            "Another program was active in this session a moment ago. Continue here?",
-            f"Its last message is {_ago(age)} old and it was not closed. If both programs write at"
-            " once, their turns mix, and the other one may not notice yours.",
-        )
+        if self._adapter.running(session.id) or self.read_only_reason(session):
+            return ""
+        return await self._readers.run(self._others_in, session.id)
 
-    def confirm_resume(self, session: SessionSummary) -> None:
-        """Do not ask again for this session."""
-        self._confirmed.add(session.root_id)
+    def wait_for_others(self, tell: Tell) -> None:
+        """From now on messages wait for turns of other people's programs; ``tell`` hears of it."""
+        self._wait = ForeignWait(self.turns, self._readers, self._clock, tell)
+
+    async def pass_gate(self, session_id: str, ending: asyncio.Event) -> None:
+        """What a turn awaits before it begins; see :meth:`ForeignWait.pass_gate`."""
+        if self._wait is not None:
+            await self._wait.pass_gate(session_id, ending)
 
     async def send(
         self,
@@ -218,6 +207,25 @@ class DesktopChat:
         await self._writers.run(self._db.create_branch, branch)
         return copy_id
 
+    def _others_in(self, session_id: str) -> str:
+        fresh = self._db.summary(session_id)
+        if fresh is None or fresh.ended_at is not None or fresh.is_empty:
+            return ""
+        if fresh.last_active <= self._own_activity.get(fresh.id, 0.0):
+            return ""
+        age = self._clock.time() - fresh.last_active
+        turn = self.turns.foreign(fresh.id)
+        if turn is not None and turn.certain:
+            return f"{turn.who} is answering here. If you write now, the two replies may mix."
+        if turn is not None:
+            return f"{turn.who} may be answering here. If so, the two replies may mix."
+        if not 0 <= age < RECENTLY_ACTIVE_S:
+            return ""
+        who = self.turns.holders()
+        return (
+            f"{who} may have this session open, and may not notice what you write." if who else ""
+        )
+
     def _refuse_foreign(self, session_id: str) -> None:
         summary = self._db.summary(session_id)
         if self.read_only_reason(summary):
@@ -264,7 +272,3 @@ def _is_answered_by_gateways(source: str) -> bool:
     """Whether sessions of this source are chats of a messaging platform."""
     platform = platform_or_none(source)
     return source not in LOCAL_SOURCES and platform not in {None, Platform.LOCAL, Platform.DESKTOP}
-
-
-def _ago(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"  # noqa: PLR2004

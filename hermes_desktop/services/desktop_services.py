@@ -14,6 +14,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.pairing import PairingStore
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.approvals_queue import Approvals
@@ -166,7 +167,7 @@ def join_parts(
         actions=_actions(parts, workers, catalog, watch),
         search=SessionSearch(db, workers.search),
         transcript=transcript,
-        chat=_chat(parts, adapter, workers),
+        chat=_chat(parts, runner, adapter, workers),
         gateway=gateway,
         pairing=_pairing(paths, workers, bus, clock),
         watch=watch,
@@ -211,7 +212,7 @@ def _actions(
     parts: HostedParts, workers: Workers, catalog: LiveCatalog, watch: StateWatch
 ) -> LiveActions:
     """What a person does to sessions; those with a running turn are left alone."""
-    turns = OwnTurns(parts.db, parts.bus, parts.clock)
+    turns = OwnTurns(parts.db, parts.bus, parts.clock, parts.open_turns)
     return LiveActions(
         SessionActions(
             parts.db, parts.paths.own_store, clock=parts.clock, running_turn=turns.turn_in
@@ -229,8 +230,10 @@ def _pairing(paths: HermesPaths, workers: Workers, bus: EventBus, clock: Clock) 
     return PairingRequests(store, worker=workers.writers, bus=bus, clock=clock)
 
 
-def _chat(parts: HostedParts, adapter: DesktopAdapter, workers: Workers) -> DesktopChat:
-    return DesktopChat(
+def _chat(
+    parts: HostedParts, runner: GatewayRunner, adapter: DesktopAdapter, workers: Workers
+) -> DesktopChat:
+    chat = DesktopChat(
         adapter,
         parts.db,
         readers=workers.readers,
@@ -239,4 +242,7 @@ def _chat(parts: HostedParts, adapter: DesktopAdapter, workers: Workers) -> Desk
         bus=parts.bus,
         clock=parts.clock,
         paths=parts.paths,
+        turns=parts.open_turns,
     )
+    runner.turn_gate = chat.pass_gate
+    return chat

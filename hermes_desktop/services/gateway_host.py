@@ -59,6 +59,7 @@ class HostSetup:
         checks: Sandbox, system, services.
         end_program: Ends the process at once, from any thread, when our gateway does not stop
             while another one runs.
+        program: What our other programs are told of this one.
     """
 
     paths: HermesPaths
@@ -68,6 +69,7 @@ class HostSetup:
     work_look_s: float = LOOK_S
     checks: HostingChecks = field(default_factory=HostingChecks.here)
     end_program: Callable[[], None] = lambda: ExitDeadline().arm(0)
+    program: str = "Hermes Desktop"
 
 
 class GatewayHost(PlatformWishes):

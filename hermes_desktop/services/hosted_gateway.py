@@ -25,6 +25,7 @@ from hermes_desktop.gateway.mail import MailParts
 from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor, SupervisorWiring
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.program_locks import ProgramLocks
 from hermes_desktop.gateway.refusals import asked_to_drain
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner_report import RunnerReport
@@ -36,6 +37,7 @@ from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.background_care import BackgroundCare
 from hermes_desktop.services.hosted_commands import know_people, take_commands
 from hermes_desktop.services.hosting_ending import Ending, EndingWish
+from hermes_desktop.services.open_turns import OpenTurns
 from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from hermes_desktop.state.delivery_store import Owner
@@ -57,6 +59,8 @@ class HostedParts:
         turns: Worker threads of turns.
         turn_leases: One turn per conversation at a time in the whole program.
         turn_slots: No more turns than workers in the whole program.
+        program_locks: One turn per conversation among all our programs.
+        open_turns: Knows which turns other programs run.
         locks: The locks of bot tokens, used on ``worker`` alone.
         worker: Where everything about hosting runs that blocks, one at a time.
         commands: Where commands and looks at senders block.
@@ -72,6 +76,8 @@ class HostedParts:
     turns: WorkerThreads
     turn_leases: KeyedLocks
     turn_slots: asyncio.Semaphore
+    program_locks: ProgramLocks
+    open_turns: OpenTurns
     registry: AdapterRegistry
     locks: TokenLocks
     worker: WorkerThreads
@@ -157,6 +163,7 @@ class HostedGateway:
             identity=hold,
             restart_handler=calls.restart,
         )
+        self._runner.program_locks = parts.program_locks
         self._own = OwnStore(parts.paths.own_store)
         self._mail_worker = WorkerThreads("gateway-mail")
         self._runner.use_mail(self._mail_parts(config))

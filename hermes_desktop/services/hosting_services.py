@@ -12,6 +12,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.keyed_locks import KeyedLocks
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
 from hermes_desktop.gateway.platforms.shipped import shipped_platforms
+from hermes_desktop.gateway.program_locks import ProgramLocks
 from hermes_desktop.gateway.runner_state import MAX_TURNS
 from hermes_desktop.gateway.token_locks import TokenLocks, locks_folder
 from hermes_desktop.services.agent_builder import AgentBuilder
@@ -19,10 +20,12 @@ from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.background_care import BackgroundCare
 from hermes_desktop.services.gateway_host import DRAIN_S, GatewayHost, HostSetup
 from hermes_desktop.services.hosted_gateway import HostedParts
+from hermes_desktop.services.open_turns import OpenTurns
 from hermes_desktop.services.plugin_care import PluginCare
 from hermes_desktop.services.private_gateway import Workers
 from hermes_desktop.services.settings_joining import SettingsPulse, join_settings
 from hermes_desktop.state import AsyncSessionDB, SessionDB
+from hermes_desktop.state.conversation_locks import ConversationLocks
 from hermes_desktop.state.session_prompts import SessionPrompts
 
 
@@ -133,6 +136,7 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
         clock: Where the time comes from.
         registry: The platforms that can be served; None for those that the program ships.
     """
+    conversations = ConversationLocks(db, setup.paths.desktop_dir, setup.program)
     return HostedParts(
         paths=setup.paths,
         db=db,
@@ -141,6 +145,8 @@ def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
         turns=workers.turns,
         turn_leases=KeyedLocks(),
         turn_slots=asyncio.Semaphore(MAX_TURNS),
+        program_locks=ProgramLocks(conversations, workers.locks, bus),
+        open_turns=OpenTurns(db, clock, conversations),
         registry=shipped_platforms() if registry is None else registry,
         locks=TokenLocks(locks_folder(setup.environ), clock),
         worker=workers.hosting,

@@ -16,15 +16,16 @@ class OwnTurns:
     """Says which turn runs in a session, ours or one of another program. Any thread may ask.
 
     Args:
-        db: The shared file, for turns of other programs.
+        db: The shared file.
         bus: Tells of our own.
         clock: Where times come from.
+        foreign: Those of other programs.
     """
 
-    def __init__(self, db: SessionDB, bus: EventBus, clock: Clock) -> None:
+    def __init__(self, db: SessionDB, bus: EventBus, clock: Clock, foreign: OpenTurns) -> None:
         self._db = db
         self._clock = clock
-        self._foreign = OpenTurns(db, clock)
+        self._foreign = foreign
         self._lock = threading.Lock()
         self._running: dict[str, TurnQueued | TurnStarted] = {}
         self._ended_at: dict[str, float] = {}

@@ -25,6 +25,7 @@ class Workers:
     turns: WorkerThreads
     hosting: WorkerThreads
     commands: WorkerThreads
+    locks: WorkerThreads
 
     @classmethod
     def named(cls) -> "Workers":
@@ -37,6 +38,7 @@ class Workers:
             turns=WorkerThreads("agent-turn", size=MAX_TURNS + 2 * MOST_LENT),
             hosting=WorkerThreads("gateway-host"),
             commands=WorkerThreads("gateway-commands", size=2),
+            locks=WorkerThreads("conversation-lock"),
         )
 
     def close(self) -> None:
@@ -45,6 +47,7 @@ class Workers:
             self.commands,
             self.hosting,
             self.turns,
+            self.locks,
             self.bulk,
             self.search,
             self.writers,
@@ -85,6 +88,7 @@ def build_private_gateway(parts: HostedParts) -> tuple[GatewayRunner, DesktopAda
         clock=parts.clock,
         adapters=[adapter],
     )
+    runner.program_locks = parts.program_locks
     runner.rooms = parts.builder.rooms
     take_commands(runner, parts)
     parts.background.add(runner)

@@ -25,6 +25,7 @@ from hermes_desktop.services.session_actions import DeletePlan, SessionActions
 from hermes_desktop.services.session_catalog import find_session_id
 from hermes_desktop.services.setting_writer import setting_writer
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversation_locks import ConversationLocks
 from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class RpcParts:
         self._lock = threading.Lock()
         self._db: SessionDB | None = None
         self._actions: SessionActions | None = None
+        self._locks: ConversationLocks | None = None
         self._builder: Any = None
         self._plugins: PluginCare | None = None
         self._commands: RunningCommands | None = None
@@ -102,6 +104,7 @@ class RpcParts:
             own_commands=self.own_commands,
             approvals=self._approvals,
             questions=self._questions,
+            locks=self.locks,
         )
 
     def db(self) -> SessionDB:
@@ -114,6 +117,14 @@ class RpcParts:
             if self._db is None:
                 self._db = SessionDB(self._paths.state_db, clock=self._clock)
             return self._db
+
+    def locks(self) -> ConversationLocks:
+        """One turn per conversation among all our programs. Raises as :meth:`db`."""
+        db = self.db()
+        with self._lock:
+            if self._locks is None:
+                self._locks = ConversationLocks(db, self._paths.desktop_dir, "hermes-desktop rpc")
+            return self._locks
 
     def close(self) -> None:
         """Close what was opened. Nothing may be asked any more; waits a moment for commands."""

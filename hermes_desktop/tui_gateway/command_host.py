@@ -22,6 +22,7 @@ from hermes_desktop.tui_gateway import (
     thinking_settings,
 )
 from hermes_desktop.tui_gateway.agents import drop_agent
+from hermes_desktop.tui_gateway.conversation_lock import held_now
 from hermes_desktop.tui_gateway.errors import RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import source_of
@@ -112,7 +113,8 @@ class SessionHost:
                 "A reply is being written in this session.", hint="Wait for it, or stop it."
             )
         try:
-            yield
+            with held_now(self._server, self._session, "changing it"):
+                yield
         finally:
             release(self._server, self._sid, self._session)
 

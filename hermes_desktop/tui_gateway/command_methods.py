@@ -14,7 +14,7 @@ from hermes_desktop.tui_gateway.command_host import context_of, usable_commands
 from hermes_desktop.tui_gateway.conversation_methods import take_back
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call
-from hermes_desktop.tui_gateway.turns import alone, tell_info
+from hermes_desktop.tui_gateway.turns import alone_everywhere, tell_info
 
 _MOST_LISTED = 10
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def _undo(call: Call, args: str) -> dict[str, Any]:
     """What was taken back comes to the peer, to be typed anew."""
     sid, session = call.session()
     prompts = int(args) if args.isascii() and args.isdigit() and len(args) <= 3 else 1  # noqa: PLR2004
-    with alone(call.server, sid, session, "/undo"):
+    with alone_everywhere(call.server, sid, session, "/undo"):
         removed, text = take_back(call.db(), session, max(1, prompts))
     if not removed:
         raise RpcError(Code.STALE, "no user messages to undo")

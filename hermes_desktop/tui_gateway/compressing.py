@@ -16,7 +16,7 @@ from hermes_desktop.tui_gateway.session_record import (
     told_messages,
     usage_of,
 )
-from hermes_desktop.tui_gateway.turns import alone, tell_info
+from hermes_desktop.tui_gateway.turns import alone_everywhere, tell_info
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ def compress(call: Call) -> dict[str, Any]:
     server, db = call.server, call.db()
     focus = call.params.optional_text("focus_topic").strip()[:MOST_FOCUS]
     try:
-        with alone(server, sid, session, "compressing"):
+        with alone_everywhere(server, sid, session, "compressing"):
             before = len(session["history"])
             done = _shorten(server, db, session, focus)
             if done is not None and done.changed:

@@ -25,7 +25,7 @@ from hermes_desktop.tui_gateway.session_record import (
     told_messages,
     usage_of,
 )
-from hermes_desktop.tui_gateway.turns import alone, claim, release, tell_info
+from hermes_desktop.tui_gateway.turns import alone, alone_everywhere, claim, release, tell_info
 
 _CHANGED = "another program changed this session: look at session.history again"
 
@@ -85,7 +85,7 @@ def undo(call: Call) -> dict[str, Any]:
     """``session.undo``: take the last prompt and what followed back."""
     sid, session = call.session()
     db = call.db()
-    with alone(call.server, sid, session, "undo"):
+    with alone_everywhere(call.server, sid, session, "undo"):
         removed, _ = take_back(db, session, 1)
     tell_info(call.server, sid, session)
     return {"removed": removed}
@@ -203,7 +203,7 @@ def branch(call: Call) -> dict[str, Any]:
     wanted = call.params.optional_text("name") or None
     key = session["session_key"]
     copy_key = new_session_id(server.program.clock.now())
-    with alone(server, sid, session, "branch"):
+    with alone_everywhere(server, sid, session, "branch"):
         try:
             if db.get_session(key) is None or not _prompts(db, session):
                 raise RpcError(Code.NOTHING_TO_BRANCH, "nothing to branch: send a message first")

@@ -12,6 +12,7 @@ from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversation_locks import ConversationLocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ class RpcProgram:
             whose commands stand beside them. Blocks for a bounded time; any thread; never raises.
         approvals: What waits for a person's word; None: nothing does.
         questions: What the assistant asks; None: it asks nothing.
+        locks: One turn per conversation among all our programs, made once; None: there are none.
     """
 
     db: Callable[[], SessionDB]
@@ -158,3 +160,4 @@ class RpcProgram:
     own_commands: Callable[[], Sequence[OwnCommand]] = tuple
     approvals: ApprovalQueue | None = None
     questions: QuestionQueue | None = None
+    locks: Callable[[], ConversationLocks] | None = None

@@ -4,6 +4,7 @@ from typing import Any
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway import agents, ending, live_sessions
+from hermes_desktop.tui_gateway.conversation_lock import held_now
 from hermes_desktop.tui_gateway.conversation_methods import cut_at_ordinal
 from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
@@ -44,7 +45,8 @@ def _get_ready(server: Server, session: Session, ordinal: int | None) -> None:
     db = server.db()
     if ordinal is not None and db is not None:
         try:
-            cut_at_ordinal(db, session, ordinal)
+            with held_now(server, session, "editing"):
+                cut_at_ordinal(db, session, ordinal)
         except HermesError as error:
             raise in_protocol(error, Code.GENERIC) from error
 
@@ -109,7 +111,9 @@ def _busy_mode(server: Server, session: Session) -> str:
 
 
 def _must_not_be_cut(server: Server, session: Session) -> bool:
-    """Whether subagents work, or the conversation is being shortened: both would be left half."""
+    """Whether subagents work, the conversation is being shortened, or nothing is stored yet."""
+    if session.get("waits_for_program"):
+        return True  # its prompt is not stored yet
     if getattr(session.get("agent"), "_active_children", None):
         return True
     db = server.db()

@@ -3,7 +3,6 @@
 import contextlib
 import contextvars
 import inspect
-import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -15,7 +14,8 @@ from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.records import SessionMark
-from hermes_desktop.tui_gateway import agents, boundaries, guard, rows, titles
+from hermes_desktop.tui_gateway import agents, boundaries, ending, guard, rows, titles
+from hermes_desktop.tui_gateway.conversation_lock import held_for_turn, held_now
 from hermes_desktop.tui_gateway.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import (
@@ -25,12 +25,12 @@ from hermes_desktop.tui_gateway.session_record import (
     source_of,
     usage_of,
 )
+from hermes_desktop.tui_gateway.tool_results import tool_result
 
 log = logging.getLogger(__name__)
 
 Result = Mapping[str, Any]
-MOST_RESULT = 20_000
-"""How many characters of a tool's result peers are told; the model may be told more."""
+_NOT_BEGUN: Result = {"final_response": "", "interrupted": True}
 
 
 def run_prompts(server: Server, sid: str, session: Session, text: str) -> None:
@@ -84,6 +84,24 @@ def alone(server: Server, sid: str, session: Session, doing: str) -> Iterator[No
         release(server, sid, session)
 
 
+@contextlib.contextmanager
+def alone_everywhere(server: Server, sid: str, session: Session, doing: str) -> Iterator[None]:
+    """Keep turns out of the session meanwhile, those of our other programs included.
+
+    Args:
+        server: As for :func:`alone`.
+        sid: Likewise.
+        session: Likewise.
+        doing: Likewise.
+
+    Raises:
+        RpcError: A turn runs in it.
+        StateError: The shared file cannot be read.
+    """
+    with alone(server, sid, session, doing), held_now(server, session, doing):
+        yield
+
+
 def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
     """Answer one prompt. Never raises; every start is followed by one ``message.complete``."""
     session["inflight_turn"] = {"user": text, "assistant": ""}
@@ -91,7 +109,9 @@ def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
     key, turn_id = session["session_key"], new_turn_id()
     status = "error"
     try:
-        result = _Turn(server, sid, session).converse(text)
+        given_up = ending.Interrupted(session).is_set
+        with held_for_turn(server, sid, session, given_up) as held:
+            result = _Turn(server, sid, session).converse(text) if held else dict(_NOT_BEGUN)
         _queue_unheard(session, result)
         status = _conclude(server, sid, session, result)
     except (HermesError, RpcError) as error:
@@ -249,7 +269,7 @@ class _Turn:
         if news.ok is None:
             self._server.emit("tool.start", self._sid, {**told, "context": news.subject})
             return
-        self._server.emit("tool.complete", self._sid, {**told, **_tool_result(news)})
+        self._server.emit("tool.complete", self._sid, {**told, **tool_result(news)})
 
     def _take_over(self, result: Result, version: int) -> bool:
         """Keep what the agent knows now, unless the history was changed meanwhile."""
@@ -264,31 +284,6 @@ class _Turn:
                 return True
         log.warning("The history of %s changed during a turn", session["session_key"])
         return False
-
-
-def _tool_result(news: Any) -> dict[str, Any]:
-    """What is told of a tool that is over."""
-    arguments, result = dict(getattr(news, "arguments", {})), str(getattr(news, "result", ""))
-    told = {
-        "ok": news.ok,
-        "summary": news.subject,
-        "duration_s": round(news.seconds, 3),
-        "args": arguments,
-        "result": result[:MOST_RESULT] if len(result) > MOST_RESULT else _decoded(result),
-    }
-    if len(result) > MOST_RESULT:
-        told["result_cut"] = True
-    if news.name == "todo" and isinstance(told["result"], dict):
-        told["todos"] = told["result"].get("todos") or []
-    return told
-
-
-def _decoded(result: str) -> Any:
-    """What a tool gave, as other programs of this protocol tell it."""
-    try:
-        return json.loads(result)
-    except ValueError:
-        return result
 
 
 def _accepted(function: Callable[..., Any], extras: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,6 @@ async def take_demo_picture(services: DesktopServices, window: MainWindow, file:
     session = page.rows[0]
     window.resize(FIRST_SIZE)  # screens that are drawn into memory are small
     await window.show_session(session.id)
-    services.chat.confirm_resume(session)
     finished = await _reply(services, session.id)
     if finished.outcome != "done":
         raise HermesError(

@@ -33,7 +33,7 @@ def test_nothing_of_the_gateway_is_written(program: Program, configured: Path) -
     made = {file.name for file in configured.iterdir()} - {"state.db-wal", "state.db-shm"}
     assert made == {"state.db", "config.yaml", "logs", "desktop"}
     ours = {file.name for file in (configured / "desktop").iterdir()}
-    assert ours - {"desktop.db-wal", "desktop.db-shm"} == {"desktop.db"}
+    assert ours - {"desktop.db-wal", "desktop.db-shm"} == {"desktop.db", "turns"}
     database = SessionDB(configured / "state.db")
     routing = database._conn.execute("SELECT count(*) FROM gateway_routing").fetchone()[0]
     database.close()
@@ -150,18 +150,6 @@ def test_not_found_and_ambiguous(
     assert program.run("chat", "-q", "Hm", "--resume", "").code == 2
     assert server.requests == []
     assert len(rows(configured)) == 2
-
-
-def test_a_session_in_use_is_said_not_asked(
-    program: Program, configured: Path, db: SessionDB
-) -> None:
-    old(db, "s1", "A moment ago", age_s=60)
-
-    done = program.run("chat", "-q", "Me too", "--resume", "s1")
-
-    assert done.code == 0
-    assert done.err.startswith("Note: Its last message is ")
-    assert db.message_count("s1") == 3
 
 
 def test_a_chat_of_a_platform_is_not_sent_there(

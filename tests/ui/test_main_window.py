@@ -310,7 +310,6 @@ async def test_escape_stops_a_running_reply(stage) -> None:
     async with stage:
         session = stage.session(3)
         await stage.window.show_session(session.id)
-        stage.services.chat.confirm_resume(session)
         await stage.services.chat.send("Tell me a long story", session_id=session.id)
         await stage.until(lambda: stage.services.chat.is_running(session.id))
         stage.press("escape")
@@ -406,7 +405,6 @@ async def test_a_reply_stays_on_screen_when_its_rows_have_been_read(stage) -> No
         window = stage.window
         session = stage.session(3)
         await window.show_session(session.id)
-        stage.services.chat.confirm_resume(session)
         await stage.services.chat.send("Thank you", session_id=session.id)
         await stage.until(lambda: not stage.services.chat.is_running(session.id))
         newest = (await stage.services.transcript.open(session.id)).messages[-1]

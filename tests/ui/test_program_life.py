@@ -67,7 +67,6 @@ async def a_running_reply(window: MainWindow, text: str) -> list[TurnFinished]:
         while services.gateway.state != "running":
             await asyncio.sleep(0.01)
     session = (await services.catalog.page(ListQuery(limit=5))).rows[2]
-    services.chat.confirm_resume(session)
     ends: list[TurnFinished] = []
     services.bus.subscribe(TurnFinished, ends.append)
     await services.chat.send(text, session_id=session.id)

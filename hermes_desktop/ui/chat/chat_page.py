@@ -224,7 +224,9 @@ class ChatPage(QWidget):
         shown = self._shown
         busy = self._ledger.busy(shown.ids)
         summary = shown.summary
-        self.composer.set_running(busy == "running")
+        waits_for = self._ledger.waits_for(shown.ids)
+        self.composer.set_running(busy == "running" or bool(waits_for))
+        self.place.say_waiting(waits_for)
         if summary is not None:
             italic = not summary.title
             used = self.context.used

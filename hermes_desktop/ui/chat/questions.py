@@ -1,4 +1,4 @@
-"""The two questions that the page must ask before it goes on."""
+"""The question that the page must ask before it opens a link."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from hermes_desktop.ui.dialog_buttons import without_icons
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hermes_desktop.services.desktop_chat import DesktopChat
-    from hermes_desktop.state.records import SessionSummary
     from hermes_desktop.ui.async_slots import AsyncSlots
 
 
@@ -38,54 +36,6 @@ class LinkQuestion(QMessageBox):
         without_icons(self)
         self.setDefaultButton(cancel)
         self.setEscapeButton(cancel)
-
-
-class ResumeQuestion(QMessageBox):
-    """Asks before writing into a session that another program may be using."""
-
-    def __init__(self, question: str, detail: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setIcon(QMessageBox.Icon.Question)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setText(question)
-        self.setInformativeText(detail)
-        self.go_on = self.addButton(self.tr("Continue here"), QMessageBox.ButtonRole.AcceptRole)
-        cancel = self.addButton(QMessageBox.StandardButton.Cancel)
-        without_icons(self)
-        self.setDefaultButton(cancel)
-        self.setEscapeButton(cancel)
-
-    @property
-    def agreed(self) -> bool:
-        """Whether the person wants to go on."""
-        return self.clickedButton() is self.go_on
-
-
-async def may_continue(
-    chat: DesktopChat, slots: AsyncSlots, session: SessionSummary | None, parent: QWidget
-) -> bool:
-    """Whether a message may go to a session, asking the person if another program uses it.
-
-    Args:
-        chat: Knows about the session, and remembers the answer.
-        slots: Shows the question.
-        session: The session, None for one that has not begun.
-        parent: The dialog's parent.
-    """
-    if session is None:
-        return True
-    check = await chat.check_resume(session)
-    if not check.question:
-        return True
-    dialog = ResumeQuestion(check.question, check.detail, parent)
-    try:
-        await slots.ask(dialog)
-        agreed = dialog.agreed
-    finally:
-        dialog.deleteLater()
-    if agreed:
-        chat.confirm_resume(session)
-    return agreed
 
 
 async def ask_to_open(

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from hermes_desktop.ui.chat.questions import may_continue
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,7 +27,7 @@ class Sending(QObject):
         ledger: Forgets a failed turn that is tried again.
         slots: Runs the handing over.
         current: Says which session the page shows.
-        page: Parent of questions.
+        page: Its owner.
 
     Signals:
         begun: The first message of a new chat, still shown, was taken; holds its id.
@@ -55,7 +53,6 @@ class Sending(QObject):
         self._ledger = ledger
         self._slots = slots
         self._current = current
-        self._page = page
         self._drafts: dict[str, str] = {}
         composer.submitted.connect(self.send)
         composer.stop_wanted.connect(self.stop)
@@ -99,8 +96,6 @@ class Sending(QObject):
     async def _submit(self, text: str, shown: ShownSession, *, again: bool = False) -> None:
         """Hand a message over; it leaves the field only once somebody has taken it."""
         try:
-            if not await may_continue(self._chat, self._slots, shown.summary, self._page):
-                return
             submitted = await self._chat.send(text, session_id=shown.id, again=again)
         finally:
             self._composer.set_locked(False)

@@ -8,6 +8,7 @@ from hermes_desktop.services.gateway_host import GatewayHost
 from hermes_desktop.state.records import SessionSummary
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.composer import Composer
+from hermes_desktop.ui.chat.others_watch import OthersWatch
 from hermes_desktop.ui.chat.reset_strip import ResetStrip
 from hermes_desktop.ui.chat.shown_session import ShownSession
 from hermes_desktop.ui.event_bridge import EventBridge
@@ -51,6 +52,9 @@ class SessionPlace(QObject):
         self.strip = ResetStrip(theme)
         self._slots = slots
         self._shown = ShownSession(nothing=True)
+        self._waiting = ""
+        self._others = OthersWatch(chat, slots, self)
+        self._others.changed.connect(self._tell)
         bridge.gateway_status_changed.connect(self._gateway_changed)
         bridge.session_reset.connect(self._reset)
         self.strip.previous_wanted.connect(self._go_back)
@@ -60,6 +64,7 @@ class SessionPlace(QObject):
     def show(self, shown: ShownSession) -> None:
         """Another conversation is shown, or its row was read again."""
         self._shown = shown
+        self._others.follow(shown)
         self._tell()
         self.strip.show_for(shown.ids)
 
@@ -67,12 +72,19 @@ class SessionPlace(QObject):
         """What may be written may have changed."""
         self._tell()
 
+    def say_waiting(self, reason: str) -> None:
+        """Say for which program a message waits, "" for none."""
+        if reason != self._waiting:
+            self._waiting = reason
+            self._tell()
+
     def _gateway_changed(self, _: GatewayStatusChanged) -> None:
         self._tell()
 
     def _tell(self) -> None:
         summary = self._shown.summary
-        self._composer.set_note(self._chat.note_for(summary))
+        lines = (self._waiting, self._others.words, self._chat.note_for(summary))
+        self._composer.set_note("\n".join(line for line in lines if line))
         self._composer.set_read_only(
             self._chat.read_only_reason(summary), self._chat.command_elsewhere(summary)
         )

@@ -21,6 +21,8 @@ class LedgerTurn:
 
     Attributes:
         started_at: Epoch seconds of the start, before it of the queueing.
+        reason: For which other program it waits, in a sentence; "" for a reply of this one.
+        begun: It was not only queued.
         floor_id: Its rows have greater ids; None while nobody knows.
         pieces: The deltas so far, neighbours of one kind joined.
         calls: What its tools do.
@@ -31,6 +33,8 @@ class LedgerTurn:
     prompt: str
     started_at: float
     state: Literal["queued", "running", "finished"] = "queued"
+    reason: str = ""
+    begun: bool = False
     floor_id: int | None = None
     pieces: list[TurnDelta] = field(default_factory=list)
     calls: list[CallState] = field(default_factory=list)
@@ -48,12 +52,14 @@ class TurnLedger:
 
     def queued(self, event: TurnQueued, now: float) -> LedgerTurn:
         """A message waits."""
-        return self._open(event, now)
+        turn = self._open(event, now)
+        turn.reason = event.reason
+        return turn
 
     def started(self, event: TurnStarted, now: float) -> LedgerTurn:
         """A reply is being written."""
         turn = self._open(event, now)
-        turn.state = "running"
+        turn.state, turn.reason, turn.begun = "running", "", True
         self.seen.add(event.session_id)
         turn.started_at = now
         turn.session_id = event.session_id
@@ -118,6 +124,11 @@ class TurnLedger:
         if "running" in states:
             return "running"
         return "queued" if "queued" in states else ""
+
+    def waits_for(self, session_ids: Collection[str]) -> str:
+        """For which other program a message waits, in a sentence; "" for none."""
+        waiting = (turn.reason for turn in self.of(session_ids) if turn.state == "queued")
+        return next((reason for reason in waiting if reason), "")
 
     def forget(self, turn_id: str) -> None:
         """A failed turn was seen and is done with."""

@@ -41,7 +41,8 @@ class TurnNews(QObject):
     Signals:
         changed: The shown session is busy otherwise than before.
         rows_written: A turn of the shown session left rows that are to be read.
-        not_stored: A failed turn's prompt is stored nowhere; holds the turn, and whether it shows.
+        not_stored: The prompt of a turn that failed, or was stopped before it began, is stored
+            nowhere; holds the turn, and whether it shows.
     """
 
     changed = Signal()
@@ -73,7 +74,9 @@ class TurnNews(QObject):
     def _queued(self, event: TurnQueued) -> None:
         turn = self._ledger.queued(event, self._clock.time())
         if self._is_shown(turn):
-            self._view.queue_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
+            self._view.queue_turn(
+                turn.turn_id, turn.prompt, started_at=turn.started_at, reason=turn.reason
+            )
             self.changed.emit()
 
     def _started(self, event: TurnStarted) -> None:
@@ -114,7 +117,8 @@ class TurnNews(QObject):
             self._view.finish_turn(event)
             self.changed.emit()
             announce(self._view, event.error_title or self.tr("The reply is complete."))
-        if event.outcome == "failed" and not event.stored:
+        waited_only = event.outcome == "stopped" and not turn.begun
+        if (event.outcome == "failed" or waited_only) and not event.stored:
             self.not_stored.emit(turn, here)
         if here and event.last_message_id is not None:
             self.rows_written.emit()

@@ -20,7 +20,9 @@ def replay(view: TranscriptView, turns: Iterable[LedgerTurn]) -> None:
     """
     for turn in turns:
         if turn.state == "queued":
-            view.queue_turn(turn.turn_id, turn.prompt, started_at=turn.started_at)
+            view.queue_turn(
+                turn.turn_id, turn.prompt, started_at=turn.started_at, reason=turn.reason
+            )
             continue
         view.begin_turn(
             turn.turn_id,

@@ -45,10 +45,12 @@ class LiveTurns:
         """The turn of an id."""
         return next((turn for turn in self.turns if turn.turn_id == turn_id), None)
 
-    def queue(self, turn_id: str, prompt: str, *, floor_id: int, now: float) -> LiveTurn:
-        """Show a prompt that waits for its turn."""
-        turn = self._add(turn_id, prompt, floor_id, now)
-        turn.waiting = caption("Waits for the reply before it.", self.look)
+    def queue(
+        self, turn_id: str, prompt: str, *, floor_id: int, now: float, reason: str = ""
+    ) -> LiveTurn:
+        """Show a prompt that waits for its turn, or for something else."""
+        turn = self.find(turn_id) or self._add(turn_id, prompt, floor_id, now)
+        turn.waiting = caption(one_line(reason, 300) or "Waits for the reply before it.", self.look)
         return turn
 
     def begin(
@@ -174,8 +176,8 @@ class LiveTurns:
             turn.failure = FailureBlock(event, self.look)
             turn.failure.again.connect(lambda: self.retry(turn))
             turn.failure.settings_wanted.connect(self.settings)
-            if not event.stored:
-                turn.prompt_widget = None
+        if event.outcome != "done" and not event.stored and not turn.works and turn.reply is None:
+            turn.prompt_widget = None
         return turn
 
     def drop_passing(self) -> None:

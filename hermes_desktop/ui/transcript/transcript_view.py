@@ -195,10 +195,13 @@ class TranscriptView(QWidget):
         self._place_jump()
 
     # ------------------------------------------------------------------------------- turns
-    def queue_turn(self, turn_id: str, prompt: str, *, started_at: float | None = None) -> None:
-        """Show a prompt that waits."""
+    def queue_turn(
+        self, turn_id: str, prompt: str, *, started_at: float | None = None, reason: str = ""
+    ) -> None:
+        """Show a prompt that waits, and for what; "" for the reply before it."""
         now = time.time() if started_at is None else started_at
-        self.live.queue(turn_id, prompt, floor_id=self.window_of_entries.floor_id, now=now)
+        floor_id = self.window_of_entries.floor_id
+        self.live.queue(turn_id, prompt, floor_id=floor_id, now=now, reason=reason)
         self._retarget()
 
     def begin_turn(

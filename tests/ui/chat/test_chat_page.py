@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
 
 from hermes_desktop.core.events import TurnDelta, TurnFinished, TurnQueued, TurnStarted
-from hermes_desktop.ui.chat.questions import LinkQuestion, ResumeQuestion
+from hermes_desktop.ui.chat.questions import LinkQuestion
 from hermes_desktop.ui.transcript.separators import FailureBlock
 from tests.fakes.model_server import cut_after, error, hang, text
 
@@ -60,7 +60,6 @@ async def test_an_empty_session_says_so_until_something_is_said(stage) -> None:
         await stage.show("s")
         assert stage.page.empty.isVisible()
         assert stage.page.empty.title.text() == "Nothing was said here yet"
-        stage.services.chat.confirm_resume(await stage.services.catalog.summary("s"))
         await stage.say_and_wait("Which train?")
         assert not stage.page.empty.isVisible()
         await stage.until(lambda: len(stage.texts()) == 2)
@@ -77,27 +76,6 @@ async def test_a_session_is_gone_on_with_in_its_context(stage) -> None:
         assert stage.texts()[-2:] == ["And back?", "You said: And back?"]
         sent = [message["content"] for message in stage.server.requests[0].messages]
         assert sent[-3:] == ["Which train?", "The 6:12.", "And back?"]
-
-
-async def test_a_recently_used_session_asks_first_and_keeps_what_was_typed(stage) -> None:
-    async with stage:
-        stage.make_session("s", "Which train?", "The 6:12.", age_s=20)
-        await stage.show("s")
-        assert stage.page.header.shown_state == "live"
-        stage.say("And back?")
-        dialog = await stage.dialog()
-        assert isinstance(dialog, ResumeQuestion)
-        dialog.reject()
-        await stage.until(stage.page.composer.send_button.isEnabled)
-        assert stage.page.composer.text == "And back?"
-        assert stage.server.requests == []
-        stage.page.composer.field.send_wanted.emit()
-        dialog = await stage.dialog()
-        dialog.go_on.click()
-        await stage.until(lambda: stage.finished)
-        stage.say("And then?")
-        await stage.until(lambda: len(stage.finished) == 2)
-        assert stage.dialogs() == []
 
 
 async def test_messages_wait_for_the_reply_before_them(stage) -> None:

@@ -59,6 +59,19 @@ def test_one_at_a_time_and_nothing_is_left_behind(tmp_path: Path) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+def test_others_may_not_look_whatever_the_umask(tmp_path: Path) -> None:
+    folder = tmp_path / "desktop" / "turns"
+    before = os.umask(0)
+    try:
+        mine = lock(folder)
+        mine.try_now()
+    finally:
+        os.umask(before)
+    modes = [path.stat().st_mode & 0o777 for path in (folder.parent, folder, folder / "a.turn")]
+    assert modes == [0o700, 0o700, 0o600]
+    mine.give_back()
+
+
 def test_the_holder_is_named(tmp_path: Path) -> None:
     held = lock(tmp_path)
     assert owner_of(tmp_path, "a") is None

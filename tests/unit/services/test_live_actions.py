@@ -18,6 +18,7 @@ from hermes_desktop.services.running_turns import RunningTurnError
 from hermes_desktop.state import SessionDB, hidden_rows
 from hermes_desktop.state.hidden_rows import Mark, Way
 from hermes_desktop.state.stopping import Progress
+from tests.fakes.foreign_program import foreign_program
 
 pytestmark = pytest.mark.asyncio
 LONG_AGO = 1_700_000_000.0
@@ -154,8 +155,13 @@ async def test_a_failed_turn_of_ours_leaves_nothing_that_stands_in_the_way(
     services: DesktopServices,
 ) -> None:
     await asyncio.to_thread(services.db.append_message, "s5", "user", "Anybody there?")
-    with pytest.raises(RunningTurnError, match="a turn is running") as refused:
+    assert services.chat.turns.find("s5") is None, "nobody else has the file open"
+    with (
+        foreign_program(services.paths.state_db),
+        pytest.raises(RunningTurnError, match="a turn is running") as refused,
+    ):
         await services.actions.archive(["s5"])
     assert "“Anybody there?”" in refused.value.detail
     services.bus.publish(TurnFinished("t", "key", "s5", None, "failed"))
-    assert await services.actions.archive(["s5"]) == ("s5",)
+    with foreign_program(services.paths.state_db):
+        assert await services.actions.archive(["s5"]) == ("s5",)

@@ -1,0 +1,100 @@
+"""A conversation to oneself among all programs of ours, for threads that may wait."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+from hermes_desktop.core.shared_lock import LockOwner
+from hermes_desktop.state.conversation_locks import ConversationLocks
+from hermes_desktop.tui_gateway.errors import Code, RpcError
+from hermes_desktop.tui_gateway.serving_state import Server, Session
+
+LOOK_S = 0.1
+_SHORT_TRIES = 4
+
+
+@contextlib.contextmanager
+def held_for_turn(
+    server: Server, sid: str, session: Session, given_up: Callable[[], bool]
+) -> Iterator[bool]:
+    """Wait until no other program answers in the conversation, and hold it for the block.
+
+    Peers are told for whom it waits. Meanwhile ``waits_for_program`` of the session is set: a turn
+    that waits has stored nothing and must not be cut off for the next prompt.
+
+    Args:
+        server: Whose session.
+        sid: Its live id.
+        session: The session.
+        given_up: Whether the turn is to end.
+
+    Yields:
+        Whether the conversation is held; False: the turn was given up.
+
+    Raises:
+        StateError: The shared file cannot be read.
+    """
+    locks = _locks(server)
+    if locks is None:
+        yield True
+        return
+    lock = locks.attempt(session["session_key"])
+    try:
+        told = ""
+        while not (held := lock.try_now()) and not given_up():
+            session["waits_for_program"] = True
+            words = waiting_words(lock.owner())
+            if words != told:
+                _tell(server, sid, words)
+                told = words
+            threading.Event().wait(LOOK_S)
+        session.pop("waits_for_program", None)
+        if told:
+            _tell(server, sid, "")
+        problem = locks.problem_to_tell()
+        if problem:
+            _tell(server, sid, f"Sessions cannot be locked in this home. {problem}", "warning")
+        yield held
+    finally:
+        session.pop("waits_for_program", None)
+        lock.give_back()
+
+
+@contextlib.contextmanager
+def held_now(server: Server, session: Session, doing: str) -> Iterator[None]:
+    """Hold the conversation for the block, if no other program answers in it.
+
+    Raises:
+        RpcError: One does.
+        StateError: The shared file cannot be read.
+    """
+    locks = _locks(server)
+    if locks is None:
+        yield
+        return
+    lock = locks.attempt(session["session_key"])
+    try:
+        for _ in range(_SHORT_TRIES):  # somebody may only have looked
+            if lock.try_now():
+                break
+            threading.Event().wait(LOOK_S / 2)
+        else:
+            owner = lock.owner() or "another program"
+            raise RpcError(Code.BUSY, f"session busy: wait for {owner} before {doing}")
+        yield
+    finally:
+        lock.give_back()
+
+
+def waiting_words(owner: LockOwner | None) -> str:
+    """For whom a prompt waits."""
+    return f"Waiting for {owner or 'another program'}, which is answering in this session."
+
+
+def _locks(server: Server) -> ConversationLocks | None:
+    program = server.state.program
+    return program.locks() if program is not None and program.locks is not None else None
+
+
+def _tell(server: Server, sid: str, text: str, kind: str = "status") -> None:
+    server.emit("status.update", sid, {"kind": kind, "text": text})
