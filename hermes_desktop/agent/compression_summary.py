@@ -16,6 +16,7 @@ from hermes_desktop.agent.conversation_loop import ask
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import CancelSignal, ChatRequest, Finished, ModelChoice
 from hermes_desktop.core.errors import BrokenStreamError, ProviderError, TooLongError
+from hermes_desktop.core.thinking_split import split_thinking
 from hermes_desktop.state.content_codec import clean_text, plain_text
 
 log = logging.getLogger(__name__)
@@ -177,7 +178,10 @@ def _request(summary: str, piece: str, focus: str, most_tokens: int) -> str:
 def _line(row: Message) -> str:
     row = pruned(row)
     who = {"user": "Person", "assistant": "Assistant", "tool": "Tool"}.get(row["role"], "Note")
-    text = _END.sub("</ record", plain_text(row.get("content")))
+    said = plain_text(row.get("content"))
+    if row["role"] == "assistant":
+        said = split_thinking(said)[0]
+    text = _END.sub("</ record", said)
     calls = row.get("tool_calls")
     if calls:
         text = f"{text}\n[calls {_calls(calls)}]".strip()

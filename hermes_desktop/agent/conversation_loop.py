@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import (
+    AskedAgain,
     CallBegun,
     CallNote,
     CancelSignal,
@@ -16,6 +17,7 @@ from hermes_desktop.agent.types import (
     ReasoningDelta,
     StreamCallback,
     TextDelta,
+    TextRetracted,
 )
 from hermes_desktop.core.errors import ProviderError
 
@@ -48,10 +50,18 @@ class Reply:
         """All thinking that came."""
         return "".join(self._reasoning)
 
-    def take(self, event: TextDelta | ReasoningDelta | Finished) -> None:
+    def take(
+        self, event: TextDelta | ReasoningDelta | TextRetracted | AskedAgain | Finished
+    ) -> None:
         """Note what one event says."""
         if isinstance(event, TextDelta):
             self._text.append(event.text)
+        elif isinstance(event, AskedAgain):
+            self._text.clear()
+            self._reasoning.clear()
+        elif isinstance(event, TextRetracted):
+            self._text.clear()
+            self._reasoning.append(event.text.strip())
         elif isinstance(event, ReasoningDelta):
             self._reasoning.append(event.text)
         else:
@@ -81,6 +91,9 @@ def ask(
                 tell_text(event.text)
             elif isinstance(event, ReasoningDelta):
                 tell_reasoning(event.text)
+            elif isinstance(event, TextRetracted):
+                tell_note(event)
+                tell_reasoning(event.text.strip())
     except ProviderError as error:
         reply.error = error
     return reply

@@ -16,6 +16,7 @@ from hermes_desktop.agent.types import (
     ChatRequest,
     ConversationMessage,
     StreamCallback,
+    TextDelta,
     ToolCall,
     ToolListener,
 )
@@ -141,6 +142,15 @@ class ToolRounds:
 
     def run(self) -> Reply:
         """Ask until there is nothing more to do; the last reply, which is not stored yet."""
+        reply = self._run()
+        instead = reply.finished.instead if reply.finished is not None else ""
+        if instead and not reply.text.strip():
+            reply.take(TextDelta(instead))
+            if self.listeners.text is not None:
+                self.listeners.text(instead)
+        return reply
+
+    def _run(self) -> Reply:
         definitions = self.tools.definitions() if self.tools is not None else ()
         while True:
             reply = self._ask(definitions)

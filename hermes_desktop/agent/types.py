@@ -127,9 +127,34 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """A piece of the model's thinking, not part of the reply."""
+    """A piece of the model's thinking, not part of the reply.
+
+    Attributes:
+        marked: It stood in the text between marks; else the server sent it apart from the text.
+    """
 
     text: str
+    marked: bool = False
+
+
+RETRACTED = "What stands above of this reply was the model's thinking."
+"""For a person, where text that was shown cannot be taken away."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextRetracted:
+    """The text of this reply so far was thinking, as came out only now.
+
+    Attributes:
+        text: All of it.
+    """
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAgain:
+    """The reply is asked for anew: what came of it so far does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +166,7 @@ class Finished:
         input_tokens: From the usage chunk, 0 when the endpoint sent none.
         tool_calls: What is to be done before the reply goes on.
         cost_usd: What the endpoint says that the call costs; None when it says nothing.
+        instead: What stands in a conversation in the place of a reply without a word.
     """
 
     finish_reason: str
@@ -151,6 +177,7 @@ class Finished:
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
     cost_usd: float | None = None
+    instead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +200,14 @@ class CallBegun:
     name: str
 
 
-StreamEvent = TextDelta | ReasoningDelta | CallNote | CallBegun | Finished
+StreamEvent = (
+    TextDelta | ReasoningDelta | TextRetracted | AskedAgain | CallNote | CallBegun | Finished
+)
 
-NoteListener = Callable[[CallNote | CallBegun], None]
-"""Told of notes, and of tools that are being asked for, on the thread of the turn."""
+NoteListener = Callable[[CallNote | CallBegun | TextRetracted], None]
+"""Told of notes, of tools that are being asked for, and of text that was no part of the reply."""
 
-TurnNews = ToolNews | ContextNews | CallNote | CallBegun
+TurnNews = ToolNews | ContextNews | CallNote | CallBegun | TextRetracted
 ToolListener = Callable[[TurnNews], None]
 """Told of tools, of notes and of the context, on any thread of the turn."""
 

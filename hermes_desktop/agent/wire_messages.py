@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hermes_desktop.agent.types import ConversationMessage
+from hermes_desktop.core.thinking_split import split_thinking
 from hermes_desktop.state.content_codec import plain_text
 
 WireMessage = dict[str, Any]
@@ -169,11 +170,16 @@ def _flat(entry: ConversationMessage) -> str:
 
 
 def _content(entry: ConversationMessage) -> Any:
-    """Text, or the list of parts as it is when the wire knows each of them; else its text."""
+    """Text, or the list of parts as it is when the wire knows each of them; else its text.
+
+    Thinking that an earlier version, or another program, stored as part of a reply is left out.
+    """
     sent = entry.get("api_content")
     if isinstance(sent, str) and sent:
         return sent
     content = entry.get("content")
+    if entry.get("role") == "assistant" and isinstance(content, str):
+        return split_thinking(content)[0]
     if isinstance(content, list) and content and all(_is_sent(part) for part in content):
         return content
     return plain_text(content)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_desktop.agent.types import RETRACTED
 from hermes_desktop.cli import output
 from hermes_desktop.cli.question_prompt import TerminalPrompts
 from hermes_desktop.cli.store_access import open_store
@@ -41,6 +42,7 @@ SOURCE = "cli"
 DRAIN_S = 5.0
 STOP_S = 10.0
 _SHOWN = 120
+HELD_S = 1.0
 CLOSING_S = DRAIN_S + 20.0
 """What closing may rightly wait for: a locked database takes 20 s."""
 
@@ -244,6 +246,9 @@ def _stopped(session_id: str, *, kept: bool) -> CancelledError:
 class ReplyPrinter:
     """Writes the pieces of a reply as they come, made harmless.
 
+    Sometimes text turns out to be thinking only after it came. A file or a program cannot take
+    back what it was given, so that the first second of a reply waits for such news.
+
     Attributes:
         reader_left: Set when nobody reads standard output any more.
         failure: Why the reply could not be written, such as a full disk.
@@ -252,6 +257,8 @@ class ReplyPrinter:
     def __init__(self) -> None:
         self.reader_left = asyncio.Event()
         self.failure: output.OutputError | None = None
+        self._waiting: str | None = None if output.is_terminal() else ""
+        self._release: asyncio.TimerHandle | None = None
         self._held = ""
         self._last = ""
         self._notes: list[str] = []
@@ -259,7 +266,12 @@ class ReplyPrinter:
     def add(self, delta: TurnDelta) -> None:
         """Write one piece; thinking is left out."""
         if delta.kind == "text":
-            self._write(delta.text)
+            self._take(delta.text)
+        elif delta.kind == "retracted" and self._waiting is not None:
+            self._waiting = self._waiting.removesuffix(delta.text)
+        elif delta.kind == "retracted":
+            self._write("" if self._last.endswith("\n") else "\n")
+            output.say(RETRACTED)
 
     def note(self, event: TurnNote) -> None:
         """Say what should be known of the turn, but not in the middle of a line of the reply."""
@@ -272,6 +284,7 @@ class ReplyPrinter:
 
     def end(self, whole: str = "") -> None:
         """Finish the last line; a reply that did not stream is written now."""
+        self._let_go()
         if not self._last:
             self._write(whole)
         if self._last and not self._last.endswith("\n"):
@@ -279,6 +292,21 @@ class ReplyPrinter:
         for note in self._notes:
             output.say(note)
         self._notes.clear()
+
+    def _take(self, text: str) -> None:
+        if self._waiting is None:
+            self._write(text)
+            return
+        self._waiting += text
+        if self._release is None:
+            self._release = asyncio.get_running_loop().call_later(HELD_S, self._let_go)
+
+    def _let_go(self) -> None:
+        """Write what waited; from now on nothing waits."""
+        if self._release is not None:
+            self._release.cancel()
+        waiting, self._waiting = self._waiting, None
+        self._write(waiting or "")
 
     def _write(self, text: str) -> None:
         text = self._held + text

@@ -31,16 +31,17 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnDelta:
-    """More text of the reply. Joining all deltas of a turn gives the streamed text.
+    """More text of the reply. Joining all deltas of a kind gives what was streamed.
 
     Attributes:
-        kind: ``text`` for the reply, ``reasoning`` for thinking that is shown folded.
+        kind: ``text`` for the reply, ``reasoning`` for thinking that is shown folded; ``retracted``
+            repeats the latest text, which was thinking and is taken back.
     """
 
     turn_id: str
     session_id: str
     text: str
-    kind: Literal["text", "reasoning"] = "text"
+    kind: Literal["text", "reasoning", "retracted"] = "text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ time instead of sending the same text again.
 """
 
 import asyncio
+import contextlib
 import logging
 import re
 import time
@@ -103,6 +104,8 @@ class ReplyStream:
         if isinstance(news, TurnDelta) and news.kind == "text":
             self._segments[-1].text += news.text
             self._said_in_all += len(news.text)
+        elif isinstance(news, TurnDelta) and news.kind == "retracted":
+            self._segments[-1].text = self._segments[-1].text.removesuffix(news.text)
         elif isinstance(news, ToolStarted) and self._segments[-1].text.strip():
             self._segments.append(_Segment())
         else:
@@ -191,6 +194,15 @@ class ReplyStream:
             if not result.success:
                 self._struck(segment, result)
                 return
+        await self._take_away(adapter, segment, len(pieces))
+
+    async def _take_away(self, adapter: PlatformAdapter, segment: _Segment, keep: int) -> None:
+        """Delete the messages that a text which became shorter no longer needs."""
+        for surplus in segment.shown[keep:]:
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(_CALL_S):
+                    await adapter.delete_message(self._place.chat_id, surplus.message_id)
+        del segment.shown[keep:]
 
     async def _send(self, adapter: PlatformAdapter, piece: Piece) -> SendResult:
         place = self._place

@@ -10,7 +10,14 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Literal
 
-from hermes_desktop.agent.types import AgentResult, CallBegun, CallNote, ContextNews, ToolNews
+from hermes_desktop.agent.types import (
+    AgentResult,
+    CallBegun,
+    CallNote,
+    ContextNews,
+    TextRetracted,
+    ToolNews,
+)
 from hermes_desktop.agent.types import TurnNews as AgentNews
 from hermes_desktop.core.events import ContextUsed, ToolFinished, ToolStarted, TurnDelta, TurnNote
 from hermes_desktop.core.session_context import set_session_vars
@@ -19,7 +26,7 @@ from hermes_desktop.gateway.session_records import SessionSource
 
 DELTA_INTERVAL_S = 0.05
 
-DeltaKind = Literal["text", "reasoning"]
+DeltaKind = Literal["text", "reasoning", "retracted"]
 TurnNews = TurnDelta | ToolStarted | ToolFinished | ContextUsed | TurnNote
 _Told = ToolNews | ContextNews | CallNote
 _Piece = tuple[DeltaKind, str] | _Told
@@ -67,6 +74,11 @@ class DeltaRelay:
         """Take a piece of the model's thinking."""
         if text:
             self._feed(("reasoning", text))
+
+    def retract(self, text: str) -> None:
+        """Take the latest text back: it was no part of the reply."""
+        if text:
+            self._feed(("retracted", text))
 
     def feed_news(self, news: _Told) -> None:
         """Take news of a tool or the context, or a note; they come between the pieces."""
@@ -257,6 +269,9 @@ def run(
 def _hear(record: TurnRecord, relay: DeltaRelay, news: AgentNews) -> None:
     if isinstance(news, CallBegun):
         record.touch()
+        return
+    if isinstance(news, TextRetracted):
+        relay.retract(news.text)
         return
     if isinstance(news, CallNote) and news.lasting and news.text not in record.notes:
         record.notes.append(news.text)

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hermes_desktop.core.thinking_split import split_thinking
 from hermes_desktop.state.content_codec import decode_content, decode_json
 from hermes_desktop.state.messages_table import JSON_COLUMNS
 
@@ -51,6 +52,8 @@ def _message(row: sqlite3.Row) -> dict[str, Any]:
     content = decode_content(row["content"])
     if row["role"] in {"user", "assistant"} and isinstance(content, str):
         content = without_memory(content)
+        if row["role"] == "assistant":
+            content = split_thinking(content)[0]
     message: dict[str, Any] = {"role": row["role"], "content": content}
     message.update({name: row[name] for name in _OPTIONAL if row[name]})
     calls = decode_json(row["tool_calls"])

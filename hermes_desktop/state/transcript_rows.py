@@ -10,6 +10,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from hermes_desktop.core.thinking_split import split_thinking
 from hermes_desktop.state.content_codec import clean_text, decode_content, decode_json, plain_text
 from hermes_desktop.state.display_marks import is_shown_sql
 from hermes_desktop.state.records import Message, SessionMark
@@ -132,6 +133,11 @@ def messages_by_ids(
 def _message(row: sqlite3.Row) -> Message:
     content = decode_content(row["content"])
     plain = content is None or isinstance(content, str | bytes | int | float)
+    reasoning = as_text(row["reasoning"] or row["reasoning_content"] or None)
+    if row["role"] == "assistant" and isinstance(content, str):
+        # Earlier versions, and other programs, stored thinking as part of the reply.
+        content, thinking = split_thinking(content)
+        reasoning = reasoning or thinking or None
     return Message(
         id=row["id"],
         session_id=row["session_id"],
@@ -143,7 +149,7 @@ def _message(row: sqlite3.Row) -> Message:
         tool_call_id=as_text(row["tool_call_id"]),
         tool_name=as_text(row["tool_name"]),
         finish_reason=as_text(row["finish_reason"]),
-        reasoning=as_text(row["reasoning"] or row["reasoning_content"] or None),
+        reasoning=reasoning,
         token_count=row["token_count"],
         active=bool(row["active"]),
         compacted=bool(row["compacted"]),

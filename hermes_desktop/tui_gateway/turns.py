@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from hermes_desktop.agent.types import CallBegun, ContextNews
+from hermes_desktop.agent.types import RETRACTED, CallBegun, ContextNews, TextRetracted
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
@@ -247,6 +247,14 @@ class _Turn:
             payload["rendered"] = self._renderer.feed(text)
         self._server.emit("message.delta", self._sid, payload)
 
+    def _retract(self, text: str) -> None:
+        """Text that was told is no part of the reply; the protocol can only say so."""
+        inflight = self._session.get("inflight_turn")
+        if inflight is not None:
+            inflight["assistant"] = inflight["assistant"].removesuffix(text)
+        payload = {"kind": "status", "text": RETRACTED}
+        self._server.emit("status.update", self._sid, payload)
+
     def _tell_thought(self, text: str | None) -> None:
         if text:
             self._server.emit("reasoning.delta", self._sid, {"text": text})
@@ -255,6 +263,9 @@ class _Turn:
         """A tool begins, or is over, or there is a note; on any thread of the turn."""
         if isinstance(news, CallBegun):
             self._server.emit("tool.generating", self._sid, {"name": news.name})
+            return
+        if isinstance(news, TextRetracted):
+            self._retract(news.text)
             return
         if isinstance(news, ContextNews):
             note_context(self._session, news)

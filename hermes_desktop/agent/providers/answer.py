@@ -1,7 +1,7 @@
 """Reads the answer to one call: a stream, a whole reply, or a refusal."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from hermes_desktop.agent.providers.base import TimeOuts
 from hermes_desktop.agent.providers.completion import (
@@ -10,9 +10,11 @@ from hermes_desktop.agent.providers.completion import (
     NotACompletionError,
     encode_json,
 )
+from hermes_desktop.agent.providers.error_answers import status_in
 from hermes_desktop.agent.providers.failures import CallFailedError, Failures, Refusal
 from hermes_desktop.agent.providers.http_call import End, Head, HttpCall, Item
-from hermes_desktop.agent.providers.sse import LineTooLongError, SseParser
+from hermes_desktop.agent.providers.refusal_reasons import is_too_long
+from hermes_desktop.agent.providers.sse import BOM, LineTooLongError, SseParser, is_json
 from hermes_desktop.agent.types import CancelSignal, StreamEvent
 
 TICK_S = 0.05
@@ -32,16 +34,27 @@ class Answer:
     """
 
     def __init__(
-        self, call: HttpCall, timeouts: TimeOuts, failures: Failures, cancel: CancelSignal
+        self,
+        call: HttpCall,
+        timeouts: TimeOuts,
+        failures: Failures,
+        cancel: CancelSignal,
+        *,
+        begins_thinking: bool = False,
     ) -> None:
         self._call = call
         self._timeouts = timeouts
         self._failures = failures
         self._cancel = cancel
-        self._reader = CompletionReader()
+        self._reader = CompletionReader(begins_thinking=begins_thinking)
         self._begun = False
         self._spoke = False
         self.ended = False
+
+    @property
+    def closed_alone(self) -> bool | None:
+        """Whether its text began with thinking that nothing had opened; None: it has no text."""
+        return self._reader.closed_alone
 
     def events(self) -> Iterator[StreamEvent]:
         """The events of the reply; ends early when cancelled."""
@@ -84,8 +97,8 @@ class Answer:
                 if not self._cancel.is_set():
                     raise self._failures.broken("the answer is empty")
                 return
-            start = piece.lstrip()
-        # By its first character, as servers name all kinds of content types.
+            start = piece.lstrip().removeprefix(BOM).lstrip()
+        # By its first character, since the content types that servers name mean nothing.
         if start[:1] in b"{[":
             yield from self._whole(start, content_type)
         elif start[:1] == b"<":
@@ -102,9 +115,35 @@ class Answer:
         except EndpointError as error:
             raise self._inner_error(error) from error
         except NotACompletionError as error:
+            if _is_in_lines(body):  # a stream without its frames
+                yield from self._streamed(body)
+                return
             raise self._failures.nonsense(str(error), body, content_type) from error
 
     def _streamed(self, start: bytes) -> Iterator[StreamEvent]:
+        try:
+            yield from self._pieces(start)
+        except CallFailedError:
+            yield from self._reader.cut_off()
+            raise
+        if not self._reader.ended_well:
+            yield from self._reader.cut_off()
+            if not self._cancel.is_set():
+                raise self._ended_early()
+            return
+        self._drain()
+        yield from self._reader.ending()
+
+    def _ended_early(self) -> CallFailedError:
+        """The stream ended before the reply did; the last thing it said may say why."""
+        stray = self._reader.stray
+        is_answer = stray.startswith("{") or is_too_long(None, stray, frozenset())
+        if is_answer and not self._reader.spoke:
+            return self._failures.refused(Refusal(None, stray.encode("utf-8", "replace")))
+        words = f": “{stray}”" if stray else ""
+        return self._failures.broken(f"the stream ended in the middle{words}")
+
+    def _pieces(self, start: bytes) -> Iterator[StreamEvent]:
         parser = SseParser()
         piece: bytes | None = start
         came = 0
@@ -114,21 +153,15 @@ class Answer:
                 raise self._failures.broken("the reply has no end", again=False)
             yield from self._decoded(parser, piece)
             piece = None if self._reader.done else self._following()
-        if self._cancel.is_set() and not self._reader.complete:
-            return
-        if not self._reader.done:
+        if not self._reader.done and not (self._cancel.is_set() and not self._reader.complete):
             yield from self._decoded(parser, None)
-        if not self._reader.complete:
-            raise self._failures.broken("the stream ended in the middle")
-        self._drain()
-        yield self._reader.finished()
 
     def _decoded(self, parser: SseParser, piece: bytes | None) -> Iterator[StreamEvent]:
         try:
-            for data in parser.end() if piece is None else parser.feed(piece):
-                for event in self._reader.take(data):
+            for event in parser.end() if piece is None else parser.feed(piece):
+                for said in self._reader.take(event):
                     self._spoke = True
-                    yield event
+                    yield said
                 if self._reader.done:
                     return
         except EndpointError as error:
@@ -159,10 +192,8 @@ class Answer:
         return piece if isinstance(piece, bytes) else None
 
     def _inner_error(self, error: EndpointError) -> CallFailedError:
-        inner = error.payload.get("error")
-        code = inner.get("code") if isinstance(inner, Mapping) else None
-        status = code if isinstance(code, int) and 400 <= code < 600 else None  # noqa: PLR2004
-        return self._failures.refused(Refusal(status, encode_json(error.payload)))
+        refusal = Refusal(status_in(error.payload), encode_json(error.payload))
+        return self._failures.refused(refusal)
 
     def _rest(self, start: bytes, limit: int, *, strict: bool = True) -> bytes:
         body = bytearray(start)
@@ -210,3 +241,9 @@ class Answer:
             "Check whether the model is still loading, or ask a faster one.",
             again=False,
         )
+
+
+def _is_in_lines(body: bytes) -> bool:
+    """Whether an answer is made of several JSON texts, one to a line."""
+    lines = [line for line in body.splitlines() if line.strip()][:2]
+    return len(lines) > 1 and is_json(lines[0].decode("utf-8-sig", "replace"))

@@ -1,10 +1,20 @@
 """What a chat-completions endpoint says, decoded: chunks of a stream and whole answers."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_desktop.agent.providers.error_answers import error_in
+from hermes_desktop.agent.providers.message_parts import (
+    MessageParts,
+    PairJoiner,
+    message_in,
+    parts_of,
+    told_media,
+)
+from hermes_desktop.agent.providers.sse import ServerEvent, is_json
+from hermes_desktop.agent.providers.tolerances import ENDINGS
 from hermes_desktop.agent.providers.tool_fragments import ToolFragments
 from hermes_desktop.agent.types import (
     CallBegun,
@@ -12,14 +22,16 @@ from hermes_desktop.agent.types import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
+    TextRetracted,
 )
+from hermes_desktop.core.thinking_split import Part, ThinkingSplitter
 from hermes_desktop.state.content_codec import clean_text
 
 DONE = "[DONE]"
 _MOST_TOKENS = 10**12
 _MOST_USD = 10**6
-
-Piece = TextDelta | ReasoningDelta | CallBegun
+_MOST_STRAY = 4000
+_OF_A_REPLY = re.compile(r'"(choices|delta|content)"')
 
 
 def encode_json(value: Any) -> bytes:
@@ -44,34 +56,68 @@ class NotACompletionError(ValueError):
     """The answer is not what a chat-completions endpoint sends."""
 
 
-@dataclass(slots=True)
+_NOTHING = MessageParts()
+_ENDINGS = {each.reason: each.means for each in ENDINGS}
+
+
 class CompletionReader:
-    """Gathers what the chunks of one reply say.
+    """Turns what a server sends for one reply into events.
+
+    Args:
+        begins_thinking: The model's text begins with thinking that only a closing mark ends.
 
     Attributes:
         done: The end mark of the stream came.
         finish_reason: As the endpoint said it, None until then.
+        spoke: Something of a reply came.
+        stray: The last thing that came and was no piece of a reply, "" if a piece came after it.
     """
 
-    done: bool = False
-    finish_reason: str | None = None
-    _usage: Mapping[str, Any] = field(default_factory=dict)
-    _tools: ToolFragments = field(default_factory=ToolFragments)
+    def __init__(self, *, begins_thinking: bool = False) -> None:
+        self.done = False
+        self.finish_reason: str | None = None
+        self.stray = ""
+        self._usage: Mapping[str, Any] = {}
+        self._usage_last = False
+        self._tools = ToolFragments()
+        self._splitter = ThinkingSplitter(begins_inside=begins_thinking)
+        self.spoke = False
+        self._said = False
+        self._text_pairs = PairJoiner()
+        self._thinking_pairs = PairJoiner()
+        self._media: list[str] = []
 
     @property
     def complete(self) -> bool:
         """Whether the endpoint said that the reply is over."""
         return self.done or self.finish_reason is not None
 
-    def take(self, data: str) -> Iterator[Piece]:
-        """Decode the data of one event.
+    @property
+    def ended_well(self) -> bool:
+        """Whether a reply whose connection ends now is whole: some end with the token counts."""
+        return self.complete or (self._said and self._usage_last)
+
+    @property
+    def closed_alone(self) -> bool | None:
+        """Whether thinking came without its opening mark; None while the reply says nothing."""
+        return self._splitter.closed_alone if self._said else None
+
+    def take(self, event: ServerEvent) -> Iterator[StreamEvent]:
+        """Decode one event.
 
         Raises:
             EndpointError: It holds an error.
-            NotACompletionError: It is no chunk of a reply.
+            NotACompletionError: It is a damaged piece of a reply.
         """
-        for payload in self._payloads(data):
-            yield from self._take_payload(payload, "delta")
+        data = event.data
+        # Some servers leave out the blank line between events, which joins their data.
+        parts = [data] if "\n" not in data or is_json(data) else data.split("\n")
+        for part in parts:
+            if part.strip() == DONE:
+                self.done = True
+                continue
+            for payload in self._payloads(part, event.name):
+                yield from self._take_payload(payload, "delta", event.name)
 
     def take_whole(self, body: bytes) -> Iterator[StreamEvent]:
         """Decode an answer that came in one piece.
@@ -80,18 +126,43 @@ class CompletionReader:
             EndpointError: It holds an error.
             NotACompletionError: It is no reply.
         """
-        payload = _decode(body.decode("utf-8", "replace"))
-        if not payload.get("choices") and "error" not in payload:
+        found = _decode(body.decode("utf-8-sig", "replace"))
+        payload = found[0] if isinstance(found, list) and found else found
+        if not isinstance(payload, Mapping):
+            raise NotACompletionError("it is JSON, but no object")
+        error = error_in(payload)
+        if error is None and not payload.get("choices"):
             raise NotACompletionError("the answer holds no reply")
-        yield from self._take_payload(payload, "message")
-        yield self.finished()
+        yield from self._take_payload(payload, "message", "")
+        yield from self.ending()
 
-    def finished(self) -> Finished:
-        """The closing event; to be called when the reply is complete."""
+    def ending(self) -> Iterator[StreamEvent]:
+        """The last events; to be called once, when the reply is complete."""
+        finished = self._finished()
+        yield from self._rest(acts=bool(finished.tool_calls))
+        told = told_media(self._media)
+        if told:
+            yield TextDelta(f"\n\n{told}" if self._said else told)
+        yield finished
+
+    def cut_off(self) -> Iterator[StreamEvent]:
+        """What was held back of a reply that is not whole; to be called once."""
+        yield from self._rest(cut=True)
+
+    def _rest(self, *, acts: bool = False, cut: bool = False) -> Iterator[StreamEvent]:
+        thinking = self._thinking_pairs.end()
+        if thinking:
+            yield ReasoningDelta(thinking)
+        yield from _events(self._splitter.feed(self._text_pairs.end()))
+        yield from _events(self._splitter.end(acts=acts, cut=cut))
+
+    def _finished(self) -> Finished:
         details = _mapping(self._usage.get("prompt_tokens_details"))
         said = _mapping(self._usage.get("completion_tokens_details"))
+        reason = self.finish_reason or "stop"
+        means = _ENDINGS.get(reason.lower(), "failed")
         return Finished(
-            self.finish_reason or "stop",
+            reason if means == "failed" else means,
             input_tokens=_count(self._usage.get("prompt_tokens")),
             output_tokens=_count(self._usage.get("completion_tokens")),
             cache_read_tokens=_count(details.get("cached_tokens")),
@@ -101,74 +172,88 @@ class CompletionReader:
             cost_usd=_cost(self._usage.get("cost")),
         )
 
-    def _payloads(self, data: str) -> Iterator[Mapping[str, Any]]:
-        # Some servers leave out the blank line between events, which joins their data.
-        parts = [data] if "\n" not in data or _is_json(data) else data.split("\n")
-        for part in parts:
-            if part.strip() == DONE:
-                self.done = True
-            elif part.strip():
-                yield _decode(part)
+    def _payloads(self, data: str, event: str) -> Iterator[Mapping[str, Any]]:
+        """The objects in the data of an event; what is none is passed over, and noted."""
+        text = data.strip()
+        if not text or text.startswith(":"):  # a comment that a gateway framed as data
+            return
+        try:
+            found = _decode(text)
+        except NotACompletionError:
+            if event == "error":
+                raise EndpointError({"error": text}) from None
+            if text.startswith("{") and _OF_A_REPLY.search(text):
+                raise
+            found = None
+        objects = found if isinstance(found, list) else [found]
+        known = [each for each in objects if isinstance(each, Mapping)]
+        if not known:
+            self.stray = text[:_MOST_STRAY]
+        yield from known
 
-    def _take_payload(self, payload: Mapping[str, Any], key: str) -> Iterator[Piece]:
-        if payload.get("error"):
-            raise EndpointError(payload)
-        if isinstance(payload.get("usage"), Mapping):
+    def _take_payload(
+        self, payload: Mapping[str, Any], key: str, event: str
+    ) -> Iterator[StreamEvent]:
+        choices = _choices(payload)
+        error = error_in(payload, event)
+        if error is not None and not choices:
+            raise EndpointError(error)
+        has_usage = isinstance(payload.get("usage"), Mapping)
+        if has_usage:
             self._usage = payload["usage"]
-        for choice in _choices(payload):
-            if choice.get("index") not in (None, 0):
-                continue
-            message = _mapping(choice.get(key) or choice.get("message") or choice.get("delta"))
-            thinking = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
-            if thinking:
-                yield ReasoningDelta(thinking)
-            reply = _text(message.get("content")) or _text(message.get("refusal"))
-            if reply:
-                yield TextDelta(reply)
-            self._tools.take(message.get("tool_calls"))
-            yield from map(CallBegun, self._tools.newly_begun())
-            if choice.get("finish_reason"):
-                self.finish_reason = str(choice["finish_reason"])
+        self._usage_last = has_usage and not choices
+        known = has_usage or "choices" in payload
+        self.stray = "" if known else json.dumps(payload)[:_MOST_STRAY]
+        for choice in choices:
+            if choice.get("index") in (None, 0):
+                yield from self._take_choice(choice, key)
+        if error is not None:
+            raise EndpointError(error)
+
+    def _take_choice(self, choice: Mapping[str, Any], key: str) -> Iterator[StreamEvent]:
+        parts = parts_of(message_in(choice, key))
+        thinking = self._thinking_pairs.feed(parts.thinking)
+        if thinking:
+            self._splitter.expect_no_thinking()
+            yield ReasoningDelta(thinking)
+        text = self._text_pairs.feed(parts.text)
+        if text:
+            self._said = self._said or bool(text.strip())
+            yield from _events(self._splitter.feed(text))
+        self._media += parts.media
+        self.spoke = self.spoke or parts != _NOTHING
+        self._tools.take(parts.tool_calls)
+        yield from map(CallBegun, self._tools.newly_begun())
+        if choice.get("finish_reason"):
+            self.finish_reason = str(choice["finish_reason"])
+
+
+def _events(parts: list[Part]) -> Iterator[StreamEvent]:
+    for kind, text in parts:
+        if kind == "text":
+            yield TextDelta(text)
+        elif kind == "thinking":
+            yield ReasoningDelta(text, marked=True)
+        else:
+            yield TextRetracted(text)
 
 
 def _choices(payload: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The choices of a piece; null, or none, in pieces that only count tokens."""
     choices = payload.get("choices")
-    if choices is None:
-        return []
-    if not isinstance(choices, list) or not all(isinstance(entry, Mapping) for entry in choices):
-        raise NotACompletionError("its list of choices is none")
-    return choices
+    found = choices if isinstance(choices, list) else []
+    return [each for each in found if isinstance(each, Mapping)]
 
 
-def _decode(text: str) -> Mapping[str, Any]:
+def _decode(text: str) -> Any:
     try:
-        payload = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise NotACompletionError("it is not JSON") from error
-    if not isinstance(payload, dict):
-        raise NotACompletionError("it is JSON, but no object")
-    return payload
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _text(value: Any) -> str:
-    """Text of a content that is a string or a list of parts; "" for anything else."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return "".join(_text(_mapping(part).get("text")) for part in value)
-    return ""
 
 
 def _cost(value: Any) -> float | None:

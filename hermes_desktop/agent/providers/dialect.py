@@ -39,6 +39,8 @@ class Dialect:
         tools: The model can be told of tools.
         reasoning: It can be told how much to think.
         tiers: It can be asked to answer faster.
+        begins_thinking: Its text begins with thinking, whose opening mark the chat template wrote;
+            None: not known yet.
     """
 
     stream: bool = True
@@ -48,6 +50,7 @@ class Dialect:
     tools: bool = True
     reasoning: bool = True
     tiers: bool = True
+    begins_thinking: bool | None = None
 
     def after_refusal(self, said: str) -> "Dialect | None":
         """What to try instead, None when the refusal is about something else."""

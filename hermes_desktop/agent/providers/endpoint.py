@@ -1,15 +1,14 @@
 """An address with its key and its connections: requests go out here, and only here."""
 
 import contextlib
-import ipaddress
 import threading
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from hermes_desktop.agent.providers.base import TimeOuts
 from hermes_desktop.agent.providers.failures import Failures
 from hermes_desktop.agent.providers.shared_tls import CertificatesError, SharedTls
 from hermes_desktop.agent.types import CancelSignal, ModelChoice
+from hermes_desktop.core.proxies import ProxySettingError, route_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +61,8 @@ class Endpoint:
         body: bytes | None,
         cancel: CancelSignal,
         patience: TimeOuts | None = None,
+        *,
+        begins_thinking: bool = False,
     ) -> "Iterator[Answer]":
         """A request that is on its way; given up if it is left before its end."""
         # Both load httpx, which only a process that asks a model should pay for.
@@ -71,7 +72,13 @@ class Endpoint:
         wire = self._take_wire()
         url = f"{self.choice.base_url}/{path}"
         call = HttpCall(wire, url, self._headers(), body, self._failures)
-        answer = Answer(call, patience or self._timeouts, self._failures, cancel)
+        answer = Answer(
+            call,
+            patience or self._timeouts,
+            self._failures,
+            cancel,
+            begins_thinking=begins_thinking,
+        )
         try:
             yield answer
         finally:
@@ -93,20 +100,24 @@ class Endpoint:
         return headers
 
     def _take_wire(self) -> "Wire":
-        from hermes_desktop.agent.providers.http_call import Wire  # noqa: PLC0415
+        from hermes_desktop.agent.providers.http_call import BAD_ADDRESS, Wire  # noqa: PLC0415
 
         with self._lock:
             wire, self._idle = self._idle, None
         if wire is not None:
             return wire
         try:
+            route = route_to(self.choice.base_url)
+            self._failures.way = route.note
             return Wire(
                 connect_s=self._timeouts.connect,
                 write_s=60.0,
-                direct=_is_loopback(self.choice.base_url),
+                proxy=route.proxy,
                 tls=self._tls.context(self.choice.ca_bundle),
                 transport=self._transport,
             )
+        except ProxySettingError as error:
+            raise self._failures.unreachable(error.detail, error.hint, again=False) from error
         except CertificatesError as error:
             raise self._failures.unreachable(
                 str(error), "Correct that, or take it away.", again=False
@@ -117,7 +128,7 @@ class Endpoint:
                 "Install socksio beside Hermes Desktop, or name an HTTP proxy in ALL_PROXY.",
                 again=False,
             ) from error
-        except (ValueError, OSError) as error:
+        except BAD_ADDRESS as error:
             raise self._failures.unreachable(
                 f"the connection cannot be set up ({error})",
                 "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY in the environment.",
@@ -130,13 +141,3 @@ class Endpoint:
                 self._idle = wire
                 return
         wire.client.close()
-
-
-def _is_loopback(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

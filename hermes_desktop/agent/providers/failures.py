@@ -1,11 +1,9 @@
 """What went wrong with a call, in words for a person, and whether asking again makes sense."""
 
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from hermes_desktop.agent.providers.error_answers import said_in
 from hermes_desktop.agent.providers.refusal_reasons import is_too_long, reason_of
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.errors import (
@@ -124,12 +122,16 @@ class Failures:
     Args:
         choice: The endpoint.
         redactor: Removes secrets of known shapes and those it was told.
+
+    Attributes:
+        way: What to know of the way there when it cannot be reached.
     """
 
     def __init__(self, choice: ModelChoice, redactor: SecretRedactor) -> None:
         self._choice = choice
         self._redactor = redactor
         self.host = choice.host
+        self.way = ""
 
     def clean(self, text: str) -> str:
         """Foreign text, fit to be shown: no secrets, one line, not long."""
@@ -144,7 +146,7 @@ class Failures:
         return CallFailedError(
             CannotReachError(
                 "The model cannot be reached.",
-                f"{self.host}: {self.clean(reason)}.",
+                f"{self.host}: {self.clean(reason)}. {self.way}".rstrip(),
                 hint
                 or "Check that the server runs, the network, and the address (model.base_url).",
             ),
@@ -171,6 +173,10 @@ class Failures:
             again=again,
         )
 
+    def ended_by_server(self, reason: str) -> CallFailedError:
+        """The endpoint itself says that it could not finish the answer."""
+        return self.broken(f"the server ended it with “{reason}”")
+
     def empty(self, *, thought: bool) -> CallFailedError:
         """The answer ended in good order without a word."""
         what = "it thought and then said nothing" if thought else "it said nothing"
@@ -191,7 +197,7 @@ class Failures:
 
     def refused(self, refusal: Refusal) -> CallFailedError:
         """The endpoint answered, and it was no reply."""
-        said, codes = _said(refusal.body)
+        said, codes = said_in(refusal.body)
         status = refusal.status
         if is_too_long(status, said, codes):
             return CallFailedError(self._too_long(said, status), said=said)
@@ -267,34 +273,3 @@ def _later(wait_s: float | None) -> str:
     if wait_s is None or wait_s < 1:
         return "Wait a moment and send the message again."
     return f"Wait {round(wait_s)} seconds and send the message again."
-
-
-def _said(body: bytes) -> tuple[str, frozenset[str]]:
-    """The message of an error answer, and every code and type it names."""
-    text = body.decode("utf-8", "replace")
-    try:
-        payload = json.loads(text)
-    except (ValueError, RecursionError):
-        return text, frozenset()
-    # Some endpoints wrap the error in a list, some name it "detail".
-    if isinstance(payload, list) and payload:
-        payload = payload[0]
-    if not isinstance(payload, Mapping):
-        return text, frozenset()
-    error = payload.get("error") or payload.get("detail") or payload
-    if not isinstance(error, Mapping):
-        return str(error), frozenset()
-    message = error.get("message") or error.get("msg") or error.get("detail") or text
-    codes = frozenset(str(error[name]) for name in ("code", "type") if error.get(name))
-    return _with_cause(str(message), error), codes
-
-
-def _with_cause(message: str, error: Mapping[str, Any]) -> str:
-    # Routers put what the real endpoint said beside their own general sentence.
-    metadata = error.get("metadata")
-    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    # llama.cpp names its limit beside its sentence.
-    limit = error.get("n_ctx")
-    if isinstance(limit, int) and str(limit) not in message:
-        message = f"{message} (n_ctx {limit})"
-    return f"{message} ({raw})" if isinstance(raw, str) and raw not in message else message

@@ -13,7 +13,6 @@ import socket
 import ssl
 import threading
 import time
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +26,8 @@ from hermes_desktop.agent.providers.failures import CallFailedError, Failures
 
 log = logging.getLogger(__name__)
 
+BAD_ADDRESS = (httpx.InvalidURL, ValueError, OSError)
+"""What setting up connections raises for an address that cannot be used."""
 _WAITING_PIECES = 256
 _TICK_S = 0.1
 
@@ -62,7 +63,7 @@ class Wire:
     Args:
         connect_s: How long connecting may take, seconds.
         write_s: How long one write may take, seconds.
-        direct: Pass over the proxies named in the environment.
+        proxy: Address of the proxy that leads there; None: directly.
         tls: Context for HTTPS.
         transport: In place of the network.
     """
@@ -72,16 +73,16 @@ class Wire:
         *,
         connect_s: float,
         write_s: float,
-        direct: bool,
+        proxy: str | None,
         tls: ssl.SSLContext,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         # Somebody who wants to be hidden behind a proxy is not led past it, not even for a look.
-        self.unhidden = direct or not urllib.request.getproxies()
+        self.unhidden = proxy is None
         # Waiting for bytes is bounded by whoever reads the queue, which knows what it waits for.
         timeout = httpx.Timeout(None, connect=connect_s, write=write_s)
         self.client = httpx.Client(
-            timeout=timeout, trust_env=not direct, verify=tls, transport=transport
+            timeout=timeout, trust_env=False, proxy=proxy, verify=tls, transport=transport
         )
         self.given_up = threading.Event()
         self._sockets: set[socket.socket] = set()

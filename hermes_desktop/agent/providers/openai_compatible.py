@@ -19,6 +19,7 @@ from hermes_desktop.agent.providers.retry_words import pause_before_retry, told_
 from hermes_desktop.agent.providers.shared_tls import SharedTls
 from hermes_desktop.agent.thinking import wire_fields as thinking_fields
 from hermes_desktop.agent.types import (
+    AskedAgain,
     CallBegun,
     CallNote,
     CancelSignal,
@@ -29,6 +30,7 @@ from hermes_desktop.agent.types import (
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import ProviderError
 from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.thinking_marks import BEGINS_IN_THOUGHT
 
 if TYPE_CHECKING:
     import httpx
@@ -102,6 +104,7 @@ class OpenAICompatibleProvider:
                 if insist and is_empty(failure):
                     log.info("%s said nothing; asking once more", self._failures.host)
                     insist = False
+                    yield AskedAgain()
                     continue
                 if not started and self._adapt(failure):
                     continue
@@ -183,9 +186,21 @@ class OpenAICompatibleProvider:
         self, request: ChatRequest, cancel: CancelSignal, *, insist: bool
     ) -> Generator[StreamEvent]:
         look = ReplyLook(self._failures, insist=insist)
-        with self._endpoint.asked("chat/completions", self._body(request), cancel) as answer:
+        begins_thinking = self._begins_thinking()
+        asked = self._endpoint.asked(
+            "chat/completions", self._body(request), cancel, begins_thinking=begins_thinking
+        )
+        with asked as answer:
             for event in answer.events():
                 yield from look.passed(event)
+            if answer.closed_alone not in {None, begins_thinking}:
+                learnt = replace(self._dialect(), begins_thinking=answer.closed_alone)
+                self._dialects.learn(self.choice.base_url, self.choice.model, learnt)
+
+    def _begins_thinking(self) -> bool:
+        """Whether the text of an answer begins with thinking: as it did, or by the model's name."""
+        known = self._dialect().begins_thinking
+        return BEGINS_IN_THOUGHT.search(self.choice.model) is not None if known is None else known
 
     def _body(self, request: ChatRequest) -> bytes:
         body: dict[str, Any] = {"model": request.model}

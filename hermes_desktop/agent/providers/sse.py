@@ -1,18 +1,38 @@
 """Server-sent events, decoded from bytes that may be cut anywhere."""
 
+import json
+from dataclasses import dataclass
+
 _LF, _CR = 0x0A, 0x0D
-_BOM = b"\xef\xbb\xbf"
+_FIELDS = frozenset({b"data", b"event", b"id", b"retry"})
+_MOST_BARE = 256 * 1024
+BOM = b"\xef\xbb\xbf"
 
 
 class LineTooLongError(ValueError):
     """One line went over the limit: this is no event stream, or a hostile one."""
 
 
-class SseParser:
-    """Turns pieces of bytes into the ``data`` of events.
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """One event.
 
-    Lines may end with LF, CR LF or CR. Comments and fields other than ``data`` are passed over.
-    Characters are decoded line by line, so that a piece may end within one.
+    Attributes:
+        data: What it says.
+        name: Its ``event`` field, "" without one.
+    """
+
+    data: str
+    name: str = ""
+
+
+class SseParser:
+    """Turns pieces of bytes into events.
+
+    Lines may end with LF, CR LF or CR. Comments and unknown fields are passed over. Lines that are
+    no fields at all are given as events of their own; JSON over several lines as one: servers send
+    errors so, and some whole replies. Characters are decoded line by line, so that a piece may end
+    within one.
 
     Args:
         max_line: Longest line that is kept in memory, in bytes.
@@ -25,28 +45,31 @@ class SseParser:
         self._skip_lf = False
         self._first = True
         self._data: list[str] = []
+        self._name = ""
+        self._bare: list[str] = []
 
-    def feed(self, piece: bytes) -> list[str]:
+    def feed(self, piece: bytes) -> list[ServerEvent]:
         """Take more bytes; give the events they complete.
 
         Raises:
             LineTooLongError: A line is longer than allowed.
         """
         self._buffer += piece
-        events: list[str] = []
+        events: list[ServerEvent] = []
         while (line := self._next_line()) is not None:
             self._take(line, events)
         if len(self._buffer) > self._max_line:
             raise LineTooLongError(f"more than {self._max_line} bytes without a line end")
         return events
 
-    def end(self) -> list[str]:
+    def end(self) -> list[ServerEvent]:
         """No more bytes come; give what a missing blank line held back."""
-        events: list[str] = []
+        events: list[ServerEvent] = []
         if self._buffer:
             self._take(bytes(self._buffer), events)
             self._buffer.clear()
         self._take(b"", events)
+        self._give_bare(events)
         return events
 
     def _next_line(self) -> bytes | None:
@@ -71,15 +94,44 @@ class SseParser:
         self._searched = 0
         return line
 
-    def _take(self, line: bytes, events: list[str]) -> None:
+    def _take(self, line: bytes, events: list[ServerEvent]) -> None:
         if self._first:
-            line = line.removeprefix(_BOM)
+            line = line.removeprefix(BOM)
             self._first = False
         if not line:
             if self._data:
-                events.append("\n".join(self._data))
+                events.append(ServerEvent("\n".join(self._data), self._name))
                 self._data.clear()
+            self._name = ""
             return
-        name, _, value = line.partition(b":")
+        name, colon, value = line.partition(b":")
+        if name not in _FIELDS and (name or not colon):
+            self._take_bare(line.decode("utf-8", "replace"), events)
+            return
+        text = value.removeprefix(b" ").decode("utf-8", "replace")
         if name == b"data":
-            self._data.append(value.removeprefix(b" ").decode("utf-8", "replace"))
+            self._data.append(text)
+        elif name == b"event":
+            self._name = text.strip()
+
+    def _take_bare(self, line: str, events: list[ServerEvent]) -> None:
+        """Take a line that is no field: a part of JSON that nobody framed, or mere words."""
+        self._bare.append(line)
+        is_words = self._bare[0].lstrip()[:1] not in {"{", "["}
+        is_whole = line.rstrip()[-1:] in {"}", "]"} and is_json("\n".join(self._bare))
+        if is_words or is_whole or sum(map(len, self._bare)) > _MOST_BARE:
+            self._give_bare(events)
+
+    def _give_bare(self, events: list[ServerEvent]) -> None:
+        if self._bare:
+            events.append(ServerEvent("\n".join(self._bare), self._name))
+            self._bare.clear()
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is JSON and nothing else."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import (
+    AskedAgain,
     CallBegun,
     CallNote,
     CancelSignal,
@@ -68,7 +69,7 @@ class StandingBy:
             begun = False
             try:
                 for event in self._ask(place, request, cancel):
-                    if not begun and not isinstance(event, CallNote | CallBegun):
+                    if not begun and not isinstance(event, CallNote | CallBegun | AskedAgain):
                         begun = True
                         yield from self._told(place, why)
                     yield event

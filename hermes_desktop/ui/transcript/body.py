@@ -90,6 +90,10 @@ class Body(Stack):
             self._place(block)
         self._finished += len(update.finished)
 
+    def begin_again(self) -> None:
+        """Have the next update replace everything."""
+        self._finished = self._laid_out = 0
+
     def show_caret(self, shown: bool) -> bool:  # noqa: FBT001 - a state of one meaning
         """Put the mark of a growing text behind the last paragraph.
 

@@ -66,11 +66,20 @@ class LiveReply(MessageWidget):
         self.refit()
 
     def add(self, text: str, kind: str) -> None:
-        """Take a piece of the reply or, with ``reasoning``, of the thinking before it."""
+        """Take a piece of the reply or, with ``reasoning``, of the thinking before it.
+
+        With ``retracted`` the latest text is taken back.
+        """
         if kind == "reasoning":
             self.thinking += text
             self._thinking_stream.feed(text)
             self._fresh_thinking = True
+        elif self._stream is not None and kind == "retracted":
+            self.text = self.text.removesuffix(text)
+            self._stream = MarkdownStream()
+            self._stream.feed(self.text)
+            self._fresh_text = True
+            self.body.begin_again()
         elif self._stream is not None:
             self.text += text
             self._stream.feed(text)

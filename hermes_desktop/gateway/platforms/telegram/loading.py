@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.proxies import ProxySettingError
 from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def load_api(token: str, options: TelegramOptions) -> "TelegramApi":
     module = importlib.import_module(_MODULE)
     try:
         api: TelegramApi = module.TelegramApi(token, options)
+    except ProxySettingError as error:
+        raise ConfigError(error.title, error.detail, error.hint) from None
     except module.BAD_ADDRESS as error:
         raise ConfigError(
             "Telegram's proxy makes no sense.", type(error).__name__, "Look at its address."

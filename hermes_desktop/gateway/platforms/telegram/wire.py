@@ -9,6 +9,7 @@ from typing import Any
 from telegram.error import TelegramError
 from telegram.request import HTTPXRequest
 
+from hermes_desktop.core.proxies import route_to
 from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 from hermes_desktop.gateway.platforms.telegram.records import RefusalError
 
@@ -35,6 +36,9 @@ class Wire(HTTPXRequest):
     Args:
         options: Proxy.
         connections: How many at once.
+
+    Raises:
+        ProxySettingError: The environment names a proxy that cannot be used.
     """
 
     __slots__ = ("results",)
@@ -46,7 +50,9 @@ class Wire(HTTPXRequest):
             write_timeout=_READ_S,
             connect_timeout=_CONNECT_S,
             pool_timeout=_CONNECT_S,
-            proxy=options.proxy,
+            proxy=options.proxy or route_to(options.base_url).proxy,
+            # The library would read the environment by other rules, and fails on some of it.
+            httpx_kwargs={"trust_env": False},
         )
         self.results: list[Any] = []
 

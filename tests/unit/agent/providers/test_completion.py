@@ -9,11 +9,13 @@ from hermes_desktop.agent.providers.completion import (
     NotACompletionError,
     encode_json,
 )
-from hermes_desktop.agent.types import Finished, ReasoningDelta, TextDelta
+from hermes_desktop.agent.providers.sse import ServerEvent
+from hermes_desktop.agent.types import Finished, ReasoningDelta, StreamEvent, TextDelta
 
 
-def take(reader: CompletionReader, payload: Any) -> list[TextDelta | ReasoningDelta]:
-    return list(reader.take(payload if isinstance(payload, str) else json.dumps(payload)))
+def take(reader: CompletionReader, payload: Any, event: str = "") -> list[StreamEvent]:
+    data = payload if isinstance(payload, str) else json.dumps(payload)
+    return list(reader.take(ServerEvent(data, event)))
 
 
 def delta(**fields: Any) -> dict[str, Any]:
@@ -50,7 +52,7 @@ def test_end_marks_and_usage() -> None:
     take(reader, {"choices": [], "usage": None})
     take(reader, "[DONE]")
     assert reader.done
-    assert reader.finished() == Finished("length", 9, 4, 5)
+    assert list(reader.ending()) == [Finished("length", 9, 4, 5)]
 
 
 def test_usage_that_is_nonsense_counts_as_none() -> None:
@@ -59,9 +61,9 @@ def test_usage_that_is_nonsense_counts_as_none() -> None:
         reader,
         {"usage": {"prompt_tokens": "9", "completion_tokens": -4, "prompt_tokens_details": 1}},
     )
-    assert reader.finished() == Finished("stop")
+    assert list(reader.ending()) == [Finished("stop")]
     take(reader, '{"usage": {"prompt_tokens": 1e999, "completion_tokens": 99999999999999999999}}')
-    assert reader.finished() == Finished("stop")
+    assert list(reader.ending()) == [Finished("stop")]
 
 
 def test_events_joined_by_a_missing_blank_line() -> None:
@@ -77,11 +79,20 @@ def test_errors_inside() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ["{", "[1]", '"x"', '{"choices": 3}', '{"choices": [1]}', "[" * 9999]
+    "data", ['{"choices": [{"delta"', '{"content": "x', '{"choices":' + "[" * 9999]
 )
-def test_nonsense(data: str) -> None:
+def test_a_damaged_piece_is_not_passed_over(data: str) -> None:
     with pytest.raises(NotACompletionError):
         take(CompletionReader(), data)
+
+
+@pytest.mark.parametrize(
+    "data", ["{", "[1]", '"x"', "null", "3", "", "PROCESSING", '{"choices": 3}', '{"choices": [1]}']
+)
+def test_what_is_no_piece_is_passed_over(data: str) -> None:
+    reader = CompletionReader()
+    assert take(reader, data) == []
+    assert take(reader, delta(content="a")) == [TextDelta("a")]
 
 
 def test_a_whole_answer() -> None:

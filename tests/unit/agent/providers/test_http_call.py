@@ -13,7 +13,7 @@ from tests.fakes.model_server import ModelServer
 
 def test_what_was_given_up_while_connecting_is_never_sent() -> None:
     with ModelServer() as server:
-        wire = Wire(connect_s=5, write_s=5, direct=True, tls=ssl.create_default_context())
+        wire = Wire(connect_s=5, write_s=5, proxy=None, tls=ssl.create_default_context())
         choice = ModelChoice("m", server.base_url, "k", "custom", "test")
         wire.begin()
         wire.give_up()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.agent.providers.sse import LineTooLongError, SseParser
+from hermes_desktop.agent.providers.sse import LineTooLongError, ServerEvent, SseParser
 
 STREAM = (
     "\ufeff: keep-alive\r\n\r\n"
@@ -19,7 +19,8 @@ EVENTS = ['{"a": "für 日本 🙂"}', "no space", "one\ntwo", "[DONE]"]
 
 def parse(pieces: list[bytes]) -> list[str]:
     parser = SseParser()
-    return [data for piece in pieces for data in parser.feed(piece)] + parser.end()
+    events = [event for piece in pieces for event in parser.feed(piece)] + parser.end()
+    return [event.data for event in events]
 
 
 def test_whole_stream() -> None:
@@ -60,7 +61,7 @@ def test_no_bytes_make_it_fail(noise: bytes) -> None:
 def test_a_last_event_without_blank_line_is_given_at_the_end() -> None:
     parser = SseParser()
     assert parser.feed(b"data: x") == []
-    assert parser.end() == ["x"]
+    assert parser.end() == [ServerEvent("x")]
     assert parser.end() == []
 
 
@@ -74,4 +75,4 @@ def test_a_long_line_in_many_pieces_costs_no_square() -> None:
     parser = SseParser()
     for _ in range(20_000):
         parser.feed(b"data: " + b"x" * 94)
-    assert len(parser.end()[0]) > 1_900_000
+    assert len(parser.end()[0].data) > 1_900_000

@@ -48,7 +48,7 @@ def test_cut_at_any_byte(cuts: set[int]) -> None:
         for event in parser.feed(data[start:end]):
             begun += reader.take(event)
     assert begun == [CallBegun("read_file"), CallBegun("todo")]
-    finished = reader.finished()
+    (*_, finished) = reader.ending()
     assert finished.finish_reason == "tool_calls"
     assert [(c.id, c.name, c.arguments) for c in finished.tool_calls] == [
         ("a", "read_file", '{"path": "ä€😀.txt"}'),

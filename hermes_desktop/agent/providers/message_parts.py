@@ -1,0 +1,147 @@
+"""What the message of one choice says, whichever fields it is in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_desktop.agent.providers.tolerances import (
+    MEDIA,
+    MESSAGE_FIELDS,
+    TEXT_FIELDS,
+    THINKING_FIELDS,
+)
+from hermes_desktop.state.content_codec import clean_text
+
+_MESSAGES = tuple(each.name for each in MESSAGE_FIELDS)
+_THINKING = tuple(each.name for each in THINKING_FIELDS)
+_TEXT = tuple(each.name for each in TEXT_FIELDS)
+_MEDIA = frozenset(each.name for each in MEDIA)
+_DEEPEST = 4
+_THOUGHT_PARTS = frozenset({"thinking", "reasoning", "reasoning.text", "reasoning.summary"})
+
+
+@dataclass(slots=True)
+class MessageParts:
+    """The words of a message, and what cannot be shown.
+
+    Attributes:
+        text: Words of the reply.
+        thinking: Words of the thinking.
+        media: Kinds of what cannot be shown, one entry each.
+        tool_calls: Pieces of calls, as sent.
+    """
+
+    text: str = ""
+    thinking: str = ""
+    media: list[str] = field(default_factory=list)
+    tool_calls: Any = None
+
+
+def message_in(choice: Mapping[str, Any], first: str) -> Mapping[str, Any]:
+    """The message of a choice: under the expected name, another one, or the choice itself."""
+    for name in (first, *_MESSAGES):
+        found = choice.get(name)
+        if isinstance(found, Mapping) and found:
+            return found
+    return choice
+
+
+def parts_of(message: Mapping[str, Any]) -> MessageParts:
+    """Read a message, or a piece of one."""
+    parts = MessageParts(tool_calls=message.get("tool_calls"))
+    function = message.get("function_call")
+    if parts.tool_calls is None and isinstance(function, Mapping):
+        # The way of 2023, still sent by some gateways.
+        parts.tool_calls = [{"index": 0, "function": function}]
+    for name in _TEXT:
+        _read_content(message.get(name), parts)
+        if parts.text:
+            break
+    for name in _THINKING:
+        if parts.thinking:
+            break
+        parts.thinking = _words(message.get(name), _DEEPEST)
+    for name in _MEDIA:
+        _read_media(name, message.get(name), parts)
+    return parts
+
+
+def _read_content(content: Any, parts: MessageParts) -> None:
+    """Text, or a list of parts of several kinds."""
+    if isinstance(content, str):
+        parts.text += content
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, str):
+            parts.text += part
+        if not isinstance(part, Mapping):
+            continue
+        kind = part.get("type")
+        if kind in _THOUGHT_PARTS:
+            parts.thinking += _words(part, _DEEPEST)
+        elif isinstance(kind, str) and kind in _MEDIA:
+            _read_media(kind, part.get(kind) or part, parts)
+        else:
+            parts.text += _words(part.get("text"), _DEEPEST) or _words(part.get("refusal"), 1)
+
+
+def _read_media(name: str, found: Any, parts: MessageParts) -> None:
+    if name.endswith("audio") and isinstance(found, Mapping):
+        transcript = found.get("transcript")
+        if isinstance(transcript, str) and transcript:
+            parts.text += transcript
+        elif found.get("data"):
+            parts.media.append("sound")
+        return
+    kind = "video" if name.startswith("video") else "picture"
+    if isinstance(found, list):
+        parts.media += [kind] * len(found)
+    elif found:
+        parts.media.append(kind)
+
+
+def _words(value: Any, deep: int) -> str:
+    """All words in a text, a part, or a list of parts."""
+    if isinstance(value, str):
+        return value
+    if deep <= 0:
+        return ""
+    if isinstance(value, list):
+        return "".join(_words(each, deep - 1) for each in value)
+    if isinstance(value, Mapping):
+        for name in ("text", "thinking", "summary", "reasoning", "content"):
+            found = _words(value.get(name), deep - 1)
+            if found:
+                return found
+    return ""
+
+
+def told_media(kinds: list[str]) -> str:
+    """What stands in the place of things that cannot be shown; "" for none."""
+    told = []
+    for kind in dict.fromkeys(kinds):
+        count = kinds.count(kind)
+        if kind == "sound":
+            told.append("sound")
+        else:
+            told.append(f"a {kind}" if count == 1 else f"{count} {kind}s")
+    if not told:
+        return ""
+    return f"[The model sent {' and '.join(told)}, which cannot be shown here.]"
+
+
+class PairJoiner:
+    """Joins the two halves of a character that came in two pieces of JSON."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def feed(self, text: str) -> str:
+        """The text that is whole by now; a half that stays alone becomes U+FFFD."""
+        text = self._half + text
+        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return clean_text(text[: len(text) - len(self._half)])
+
+    def end(self) -> str:
+        """What stands for a half that stayed alone."""
+        half, self._half = self._half, ""
+        return clean_text(half)
