@@ -8,7 +8,6 @@ reached directly.
 
 import ipaddress
 import re
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -79,7 +78,7 @@ def route_to(url: str, proxies: Mapping[str, str] | None = None) -> Route:
     host = (parts.hostname or "").rstrip(".")
     if is_this_machine(host):
         return Route()
-    found = urllib.request.getproxies() if proxies is None else proxies
+    found = _of_the_environment() if proxies is None else proxies
     port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
     direct, senseless = _excepted(found.get("no", ""), host, port)
     name = parts.scheme if found.get(parts.scheme, "").strip() else "all"
@@ -88,6 +87,12 @@ def route_to(url: str, proxies: Mapping[str, str] | None = None) -> Route:
         return Route(senseless=senseless)
     variable = f"{name.upper()}_PROXY"
     return Route(_usable(proxy, variable), variable, senseless)
+
+
+def _of_the_environment() -> Mapping[str, str]:
+    from urllib.request import getproxies  # noqa: PLC0415 - loads much that a window never needs
+
+    return getproxies()
 
 
 def is_this_machine(host: str) -> bool:

@@ -1,5 +1,8 @@
 """``hermes-desktop chat`` against a scripted model: where the words go and what is kept."""
 
+import contextlib
+import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,54 @@ def test_thinking_is_not_printed(program: Program, configured: Path, server: Mod
     server.script(model_server.text("Forty-two.", reasoning=["Let me ", "think."]))
 
     assert program.run("chat", "-q", "What?").out == "Forty-two.\n"
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["<thi", "nk>Let me ", "think.</think>\n\nForty-", "two."],
+        ["Let me think.\n", "</think>\n\nForty-two."],
+    ],
+    ids=["marked", "only its end"],
+)
+def test_thinking_in_the_text_is_neither_printed_nor_stored(
+    program: Program, configured: Path, server: ModelServer, pieces: list[str]
+) -> None:
+    server.script(model_server.text(pieces))
+
+    assert program.run("chat", "-q", "What?").out == "Forty-two.\n"
+
+    (row,) = rows(configured)
+    assert said(configured, row["id"]) == [("user", "What?"), ("assistant", "Forty-two.")]
+    program.run("chat", "-c", "-q", "Sure?")
+    assert "think" not in json.dumps(server.requests[-1].messages[1:])
+
+
+def test_a_reply_that_the_server_did_not_finish_is_a_failure(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    server.script(model_server.text(["First, "], finish="abort"))
+
+    done = program.run("chat", "-q", "What?")
+
+    assert (done.code, done.out) == (1, "First, \n")
+    assert "abort" in done.err
+
+
+def test_thinking_alone_is_shown_and_stored_once(
+    program: Program, configured: Path, server: ModelServer
+) -> None:
+    server.responder = lambda _: model_server.text([], reasoning=["Forty-two."])
+
+    done = program.run("chat", "-q", "What?")
+
+    assert done.out == "Forty-two.\n"
+    assert "as thinking" in done.err
+    (row,) = rows(configured)
+    assert said(configured, row["id"])[-1] == ("assistant", "Forty-two.")
+    with contextlib.closing(sqlite3.connect(configured / "state.db")) as conn:
+        found = conn.execute("SELECT reasoning FROM messages WHERE role = 'assistant'").fetchall()
+    assert found == [("Forty-two.",)]
 
 
 def test_the_profile_is_noted(program: Program, configured: Path) -> None:

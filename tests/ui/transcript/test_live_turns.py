@@ -48,6 +48,19 @@ def test_pieces_are_collected_into_few_repaints(view, show, history, qtbot) -> N
     assert len(repaints) == 1
 
 
+def test_text_that_was_thinking_is_taken_back(view, show, history, qtbot) -> None:
+    show(history)
+    view.begin_turn("t", "Which train?")
+    thinking = "First.\n\n```py\na = 1\n```\n\nThen more."
+    stream(view, thinking)
+    qtbot.waitUntil(lambda: plain(view)[-1].endswith("more."))
+    view.add_delta("t", thinking, "retracted")
+    view.add_delta("t", thinking, "reasoning")
+    view.add_delta("t", "The 6:12.")
+    qtbot.waitUntil(lambda: plain(view)[-1].strip() == "The 6:12.")
+    assert list(view.messages)[-1].thinking == thinking
+
+
 def test_finished_blocks_keep_their_widgets(view, show, history, qtbot) -> None:
     show(history)
     view.begin_turn("t", "Which train?")

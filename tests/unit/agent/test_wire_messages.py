@@ -214,3 +214,9 @@ def test_nothing_said_is_an_empty_object_and_names_are_names() -> None:
     function = answer["tool_calls"][0]["function"]
     assert function["arguments"] == "{}"
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", function["name"])
+
+
+def test_thinking_that_was_stored_in_a_reply_is_not_sent() -> None:
+    said = {"role": "assistant", "content": "<think>hm</think>\n\nHello `<think>`"}
+    asked = {"role": "user", "content": "<think>typed</think> by a person"}
+    assert wire(asked, said) == [asked, {"role": "assistant", "content": "Hello `<think>`"}]

@@ -167,3 +167,16 @@ def full_mark(db: SessionDB) -> SessionMark:
         return SessionMark(*row)
 
     return db.read(look)
+
+
+def test_thinking_that_was_stored_in_a_reply_is_shown_as_thinking(db: SessionDB) -> None:
+    db.create_session("a", "cli")
+    stored = "hm\n</think>\n\nHello"
+    db.append_message("a", "user", stored)
+    db.append_message("a", "assistant", stored)
+    db.append_message("a", "assistant", stored, reasoning="its own")
+    shown = [(each.content, each.reasoning) for each in db.read_messages("a")]
+    assert shown == [(stored, None), ("Hello", "hm"), ("Hello", "its own")]
+    told = [each["content"] for each in db.get_messages_as_conversation("a")]
+    assert told == [stored, "Hello", "Hello"]
+    assert [row["content"] for row in db.get_messages("a")] == [stored] * 3
