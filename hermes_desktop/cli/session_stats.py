@@ -24,8 +24,7 @@ _COLUMNS = (Column("Source"), Column("Sessions", right=True), Column("Messages",
 def stats(*, as_json: bool, paths: "HermesPaths") -> None:
     """Count sessions and messages, in all and by source.
 
-    Archived sessions are counted by themselves; parts of compressed sessions and sessions of
-    subagents count as sessions.
+    Archived sessions, parts of compressed sessions and sessions of subagents count as sessions.
     """
     with open_store(paths) as db:
         found = db.read(statistics.figures)
@@ -40,7 +39,7 @@ def stats(*, as_json: bool, paths: "HermesPaths") -> None:
 
 
 def _text(found: "StoreFigures", bytes_used: int) -> str:
-    lines = [f"Sessions: {found.sessions:,}", f"Archived: {found.archived:,}"]
+    lines = [f"Sessions: {found.sessions:,}", f"Archived: {found.archived:,} of them"]
     lines.append(f"Messages: {found.messages:,}")
     lines.append(f"Tokens: {found.input_tokens:,} in, {found.output_tokens:,} out")
     lines.append(f"Size: {size(bytes_used)}")

@@ -117,7 +117,7 @@ def _present(paths: "HermesPaths") -> str:
     try:
         with open_store(paths) as db:
             now = db.read(statistics.figures)
-        sessions = counted(now.sessions + now.archived, "session")
+        sessions = counted(now.sessions, "session")
         lines = f"In place of: {sessions}, {counted(now.messages, 'message')}\n"
     except StateUnavailableError as error:
         lines = f"In place of a file that cannot be read; it is set aside. {error.detail}"

@@ -20,11 +20,10 @@ class StoreFigures:
     """Figures of a store. Times in epoch seconds, None without a session.
 
     Attributes:
-        sessions: All that are not archived, parts and subagents included.
-        archived: Those that are.
-        messages: All rows, hidden ones included.
-        sources: Of all sessions, the largest number of sessions first; messages by the sessions'
-            own counters.
+        sessions: All, with archived ones, parts and subagents.
+        archived: How many of them are archived.
+        messages: All rows of these sessions, with hidden ones.
+        sources: The same sessions and rows by source, the largest number of sessions first.
     """
 
     sessions: int
@@ -46,14 +45,14 @@ def figures(conn: sqlite3.Connection) -> StoreFigures:
         f"min({begun}), max({begun}) FROM sessions"
     ).fetchone()
     sources = conn.execute(
-        f"SELECT source, count(*), {total_sql('message_count')} FROM sessions "
-        "GROUP BY source ORDER BY count(*) DESC, source"
+        "SELECT source, count(*), "
+        "sum((SELECT count(*) FROM messages AS m WHERE m.session_id = sessions.id)) "
+        "FROM sessions GROUP BY source ORDER BY count(*) DESC, source"
     ).fetchall()
-    messages = conn.execute("SELECT count(*) FROM messages").fetchone()[0]
     return StoreFigures(
-        sessions=row[0] - row[1],
+        sessions=row[0],
         archived=row[1],
-        messages=messages,
+        messages=sum(each[2] for each in sources),
         input_tokens=row[2],
         output_tokens=row[3],
         first_started=row[4],

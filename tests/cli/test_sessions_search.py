@@ -97,15 +97,20 @@ def test_no_store(program: Program) -> None:
 def test_stats(program: Program, db: SessionDB) -> None:
     db.update_token_counts("s1", 1_500, 20)
     db.set_session_archived("s3", archived=True)
+    # Counters of rows are what other programs say; the messages are counted.
+    db._execute_write(lambda conn: conn.execute("UPDATE sessions SET message_count = 99"))
     before = dump(db.db_path)
 
     done = program.run("sessions", "stats")
 
     lines = done.out.splitlines()
-    assert lines[:4] == ["Sessions: 2", "Archived: 1", "Messages: 6", "Tokens: 1,500 in, 20 out"]
+    assert lines[:3] == ["Sessions: 3", "Archived: 1 of them", "Messages: 6"]
+    assert lines[3] == "Tokens: 1,500 in, 20 out"
     assert lines[-2:] == ["cli\t2\t4", "telegram\t1\t2"]
     whole, *sources = json.loads(program.run("sessions", "stats", "--json").out)
-    assert (whole["sessions"], whole["messages"], whole["input_tokens"]) == (2, 6, 1_500)
+    assert (whole["sessions"], whole["messages"], whole["input_tokens"]) == (3, 6, 1_500)
+    assert sum(each["sessions"] for each in sources) == whole["sessions"]
+    assert sum(each["messages"] for each in sources) == whole["messages"]
     assert whole["bytes"] == db.db_path.stat().st_size
     assert sources[0] == {"source": "cli", "sessions": 2, "messages": 4}
     assert dump(db.db_path) == before
