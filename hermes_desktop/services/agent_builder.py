@@ -32,7 +32,7 @@ from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
 from hermes_desktop.services.agent_care import AgentCare, CareSettings
-from hermes_desktop.services.agent_tools import AgentTools
+from hermes_desktop.services.agent_tools import AgentTools, work_place
 from hermes_desktop.services.secret_access import learn_secrets
 from hermes_desktop.settings.config_file import Lookup, read_config
 from hermes_desktop.settings.env_file import first_set, read_env_file
@@ -176,6 +176,7 @@ class AgentBuilder:
         """
         settings = self._settings(request.model_override)
         provider = self._provider(settings)
+        tools = self._tools.build(request) if self._tools is not None else None
         return AIAgent(
             provider=provider,
             store=self._db,
@@ -186,11 +187,12 @@ class AgentBuilder:
             source=request.source,
             clock=self._clock,
             soul_path=self._paths.home / "SOUL.md",
-            tools=self._tools.build(request) if self._tools is not None else None,
+            tools=tools,
             max_turns=settings.config.max_turns,
             session_fields={
                 "profile_name": self._paths.profile_column,
                 **request.session_fields,
+                **work_place(request, tools),
             },
         )
 

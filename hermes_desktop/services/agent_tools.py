@@ -12,6 +12,7 @@ from hermes_desktop.agent.tools.process_table import ProcessTable
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.git_facts import git_facts
 from hermes_desktop.core.log_setup import SecretRedactor, learn_named
 from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.gateway.agents import AgentRequest
@@ -134,3 +135,21 @@ class AgentTools:
     def _learn_secrets(self) -> None:
         for values in (self._environ, read_env_file(self._paths.env_file)):
             learn_named(values, self._redactor)
+
+
+def work_place(request: AgentRequest, tools: ToolBox | None) -> dict[str, str]:
+    """Where a session that begins works, as its row says it: folder, repository, branch.
+
+    The folder is noted where the person chose it: by a front end, or by the folder in which the
+    command line was started. Blocking: reads small files.
+    """
+    named = request.session_fields.get("cwd")
+    if not named and request.source == "cli":
+        named = tools.folder if tools is not None else Path.cwd()
+    if not named:
+        return {}
+    facts = git_facts(Path(named))
+    if facts is None:
+        return {"cwd": str(named)}
+    noted = {"cwd": str(named), "git_repo_root": str(facts.root)}
+    return noted if facts.branch is None else {**noted, "git_branch": facts.branch}

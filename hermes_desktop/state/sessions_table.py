@@ -31,6 +31,8 @@ class OptionalFields(TypedDict, total=False):
     thread_id: str | None
     parent_session_id: str | None
     cwd: str | None
+    git_branch: str | None
+    git_repo_root: str | None
     profile_name: str | None
 
 

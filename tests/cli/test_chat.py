@@ -30,6 +30,19 @@ def test_a_new_session(program: Program, configured: Path, server: ModelServer) 
     ]
 
 
+def test_a_session_notes_where_it_works(program: Program, configured: Path) -> None:
+    folder = configured.parent  # where the program is started
+    (folder / ".git").mkdir()
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/trunk\n", encoding="utf-8")
+    assert program.run("chat", "-q", "Hello").code == 0
+    (row,) = rows(configured)
+    wanted = (str(folder), str(folder), "trunk")
+    assert (row["cwd"], row["git_repo_root"], row["git_branch"]) == wanted
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/other\n", encoding="utf-8")
+    assert program.run("chat", "--resume", row["id"], "-q", "And now?").code == 0
+    assert rows(configured)[0]["git_branch"] == "trunk"
+
+
 def test_nothing_of_the_gateway_is_written(program: Program, configured: Path) -> None:
     program.run("chat", "-q", "Hello")
 

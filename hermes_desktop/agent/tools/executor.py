@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from hermes_desktop import plugins
@@ -69,6 +70,11 @@ class ToolBox:
         self._gate = gate
         self._prompt = prompt
         self._notes: dict[str, dict[str, Any]] = {}
+
+    @property
+    def folder(self) -> Path:
+        """Where they work unless a call names another folder."""
+        return self._setup.cwd
 
     def definitions(self) -> tuple[Mapping[str, Any], ...]:
         """The tools in the wire's own shape."""
