@@ -73,6 +73,7 @@ def set_secret(
     """
     from hermes_desktop.services.pasted_secret import given_secret
     from hermes_desktop.services.secret_checks import checked_name
+    from hermes_desktop.services.secrets_beside_hermes import note_on_hermes
 
     if values or "=" in name:
         raise UsageError(
@@ -95,6 +96,9 @@ def set_secret(
     view = book.find(name)
     if view.differ:
         output.say(_difference(view))
+    note = note_on_hermes(view, paths.home)
+    if note:
+        output.say(note)
     output.say(_takes_effect(view))
 
 

@@ -75,6 +75,37 @@ def test_kept_listed_used_removed(desk: Program, home: Path, bus: PrivateBus) ->
     assert desk.run("secrets", "remove", TOKEN, "--yes").code == 3
 
 
+def keeps(program: Program, *options: str, value: str = VALUE) -> str:
+    """What is said when a secret is kept."""
+    words = ("secrets", "set", "--no-check", TOKEN, *options)
+    done = program.run(*words, stdin=value.encode())
+    assert done.code == 0, done.err
+    return done.err
+
+
+@NEEDS_KEYRING
+def test_what_hermes_finds_of_it_is_said_where_it_uses_the_home(desk: Program, home: Path) -> None:
+    assert "hermes`" not in keeps(desk)
+    (home / "cron").mkdir()  # as `hermes` does
+    assert "does not look into that keyring" in keeps(desk)
+    back = f"hermes-desktop secrets move --back {TOKEN}"
+    assert back in keeps(desk)
+    assert desk.run(*back.split()[1:], "--yes").code == 0
+    assert f"reads {TOKEN} from .env" in keeps(desk)
+    assert "has different values; keyring counts here, while `hermes` takes .env" in keeps(
+        desk, value="123456:anotherValueAltogether"
+    )
+
+
+def test_what_hermes_finds_of_a_plain_file_is_said(program: Program, home: Path) -> None:
+    assert "hermes`" not in keeps(program, "--plain")
+    (home / "cron").mkdir()
+    said = keeps(program, "--plain")
+    assert "does not look into that file" in said
+    assert program.run("secrets", "move", "--back", TOKEN, "--yes").code == 0
+    assert VALUE in (home / ".env").read_text()
+
+
 @NEEDS_KEYRING
 def test_typed_on_a_terminal_it_is_not_shown(desk: Program) -> None:
     done = at_terminal(desk, "secrets", "set", "--no-check", TOKEN, typed=f"{VALUE}\n".encode())
