@@ -16,10 +16,10 @@ def set_route(
     *,
     names_prompts: bool = False,
 ) -> None:
-    """Overwrite provider, address and mode; the prompt belongs to the old ones and goes."""
+    """Overwrite provider and address, and the mode if given; the prompt of the old ones goes."""
     conn.execute(
-        "UPDATE sessions SET billing_provider = ?, billing_base_url = ?, billing_mode = ? "
-        "WHERE id = ?",
+        "UPDATE sessions SET billing_provider = ?, billing_base_url = ?, "
+        "billing_mode = coalesce(?, billing_mode) WHERE id = ?",
         (*map(bindable, route), clean_text(session_id)),
     )
     sessions_table.set_prompt(conn, session_id, None, names_prompts=names_prompts)

@@ -79,7 +79,14 @@ class UsageFace(WritingFace):
     def update_session_billing_route(
         self, session_id: str, *, provider: str, base_url: str, billing_mode: str | None = None
     ) -> None:
-        """Overwrite who is billed for a session; its stored prompt is dropped with it."""
+        """Overwrite who is billed for a session; its stored prompt is dropped with it.
+
+        Args:
+            session_id: The session; an unknown one changes nothing.
+            provider: The new provider.
+            base_url: Its address.
+            billing_mode: How it bills; None keeps what is stored.
+        """
         values = (provider, base_url, billing_mode)
         names_prompts = self.layout.names_prompts
         self._execute_write(

@@ -40,6 +40,12 @@ class Usage:
     billing_mode: str | None = None
     api_call_count: int = 0
 
+    @property
+    def is_something(self) -> bool:
+        """Whether anything was used; a call may only name model and route."""
+        amounts = (*_COUNTERS, "estimated_cost_usd", "actual_cost_usd")
+        return any(getattr(self, name) for name in amounts)
+
 
 @dataclass(frozen=True, slots=True)
 class Booking:
@@ -65,7 +71,7 @@ def update(conn: sqlite3.Connection, session_id: str, usage: Usage, booking: Boo
         return False
     _settle_route(conn, session_id, usage)
     _update_totals(conn, session_id, usage, absolute=booking.absolute)
-    if booking.shares and not booking.absolute:
+    if booking.shares and not booking.absolute and usage.is_something:
         row = conn.execute(
             f"SELECT model, {', '.join(_ROUTE)} FROM sessions WHERE id = ?", (session_id,)
         ).fetchone()
@@ -100,14 +106,18 @@ def _has_row(conn: sqlite3.Connection, session_id: str, booking: Booking) -> boo
 
 
 def _settle_route(conn: sqlite3.Connection, session_id: str, usage: Usage) -> None:
-    """Fill in model and route where unknown; the first call that counts may correct them."""
+    """Fill in model and route where unknown.
+
+    Until a call has been counted they are only planned: usage that names another model or provider
+    replaces all of them, so that no address of the planned provider stays beside the real one.
+    """
     row = conn.execute(
         "SELECT model, api_call_count, billing_provider FROM sessions WHERE id = ?", (session_id,)
     ).fetchone()
-    given = bool(usage.model and usage.billing_provider and usage.api_call_count)
+    given = bool(usage.model and usage.billing_provider)
     differs = (row["model"], row["billing_provider"]) != (usage.model, usage.billing_provider)
-    first = given and not row["api_call_count"] and differs
-    form = "{0} = coalesce(?, {0})" if first else "{0} = coalesce({0}, ?)"
+    replaces = given and not row["api_call_count"] and differs
+    form = "{0} = ?" if replaces else "{0} = coalesce({0}, ?)"
     names = ("model", *_ROUTE)
     conn.execute(
         f"UPDATE sessions SET {', '.join(form.format(name) for name in names)} WHERE id = ?",

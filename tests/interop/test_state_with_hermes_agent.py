@@ -234,8 +234,9 @@ def test_four_writers_lose_nothing(home: Any) -> None:
 
 
 def test_token_counts_end_up_the_same(hermes: Any, tmp_path: Path) -> None:
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"input_tokens": 10, "output_tokens": 5},
+        {"model": "first", "billing_provider": "o", "billing_base_url": "u", "billing_mode": "b"},
         {
             "input_tokens": 7,
             "output_tokens": 1,

@@ -53,7 +53,7 @@ def test_a_new_route_drops_the_prompt(db: SessionDB) -> None:
     db.update_session_billing_route("a", provider="q", base_url="v")
     row = db.get_session("a") or {}
     names = ("billing_provider", "billing_base_url", "billing_mode", "system_prompt")
-    assert [row[name] for name in names] == ["q", "v", None, None]
+    assert [row[name] for name in names] == ["q", "v", "key", None]  # no mode was named
 
 
 def test_settings_are_replaced_and_marks_kept(db: SessionDB) -> None:

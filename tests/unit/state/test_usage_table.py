@@ -55,6 +55,45 @@ def test_the_first_call_that_counts_corrects_the_route(db: SessionDB) -> None:
     assert (row["model"], row["billing_provider"]) == ("real", "p")
 
 
+def route(db: SessionDB, session_id: str) -> tuple[object, ...]:
+    row = db.get_session(session_id) or {}
+    names = ("model", "billing_provider", "billing_base_url", "billing_mode")
+    return tuple(row[name] for name in names)
+
+
+def planned(db: SessionDB, session_id: str) -> None:
+    db.create_session(session_id, "cli", model="planned")
+    db.update_session_billing_route(session_id, provider="p0", base_url="u0", billing_mode="key")
+
+
+def test_nothing_of_a_planned_route_stays_beside_the_real_one(db: SessionDB) -> None:
+    planned(db, "a")
+    db.update_token_counts("a", 1, 1, model="real", billing_provider="p", api_call_count=1)
+    assert route(db, "a") == ("real", "p", None, None)
+    planned(db, "b")
+    db.update_token_counts("b", 1, 1, model="planned", billing_provider="p0", billing_base_url="u")
+    assert route(db, "b") == ("planned", "p0", "u0", "key")  # the same one: what is known stays
+
+
+def test_usage_without_a_counted_call_names_the_route_until_one_is_counted(db: SessionDB) -> None:
+    planned(db, "a")
+    db.update_token_counts("a", 1, 1, model="first", billing_provider="p", api_call_count=0)
+    assert route(db, "a") == ("first", "p", None, None)
+    real = {"model": "real", "billing_provider": "q", "billing_base_url": "v"}
+    db.update_token_counts("a", 1, 1, api_call_count=1, **real)
+    assert route(db, "a") == ("real", "q", "v", None)
+    db.update_token_counts("a", 1, 1, model="later", billing_provider="x", api_call_count=0)
+    assert route(db, "a") == ("real", "q", "v", None)
+
+
+def test_a_call_that_used_nothing_has_no_share(db: SessionDB) -> None:
+    db.create_session("a", "cli")
+    db.update_token_counts("a", model="m", billing_provider="p", cost_status="unknown")
+    assert shares(db) == []
+    db.update_token_counts("a", model="m", billing_provider="p", api_call_count=1)
+    assert [share[:5] for share in shares(db)] == [("m", "p", "", 0, 1)]
+
+
 def test_a_row_is_made_when_there_is_none(db: SessionDB) -> None:
     db.update_token_counts("new", 1)
     assert (db.get_session("new") or {})["source"] == "unknown"
