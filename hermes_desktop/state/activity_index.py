@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from hermes_desktop.state import lineage
 from hermes_desktop.state.chains import Chains, Segment
 from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.line_matching import Needle, haystack
 from hermes_desktop.state.records import StateChanges
-from hermes_desktop.state.session_list import Line, ListFilter, Needle, haystack, load_lines
+from hermes_desktop.state.session_list import Line, ListFilter, load_lines
 from hermes_desktop.state.session_reads import SessionReads
 
 _ALL = ListFilter(exclude_sources=("tool",), limit=None, include_archived=True)
@@ -56,7 +57,7 @@ class _Entry:
         self.empty = line.root.message_count == 0
         self.archived = line.archived
         self.members = tuple(member.id for member in line.members)
-        self.hay = haystack(line)
+        self.hay = haystack(line.members)
 
     @property
     def shelf(self) -> tuple[bool, bool]:

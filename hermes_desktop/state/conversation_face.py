@@ -113,7 +113,11 @@ class ConversationReads(StoreFace):
         limit: int = 20,
         include_archived: bool = True,  # noqa: FBT001, FBT002 - see above
     ) -> list[SessionRow]:
-        """Lines of the list whose id, or that of a segment, holds a text; "" finds nothing."""
+        """Lines of the list whose id, or that of a segment, holds a text; "" finds nothing.
+
+        The id itself comes first, then ids that begin with the text, then the others; among each
+        of them the latest used first.
+        """
         if not query.strip():
             return []
         choice = ListFilter(
@@ -127,8 +131,8 @@ class ConversationReads(StoreFace):
     def list_cron_job_runs(self, job_id: str, limit: int = 20, offset: int = 0) -> list[SessionRow]:
         """The runs of a scheduled job, the latest first."""
         return self.read(
-            lambda conn: session_list.rows_by_prefix(
-                conn, f"cron_{job_id}_", self.layout, limit=limit, offset=offset
+            lambda conn: session_list.runs_of_job(
+                conn, job_id, self.layout, limit=limit, offset=offset
             )
         )
 

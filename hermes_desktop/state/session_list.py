@@ -4,7 +4,6 @@ Chains of compressed sessions are one line. It stands for the oldest row and sho
 filters look at the oldest, title, preview and counts come from the newest.
 """
 
-import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from hermes_desktop.state import lineage
 from hermes_desktop.state.chains import SEGMENT_COLUMNS, Chains, Segment, segment
 from hermes_desktop.state.content_codec import clean_text, preview_of
 from hermes_desktop.state.display_marks import is_said_sql
+from hermes_desktop.state.line_matching import Needle, haystack, nearest
 from hermes_desktop.state.records import SessionRow, SessionSummary
 from hermes_desktop.state.schema import SESSIONS, FileLayout
 from hermes_desktop.state.stored_rows import marks
@@ -42,8 +42,6 @@ _FROM_TIP = (
     "git_branch",
     "git_repo_root",
 )
-_TITLE_MARKS = re.compile(r"[-_. ]")
-_MARKS = re.compile(r"[\W_]+")
 
 
 class ListOptions(TypedDict, total=False):
@@ -71,7 +69,8 @@ class ListFilter:
     Attributes:
         limit: At most so many lines; None for all.
         empty: True for sessions without messages only, False for those with, None for both.
-        id_query: Part of the id of any segment; only together with ``order_by_last_active``.
+        id_query: Part of the id of any segment, the best match first; only together with
+            ``order_by_last_active``.
         search_query: Part of title or id of any segment, like above; marks do not matter.
         ids: Only these roots; None for all.
         search_by_start: Search while ordering by start, which ``list_sessions_rich`` never does.
@@ -242,6 +241,9 @@ def _keys_from_lines(
     ]
     by_activity = choice.order_by_last_active
     lines.sort(key=lambda line: line.order if by_activity else line.order[1:], reverse=True)
+    if choice.id_query:
+        needle = choice.id_query.casefold()
+        lines.sort(key=lambda line: nearest(needle, line.members))
     stop = None if choice.limit is None else choice.offset + choice.limit
     return [
         (line.root.id, line.tip_id if choice.projects else line.root.id)
@@ -254,26 +256,7 @@ def _fits(line: Line, choice: ListFilter) -> bool:
         needle = choice.id_query.casefold()
         if not any(needle in member.id.casefold() for member in line.members):
             return False
-    return not choice.search_query or Needle(choice.search_query).found_in(haystack(line))
-
-
-def haystack(line: Line) -> tuple[str, str]:
-    """What a text is looked for in: titles and ids; titles without marks."""
-    titles = [member.title.casefold() for member in line.members if member.title]
-    ids = [member.id.casefold() for member in line.members]
-    return "\0".join((*titles, *ids)), "\0".join(_TITLE_MARKS.sub("", title) for title in titles)
-
-
-class Needle:
-    """A text to look for; ``tripplan`` finds “Trip plan”."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text.strip().casefold()
-        self._bare = _MARKS.sub("", self._text)
-
-    def found_in(self, hay: tuple[str, str]) -> bool:
-        """Whether the text is in there."""
-        return self._text in hay[0] or (bool(self._bare) and self._bare in hay[1])
+    return not choice.search_query or Needle(choice.search_query).found_in(haystack(line.members))
 
 
 def all_columns(layout: FileLayout) -> list[str]:
@@ -368,14 +351,14 @@ def list_summaries(
     return [found[tip] for _, tip in keys if tip in found]
 
 
-def rows_by_prefix(
-    conn: sqlite3.Connection, prefix: str, layout: FileLayout, *, limit: int, offset: int
+def runs_of_job(
+    conn: sqlite3.Connection, job_id: str, layout: FileLayout, *, limit: int, offset: int
 ) -> list[SessionRow]:
-    """Rows whose id begins with a text (case matters), the latest start first."""
-    prefix = clean_text(prefix)
+    """The sessions of a scheduled job (its case matters), the latest start first."""
+    prefix = clean_text(f"cron_{job_id}_")
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     found = conn.execute(
-        "SELECT id FROM sessions WHERE id >= ? AND id < ? "
+        "SELECT id FROM sessions WHERE id >= ? AND id < ? AND source = 'cron' "
         "ORDER BY started_at DESC, id DESC LIMIT ? OFFSET ?",
         (prefix, after, limit, offset),
     ).fetchall()

@@ -133,6 +133,7 @@ def test_runs_of_a_job(path: Path) -> None:
         for name in ("cron_ab_1", "cron_ab_2", "cron_abc_3", "cron_AB_4", "cron_ab"):
             clock.advance(1)
             db.create_session(name, "cron")
+        db.create_session("cron_ab_9", "cli")  # a person's, which only looks like one
         assert [row["id"] for row in db.list_cron_job_runs("ab")] == ["cron_ab_2", "cron_ab_1"]
         assert [row["id"] for row in db.list_cron_job_runs("ab", 1, 1)] == ["cron_ab_1"]
         assert {"preview", "last_active"} <= db.list_cron_job_runs("ab")[0].keys()
@@ -147,6 +148,20 @@ def test_lines_by_id(db: SessionDB) -> None:
     assert {row["id"] for row in db.search_sessions_by_id("abc")} == {"tip", "hidden_abc"}
     assert [row["id"] for row in db.search_sessions_by_id("_a", include_archived=False)] == ["tip"]
     assert db.search_sessions_by_id(" ") == []
+
+
+def test_the_best_match_of_an_id_comes_first_however_old_it_is(path: Path) -> None:
+    clock = MovableClock()
+    with contextlib.closing(SessionDB(path, clock=clock)) as db:
+        for name in ("abc", "xabc", "abcd", "zabcz", "ABC", "root"):
+            clock.advance(1)
+            db.create_session(name, "cli")
+        found = [row["id"] for row in db.search_sessions_by_id(" abc ")]
+        assert found == ["ABC", "abc", "abcd", "zabcz", "xabc"]
+        assert [row["id"] for row in db.search_sessions_by_id("abc", limit=2)] == ["ABC", "abc"]
+        db.end_session("abc", "compression")
+        db.create_session("tip", "cli", parent_session_id="abc")
+        assert [row["id"] for row in db.search_sessions_by_id("abc", limit=2)] == ["tip", "ABC"]
 
 
 def test_folders(path: Path) -> None:
