@@ -43,9 +43,10 @@ class DeletionScope:
     subagent_ids: tuple[str, ...]
 
 
-def existing(conn: sqlite3.Connection, ids: Iterable[str]) -> list[str]:
-    """Those ids that have a row, each once, in the order given."""
-    wanted = list(dict.fromkeys(map(clean_text, ids)))
+def existing(conn: sqlite3.Connection, ids: Iterable[object]) -> list[str]:
+    """Those ids that have a row, each once, in the order given; what is no text has none."""
+    texts = (clean_text(each) for each in ids if isinstance(each, str))
+    wanted = list(dict.fromkeys(texts))
     found: set[str] = set()
     for start in range(0, len(wanted), _CHUNK):
         chunk = wanted[start : start + _CHUNK]

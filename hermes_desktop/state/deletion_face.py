@@ -77,14 +77,14 @@ class DeletionFace(WritingFace, DeletionReads):
 
     def delete_sessions(
         self,
-        session_ids: Sequence[str],
+        session_ids: Sequence[str | None],
         sessions_dir: Path | None = None,
         *,
         routing_scope: str | None = None,
     ) -> int:
         """Delete sessions with their subagents, in short transactions. Returns how many.
 
-        Subagents are not counted, unknown ids are left out.
+        Subagents are not counted; unknown ids and None are left out.
         """
         wanted = self.read(lambda conn: deletion.existing(conn, session_ids))
         return self._delete(wanted, "1", sessions_dir, routing_scope=routing_scope)

@@ -128,6 +128,7 @@ def test_deleting_one(home: Any, copy: Path, name: str) -> None:
         [call("prune_sessions", 90)],
         [call("prune_sessions", None)],
         [call("prune_sessions", 0, "cli", min_messages=3)],
+        [call("delete_sessions", [PLAIN, None, "nobody"])],
         [call("archive_sessions", model_like="MODEL")],
         [call("archive_sessions", end_reason="cli_close", max_messages=3)],
         [call("archive_sessions", 90), call("archive_sessions", 90)],
@@ -143,6 +144,8 @@ def test_deleting_one(home: Any, copy: Path, name: str) -> None:
          call("update_session_cwd", PLAIN, "", "y", "/r"),
          call("backfill_repo_roots", {"/x": "/x", "/home/u/one": "/home"}),
          call("update_session_billing_route", PLAIN, provider="p", base_url="u"),
+         call("update_session_billing_route", PLAIN, provider="p", base_url="u", billing_mode="b"),
+         call("update_session_billing_route", PLAIN, provider="q", base_url="v"),
          call("update_session_meta", PLAIN, '{"a": 1}', "m2"),
          call("record_auxiliary_usage", PLAIN, "vision", input_tokens=3, estimated_cost_usd=0.1),
          call("record_auxiliary_usage", PLAIN, "vision", model="x", billing_provider="p")],
@@ -212,8 +215,14 @@ def test_windows_and_lists(home: Any, copy: Path) -> None:
                 calls.append(call("get_anchored_view", name, message["id"], 1, 2))
     calls += [call("get_messages_around", PLAIN, 999), call("get_anchored_view", PLAIN, 999)]
     calls += [call("search_sessions_by_id", text) for text in ("bbb", "_0000", "", "EEE")]
+    calls += [call("search_sessions_by_id", text, 99) for text in ("2", "2026", PLAIN, "cron_x_1")]
     calls += [call("search_sessions_by_id", "ddd", include_archived=False)]
     calls += [call("get_messages_as_conversation", name, repair_alternation=True) for name in every]
+    for database in (home.state_db, copy):
+        with contextlib.closing(sqlite3.connect(database)) as conn:
+            insert = "INSERT INTO sessions (id, source, started_at) VALUES (?, ?, ?)"
+            conn.executemany(insert, [("cron_x_1", "cron", 1e9), ("cron_x_2", "cli", 2e9)])
+            conn.commit()
     calls += [call("list_cron_job_runs", "x")]
     ours, theirs = both(home, copy, *calls)
     for question, our, their in zip(calls, ours, theirs, strict=True):

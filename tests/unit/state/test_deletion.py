@@ -83,7 +83,7 @@ def test_the_scope_of_a_conversation(db: SessionDB) -> None:
 
 def test_a_parent_and_its_child_are_deleted_together(db: SessionDB) -> None:
     family(db)
-    assert db.delete_sessions(["tip", "nobody", "root", "tip", "sub"]) == 3
+    assert db.delete_sessions(["tip", None, "nobody", "root", "tip", "sub"]) == 3
     assert set(parents(db)) == {"fork", "branch", "plain", "stranger"}
 
 
