@@ -1,6 +1,7 @@
 """One state.db held open: the writer, the readers, and what happens when the file is swapped."""
 
 import contextlib
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -18,7 +19,10 @@ from hermes_desktop.state.schema import SCHEMA_VERSION, FileLayout
 from hermes_desktop.state.sqlite_errors import breaks_a_rule, in_words, is_bad_text
 from hermes_desktop.state.store_opening import OpenStore, judge, open_store
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
+_ONCE = Patience(attempts=1)
 
 
 class _TablesChangedError(Exception):
@@ -70,6 +74,16 @@ class StoreFile:
         self._identity = opened.identity
         self._readers = ReaderPool(self.path, opened.access, opened.layout)
         self._note_readiness()
+        if self.condition.writable:
+            self._mark_messages()
+
+    def _mark_messages(self) -> None:
+        """Tried once; while another program keeps the file locked, it is left for the next time."""
+        try:
+            if widening.has_unmarked_messages(self.conn, self.layout):
+                connection.write(self.conn, self._guarded(widening.mark_messages), _ONCE)
+        except (sqlite3.OperationalError, _TablesChangedError) as error:
+            log.warning("Messages without a mark could not be mended in %s: %s", self.path, error)
 
     @property
     def layout(self) -> FileLayout:

@@ -74,6 +74,27 @@ def needs_widening(layout: FileLayout) -> bool:
     )
 
 
+def has_unmarked_messages(conn: sqlite3.Connection, layout: FileLayout) -> bool:
+    """Whether messages are neither in use nor put aside, so that no query finds them.
+
+    Files in which the column was added without a rule may hold such rows.
+    """
+    known = layout.version is not None and layout.version <= SCHEMA_VERSION
+    if not known or "active" not in layout.columns["messages"]:
+        return False
+    nullable = any(
+        row[1] == "active" and not row[3]
+        for row in conn.execute("PRAGMA main.table_info(messages)").fetchall()
+    )
+    found = "SELECT 1 FROM messages WHERE active IS NULL LIMIT 1"
+    return nullable and conn.execute(found).fetchone() is not None
+
+
+def mark_messages(conn: sqlite3.Connection) -> None:
+    """Count those messages as in use, as the program does that owns the file."""
+    conn.execute("UPDATE messages SET active = 1 WHERE active IS NULL")
+
+
 def obstacles(conn: sqlite3.Connection, layout: FileLayout) -> list[str]:
     """Why a file of a newer version cannot be written safely, in words; [] if it can."""
     lacking = [

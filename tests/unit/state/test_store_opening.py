@@ -271,3 +271,58 @@ def test_a_disk_without_room_for_the_index_of_the_log_is_called_full(tmp_path: P
     error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
     assert in_words(error, Path("/proc/state.db")).title == "The disk is full."
     assert "full" not in in_words(error, tmp_path / "state.db").title
+
+
+def without_marks(path: Path, version: int | None = None) -> None:
+    """A file whose column ``active`` was added without a rule, and one message without a mark."""
+    with contextlib.closing(SessionDB(path)) as db:
+        db.create_session("a", "cli")
+        for text in ("one", "two"):
+            db.append_message("a", "user", text)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        if version is not None:
+            conn.execute("UPDATE schema_version SET version = ?", (version,))
+        conn.execute("PRAGMA writable_schema = ON")
+        sql, rule = "active INTEGER", " NOT NULL DEFAULT 1"
+        changed = conn.execute(
+            "UPDATE sqlite_master SET sql = replace(replace(sql, ?, ?), ?, ?) "
+            "WHERE name = 'messages'",
+            (sql + rule, sql, f'"active" INTEGER{rule}', '"active" INTEGER'),
+        )
+        assert changed.rowcount == 1
+        conn.execute("PRAGMA writable_schema = RESET")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        conn.execute("UPDATE messages SET active = NULL WHERE content = 'one'")
+
+
+def marks(path: Path) -> list[int | None]:
+    with contextlib.closing(sqlite3.connect(path)) as conn:
+        return [row[0] for row in conn.execute("SELECT active FROM messages ORDER BY id")]
+
+
+@pytest.mark.parametrize("version", [None, 19])
+def test_messages_without_a_mark_are_shown_again(path: Path, version: int | None) -> None:
+    without_marks(path, version)
+    with contextlib.closing(SessionDB(path, read_only=True)):
+        assert marks(path) == [None, 1]
+    with contextlib.closing(SessionDB(path)) as db:
+        assert [each["content"] for each in db.get_messages("a")] == ["one", "two"]
+    assert marks(path) == [1, 1]
+
+
+def test_messages_of_a_newer_file_are_left_as_they_are(path: Path) -> None:
+    without_marks(path, 27)
+    with contextlib.closing(SessionDB(path)) as db:
+        db.create_session("b", "cli")
+    assert marks(path) == [None, 1]
+
+
+def test_a_file_that_is_locked_opens_and_is_mended_the_next_time(path: Path) -> None:
+    without_marks(path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with contextlib.closing(SessionDB(path, patience=IMPATIENT)) as db:
+            assert db.get_session("a") is not None
+        other.execute("ROLLBACK")
+    with contextlib.closing(SessionDB(path)):
+        assert marks(path) == [1, 1]
