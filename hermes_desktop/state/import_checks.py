@@ -26,6 +26,26 @@ DEFAULT = Limits()
 UNLIMITED = Limits(math.inf, math.inf, math.inf, math.inf, math.inf)
 """For files that a person chose: whatever an export wrote can be imported again."""
 
+_TEXTS = (
+    "source",
+    "title",
+    "parent_session_id",
+    "user_id",
+    "model",
+    "system_prompt",
+    "end_reason",
+    "cwd",
+    "git_branch",
+    "git_repo_root",
+    "billing_provider",
+    "billing_base_url",
+    "billing_mode",
+    "cost_status",
+    "cost_source",
+    "pricing_version",
+)
+"""Fields that another type would make nonsense of: a list as a user, a number as a folder."""
+
 Problem = dict[str, Any]
 
 
@@ -96,7 +116,7 @@ def _wrong_fields(session: Mapping[str, Any], seen: set[str]) -> str:
     if session_id in seen:
         return "duplicate session id"
     seen.add(session_id)
-    for name in ("source", "title", "parent_session_id"):
+    for name in _TEXTS:
         if not isinstance(session.get(name), str | None):
             return f"{name} must be a string"
     if not _is_config(session.get("model_config")):

@@ -191,7 +191,6 @@ def test_odd_values(empty: SessionDB) -> None:
         "started_at": "yesterday",
         "ended_at": 5,
         "model_config": {"a": 1},
-        "model": 7,
         "input_tokens": "many",
         "estimated_cost_usd": float("nan"),
         "message_count": 99,
@@ -205,7 +204,7 @@ def test_odd_values(empty: SessionDB) -> None:
     }
     assert empty.import_sessions([session])["ok"]
     row = empty.get_session("odd") or {}
-    wanted = {"source": "cli", "ended_at": 5.0, "model_config": '{"a": 1}', "model": "7"}
+    wanted = {"source": "cli", "ended_at": 5.0, "model_config": '{"a": 1}'}
     wanted |= {"input_tokens": 0, "estimated_cost_usd": None, "message_count": 2}
     wanted |= {"tool_call_count": 1, "rewind_count": 0, "handoff_state": None}
     assert {name: row[name] for name in wanted} == wanted
@@ -232,6 +231,15 @@ _BIG = message(content="x" * 4_900_000)
         ([{"id": "a", "source": 5}], 0, "source"),
         ([{"id": "a", "title": 5}], 0, "title"),
         ([{"id": "a", "parent_session_id": 5}], 0, "parent"),
+        ([{"id": "a", "user_id": 5}], 0, "user_id must be a string"),
+        ([{"id": "a", "user_id": True}], 0, "user_id must be a string"),
+        ([{"id": "a"}, {"id": "b", "user_id": ["u"]}], 1, "user_id must be a string"),
+        ([{"id": "a", "model": 5}], 0, "model must be a string"),
+        ([{"id": "a", "system_prompt": {}}], 0, "system_prompt must be a string"),
+        ([{"id": "a", "cwd": 5}], 0, "cwd must be a string"),
+        ([{"id": "a", "git_branch": 5}], 0, "git_branch must be a string"),
+        ([{"id": "a", "end_reason": 5}], 0, "end_reason must be a string"),
+        ([{"id": "a", "billing_mode": 5}], 0, "billing_mode must be a string"),
         ([{"id": "a", "model_config": "garbage"}], 0, "model_config"),
         ([{"id": "a", "model_config": "[1]"}], 0, "model_config"),
         ([{"id": "a", "messages": 5}], 0, "list"),
