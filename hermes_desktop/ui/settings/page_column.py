@@ -70,6 +70,8 @@ class PageColumn(QScrollArea):
         self._look_again.setSingleShot(True)
         self._look_again.setInterval(0)
         self._look_again.timeout.connect(self._scroll_to_sought)
+        self.verticalScrollBar().rangeChanged.connect(self._follow_sought)
+        self.verticalScrollBar().actionTriggered.connect(self._forget_sought)
         for part in self.parts:
             part.pending_changed.connect(self.pending_changed)
         self._grow(_FIRST_S)
@@ -155,6 +157,7 @@ class PageColumn(QScrollArea):
         """The window goes."""
         self._more.stop()
         self._look_again.stop()
+        self._forget_sought()
         for part in self.parts:
             part.end()
 
@@ -171,13 +174,21 @@ class PageColumn(QScrollArea):
             layout.activate()
 
     def bring_into_sight(self, widget: QWidget) -> None:
-        """Scroll so that a widget can be seen with some room around it, now and once more.
+        """Scroll so that a widget can be seen with some room around it, until a person scrolls.
 
-        What is said under a field, or a bar that appears below, takes its room a moment later.
+        Rows that were just made, what is said under a field, or a bar that appears below take
+        their room only a moment later, in several steps.
         """
         self._sought = widget
         self._scroll_to_sought()
         self._look_again.start()
+
+    def _follow_sought(self) -> None:
+        if self._sought is not None:
+            self._look_again.start()
+
+    def _forget_sought(self) -> None:
+        self._sought = None
 
     def _scroll_to_sought(self) -> None:
         widget = self._sought
