@@ -48,15 +48,18 @@ class ExitDeadline:
     Args:
         leave: Ends the process at once, with the exit code.
         tell: Told in a sentence, for a person who looks at a terminal.
+        logging_s: How long writing the stacks into the log may take.
     """
 
     def __init__(
         self,
         leave: Callable[[int], object] = leave_at_once,
         tell: Callable[[str], object] = lambda _: None,
+        logging_s: float = _LOGGING_S,
     ) -> None:
         self._leave = leave
         self._tell_person = tell
+        self._logging_s = logging_s
         self._changed = threading.Condition()
         self._until: float | None = None
         self._seconds = 0.0
@@ -96,7 +99,7 @@ class ExitDeadline:
         # What hangs may hold a lock of the log: this must not wait for it for ever.
         telling = threading.Thread(target=self._tell, name="exit-stacks", daemon=True)
         telling.start()
-        telling.join(_LOGGING_S)
+        telling.join(self._logging_s)
         self._leave(OVERDUE)
 
     def _tell(self) -> None:

@@ -88,7 +88,7 @@ def test_it_can_be_armed_again(deadline: ExitDeadline, left: "queue.SimpleQueue[
 
 
 def test_a_log_that_hangs_does_not_keep_it(
-    deadline: ExitDeadline, left: "queue.SimpleQueue[int]", hanging_lock: threading.Lock
+    left: "queue.SimpleQueue[int]", hanging_lock: threading.Lock
 ) -> None:
     class Stuck(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -98,8 +98,10 @@ def test_a_log_that_hangs_does_not_keep_it(
     stuck = Stuck()
     logger = logging.getLogger("hermes_desktop.core.exit_deadline")
     logger.addHandler(stuck)
+    deadline = ExitDeadline(left.put, logging_s=0.05)
     try:
         deadline.arm(0.01)
         assert left.get(timeout=20) == OVERDUE
     finally:
+        deadline.disarm()
         logger.removeHandler(stuck)
