@@ -13,6 +13,7 @@ from hermes_desktop.cli.rows import Column, counted, first_rows
 from hermes_desktop.cli.session_filters import with_filter
 from hermes_desktop.cli.session_text import clock_time
 from hermes_desktop.cli.session_trash_choice import as_ranges
+from hermes_desktop.cli.spared_words import spared_lines
 from hermes_desktop.cli.store_access import open_actions, open_store
 from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.services import bulk_sessions
@@ -54,9 +55,9 @@ def prune(
 ) -> None:
     """Move old ended sessions to the trash.
 
-    Without a condition those that began more than 90 days ago. They can be restored for 30 days.
-    Each row that meets the conditions goes by itself; subagents and branches of it stay unless
-    they meet them, too.
+    Without a condition those that nobody used for 90 days. They can be restored for 30 days.
+    Pinned sessions stay. A compressed conversation goes as a whole or not at all; subagents and
+    branches stay unless they meet the conditions, too.
     """
     if for_good and large:
         raise click.UsageError("--for-good keeps no copy, so that --large says nothing.")
@@ -144,10 +145,10 @@ def archive(
 ) -> None:
     """Hide sessions from the lists.
 
-    Those that are named, or all ended ones that meet the conditions. Nothing is deleted; `sessions
-    unarchive` shows them again.
+    Those that are named, or all ended ones that meet the conditions and are not pinned. Nothing is
+    deleted; `sessions unarchive` shows them again.
     """
-    if sessions and choice:
+    if sessions and (choice or choice.include_pinned):
         raise click.UsageError("Name sessions or give conditions, not both.")
     if sessions:
         _archive_named(sessions, consent, paths)
@@ -182,7 +183,7 @@ def _agreed(plan: "BulkPlan", consent: Consent, question: str, meaning: str) -> 
         if consent.as_json:
             output.write_json([])
         else:
-            output.write("No session meets the conditions.\n")
+            output.write(f"No session meets the conditions.\n{spared_lines(plan)}")
         return False
     rows = [
         (each.id, clock_time(each.started_at), each.source, each.model or "",
@@ -191,6 +192,7 @@ def _agreed(plan: "BulkPlan", consent: Consent, question: str, meaning: str) -> 
     ]  # fmt: skip
     preview = first_rows(_COLUMNS, rows)
     preview += f"{per_source(plan.by_source)}\n{counted(plan.messages, 'message')}; {meaning}\n"
+    preview += spared_lines(plan)
     agreed = consent.obtain(preview, question)
     if consent.dry_run and consent.as_json:
         output.write_json(each.as_row() for each in plan.candidates)

@@ -42,6 +42,7 @@ SESSION_FIELDS = (
     "chat_id",
     "chat_type",
     "display_name",
+    "pinned",
 )
 MESSAGE_FIELDS = (
     "id",
@@ -71,6 +72,7 @@ _PLACES = {
     "health": (f"{_HERE}.store_commands", "health"),
     "import": (f"{_HERE}.session_transfer", "import_sessions"),
     "optimize": (f"{_HERE}.store_commands", "optimize"),
+    "pin": (f"{_HERE}.session_pins", "pin"),
     "prune": (f"{_HERE}.session_bulk", "prune"),
     "rename": (f"{_HERE}.session_edits", "rename"),
     "restore": (f"{_HERE}.snapshot_commands", "restore"),
@@ -79,6 +81,7 @@ _PLACES = {
     "stats": (f"{_HERE}.session_stats", "stats"),
     "trash": (f"{_HERE}.session_trash", "trash"),
     "unarchive": (f"{_HERE}.session_edits", "unarchive"),
+    "unpin": (f"{_HERE}.session_pins", "unpin"),
 }
 
 
@@ -97,8 +100,9 @@ def sessions() -> None:
 def list_sessions(*, source: str | None, limit: int, as_json: bool, paths: "HermesPaths") -> None:
     """List sessions, the newest first.
 
-    On a terminal a table is drawn. Elsewhere each session is one line of fields with tabs
-    between them: id, source, number of messages, last activity, title or first words.
+    On a terminal a table is drawn, with * at pinned sessions. Elsewhere each session is one line of
+    fields with tabs between them: id, source, number of messages, last activity, title or first
+    words; `--json` says which are pinned.
     """
     if source is not None and not source.strip():
         raise click.BadParameter("it is empty.", param_hint="--source")

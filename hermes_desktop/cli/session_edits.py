@@ -17,7 +17,8 @@ from hermes_desktop.services.session_choice import choose_for_change
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
-    from hermes_desktop.services.session_actions import DeletePlan, SessionActions
+    from hermes_desktop.services.delete_plan import DeletePlan
+    from hermes_desktop.services.session_actions import SessionActions
     from hermes_desktop.state.trash import TrashReceipt
 
 _PLAN_COLUMNS = (
@@ -132,6 +133,8 @@ def _preview(plan: "DeletePlan", counts: str) -> str:
     earlier = len(plan.segments) - len(plan.conversations)
     if earlier:
         lines.append(f"With {counted(earlier, 'earlier part')} of them.\n")
+    if plan.pinned:
+        lines.append(f"{plan.pinned:,} of them {'is' if plan.pinned == 1 else 'are'} pinned.\n")
     if plan.subagents:
         names = output.one_line(", ".join(plan.subagents))
         lines.append(f"With {counted(len(plan.subagents), 'subagent session')}: {names}\n")
@@ -157,6 +160,7 @@ def _objects(plan: "DeletePlan", receipt: "TrashReceipt | None") -> list[dict[st
             "source": each.source,
             "messages": each.messages,
             "bytes": each.bytes,
+            "pinned": each.pinned,
             "segments": list(each.segments),
             "subagents": list(each.subagents),
             "trash_id": items.get(each.segments[0]),

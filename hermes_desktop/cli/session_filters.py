@@ -99,7 +99,7 @@ class Dollars(_FloatType):
 _MOMENT, _WORDS, _NUMBER, _DOLLARS = Moment(), Words(), Count(), Dollars()
 
 _OPTIONS: tuple[tuple[str, str, _AnyType, str, str], ...] = (
-    ("--older-than", "older_than", _MOMENT, "AGE", "Began longer ago: 30m, 5h, 2d, 1w, days."),
+    ("--older-than", "older_than", _MOMENT, "AGE", "Unused for longer: 30m, 5h, 2d, 1w, days."),
     ("--newer-than", "newer_than", _MOMENT, "AGE", "Began within this age."),
     ("--before", "before", _MOMENT, "TIME", "Began before this time, such as 2026-07-05."),
     ("--after", "after", _MOMENT, "TIME", "Began at this time or later."),
@@ -127,27 +127,31 @@ _OPTIONS: tuple[tuple[str, str, _AnyType, str, str], ...] = (
 def with_filter(command: Command) -> Command:
     """Give a command the options of a filter and call it with ``choice``, a SessionFilter.
 
-    All conditions must hold. Without an option the filter is empty (and false).
+    All conditions must hold. Without an option the filter is empty (and false). Pinned sessions
+    are spared unless the person includes them, which is no condition by itself.
     """
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         given = {name: kwargs.pop(name) for _, name, *_ in _OPTIONS}
+        given["include_pinned"] = kwargs.pop("include_pinned")
         return command(*args, choice=_filter(given), **kwargs)
 
-    decorated: Any = wrapped
+    pinned = click.option("--include-pinned", is_flag=True, help="Pinned sessions, too.")
+    decorated: Any = pinned(wrapped)
     for flag, name, kind, metavar, words in reversed(_OPTIONS):
         decorated = click.option(flag, name, type=kind, metavar=metavar, help=words)(decorated)
     return decorated  # type: ignore[no-any-return]  # the decorators keep it a function
 
 
 def _filter(given: dict[str, Any]) -> SessionFilter:
-    latest = [m for m in (given.pop("older_than"), given.pop("before")) if m is not None]
+    idle_before, started_before = given.pop("older_than"), given.pop("before")
     earliest = [m for m in (given.pop("newer_than"), given.pop("after")) if m is not None]
     if given["cwd_prefix"] is not None:
         given["cwd_prefix"] = _folder(given["cwd_prefix"])
     return SessionFilter(
-        started_before=min(latest, default=None),
+        idle_before=idle_before,
+        started_before=started_before,
         started_after=max(earliest, default=None),
         **given,
     )

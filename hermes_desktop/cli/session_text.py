@@ -89,6 +89,8 @@ def table(sessions: Sequence[SessionSummary]) -> str:
         title = Text(one_line(session.title or session.preview) or "—")
         if session.title is None:
             title.stylize("italic")
+        if session.pinned:
+            title = Text.assemble("* ", title)
         rows.add_row(title, *(Text(columns[name][number]) for name in widths))
     with console.capture() as drawn:
         console.print(rows)
@@ -112,6 +114,7 @@ def heading(session: SessionSummary) -> str:
     """What stands above a transcript."""
     facts = [session.source, _counted(session.message_count, "message")]
     facts += [fact for fact in (session.display_name, session.model) if fact]
+    facts += ["pinned"] if session.pinned else []
     lines = [bold(one_line(session.title or session.preview or "Untitled session"))]
     lines.append(one_line(" · ".join(facts)))
     times = f"Started {clock_time(session.started_at)}"

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.bulk_filters import DAY_S, Candidate, SessionFilter
+from hermes_desktop.state.bulk_selection import Selection, Spared
 from hermes_desktop.state.stopping import CancelSignal, OnProgress, silent
 
 PRUNE_AGE_S = 90 * DAY_S
@@ -20,10 +21,19 @@ class BulkPlan:
     Attributes:
         choice: The filter, with times instead of ages, so that it means the same later.
         candidates: The sessions, the oldest first.
+        spared: What stays although one might expect otherwise.
+        pinned: How many of the candidates are pinned.
     """
 
     choice: SessionFilter
     candidates: tuple[Candidate, ...]
+    spared: Spared = field(default_factory=Spared)
+    pinned: int = 0
+
+    @classmethod
+    def of(cls, choice: SessionFilter, found: Selection) -> "BulkPlan":
+        """A plan for what a filter selects."""
+        return cls(choice, found.candidates, found.spared, found.pinned)
 
     @property
     def by_source(self) -> Mapping[str, int]:
@@ -39,7 +49,10 @@ class BulkPlan:
 def plan_prune(
     db: SessionDB, choice: SessionFilter, *, now: float, include_archived: bool = False
 ) -> BulkPlan:
-    """Look which ended sessions would go: without a condition those of 90 days ago.
+    """Look which ended sessions would go: without a condition those unused for 90 days.
+
+    Pinned sessions stay unless ``choice.include_pinned`` is set. The age of a session counts from
+    when it was started or used last; a conversation in several parts goes as a whole.
 
     Args:
         db: The store.
@@ -47,10 +60,10 @@ def plan_prune(
         now: Epoch seconds.
         include_archived: Archived ones, too.
     """
-    wanted = choice or replace(choice, started_before=now - PRUNE_AGE_S)
+    wanted = choice or replace(choice, idle_before=now - PRUNE_AGE_S)
     if not include_archived:
         wanted = replace(wanted, archived=False)
-    return BulkPlan(wanted, tuple(db.candidates(wanted)))
+    return BulkPlan.of(wanted, db.selection(wanted))
 
 
 def prune_for_good(
@@ -70,7 +83,7 @@ def prune_for_good(
 
 
 def plan_archive(db: SessionDB, choice: SessionFilter) -> BulkPlan:
-    """Look which ended sessions would be archived.
+    """Look which ended sessions would be archived; pinned ones stay, as in :func:`plan_prune`.
 
     Raises:
         RefusedError: There is no condition: that would be every session.
@@ -82,7 +95,7 @@ def plan_archive(db: SessionDB, choice: SessionFilter) -> BulkPlan:
             "Name sessions, or give a condition such as --older-than 30d or --source telegram.",
         )
     wanted = replace(choice, archived=False)
-    return BulkPlan(wanted, tuple(db.candidates(wanted)))
+    return BulkPlan.of(wanted, db.selection(wanted, for_archive=True))
 
 
 def archive(db: SessionDB, plan: BulkPlan) -> int:

@@ -22,7 +22,7 @@ from hermes_desktop.services.background_care import BackgroundCare
 from hermes_desktop.services.condition_watch import ConditionWatch
 from hermes_desktop.services.desktop_chat import DesktopChat
 from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
-from hermes_desktop.services.history_upkeep import HistoryUpkeep
+from hermes_desktop.services.history_upkeep import HistoryUpkeep, while_hosting
 from hermes_desktop.services.hosted_gateway import HostedParts
 from hermes_desktop.services.hosting_services import hosted_parts
 from hermes_desktop.services.live_actions import LiveActions
@@ -80,6 +80,7 @@ class DesktopServices:
     questions: Questions
     figures: SessionFigures
     prompts: SessionPrompts
+    upkeep: HistoryUpkeep
     hosts: bool = True
     ended_processes: tuple[ProcessInfo, ...] = ()
 
@@ -100,8 +101,8 @@ class DesktopServices:
             self.tasks.start(self.watch.run(), name="state-watch")
             self.tasks.start(self.actions.tidy_later(), name="tidy-trash")
             self.tasks.start(self.settings.start_following(), name="settings")
-            upkeep = HistoryUpkeep(self.paths, self.db, self.workers.bulk)
-            self.tasks.start(upkeep.do_later(), name="old sessions")
+            if self.hosts:
+                self.tasks.start(self.upkeep.run(), name="old sessions")
             # The first look only learns. It is queued now, so that whatever is read from here on
             # is read after it, on the same thread.
             await asyncio.sleep(0)
@@ -144,10 +145,8 @@ def join_parts(
     hosts: bool,
 ) -> DesktopServices:
     """Build everything once; see :func:`hermes_desktop.services.assembly.build_services`."""
-    paths = setup.paths
-    db, bus = SessionDB(paths.state_db, clock=clock), EventBus()
-    workers = Workers.named()
-    environ = setup.environ
+    paths, environ = setup.paths, setup.environ
+    db, bus, workers = SessionDB(paths.state_db, clock=clock), EventBus(), Workers.named()
     tools = _tools(setup, db, redactor, clock)
     builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock, tools=tools)
     parts = hosted_parts(
@@ -183,6 +182,7 @@ def join_parts(
         questions=Questions(tools.questions, bus),
         figures=SessionFigures(db, builder),
         prompts=builder.prompts,
+        upkeep=_upkeep(parts, workers, gateway),
         hosts=hosts,
     )
 
@@ -223,6 +223,11 @@ def _actions(
         catalog=catalog,
         watch=watch,
     )
+
+
+def _upkeep(parts: HostedParts, workers: Workers, gateway: GatewayHost) -> HistoryUpkeep:
+    reason = while_hosting(gateway, only_then=False)
+    return HistoryUpkeep(parts.paths, parts.db, workers.bulk, parts.clock, left_alone=reason)
 
 
 def _pairing(paths: HermesPaths, workers: Workers, bus: EventBus, clock: Clock) -> PairingRequests:

@@ -6,7 +6,7 @@ the store's own selection for stored sessions. Nothing is changed.
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -20,8 +20,10 @@ from hermes_desktop.gateway.session_expiry import policy_reason, stale_keys
 from hermes_desktop.gateway.session_records import SessionEntry
 from hermes_desktop.gateway.session_routing import RoutingFiles
 from hermes_desktop.services.history_options import UpkeepSettings
+from hermes_desktop.services.history_upkeep import LastPrune, last_prune
 from hermes_desktop.services.wished_settings import Wished
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.bulk_selection import Spared
 
 FRESH_S = 10.0
 """For how long the chats that were read are counted again without being read again."""
@@ -93,11 +95,13 @@ class StoredDeleted:
 
     Attributes:
         on: Whether that is switched on.
-        days: How long ago they began.
+        days: How long nobody must have used them.
         sessions: How many are stored.
         count: How many of them would go.
-        oldest: When the oldest of those began, epoch seconds.
-        not_before: When it is done at the earliest, epoch seconds; 0: at the next start.
+        spared: How many old ones stay all the same, and why.
+        oldest: When the oldest of those that would go began, epoch seconds.
+        not_before: When old sessions are deleted next, epoch seconds; 0: as soon as possible.
+        last: When that was done last.
     """
 
     on: bool
@@ -106,6 +110,8 @@ class StoredDeleted:
     count: int
     oldest: float | None = None
     not_before: float = 0.0
+    spared: Spared = field(default_factory=Spared)
+    last: LastPrune = field(default_factory=LastPrune)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,14 +266,16 @@ class ForgettingPreview:
         upkeep = UpkeepSettings.from_mapping(wished.config)
         total = self._db.session_count()
         _go_on(stop)
-        count, oldest = self._db.tally_prune_candidates(upkeep.retention_days)
+        found = self._db.prune_selection(upkeep.retention_days)
         return StoredDeleted(
             on=upkeep.auto_prune,
             days=upkeep.retention_days,
             sessions=total,
-            count=count,
-            oldest=oldest,
+            count=len(found.candidates),
+            oldest=found.candidates[0].started_at if found.candidates else None,
             not_before=self._db.auto_prune_due_at(upkeep.min_interval_hours),
+            spared=found.spared,
+            last=last_prune(self._db),
         )
 
 

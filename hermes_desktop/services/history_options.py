@@ -15,7 +15,7 @@ class UpkeepSettings:
 
     Attributes:
         auto_prune: Whether old sessions are deleted at all.
-        retention_days: How old they must be, counted from their beginning; open ones stay.
+        retention_days: How long nobody must have used them; open ones stay.
         vacuum: Whether the file is made smaller afterwards.
         min_interval_hours: How long after the last time, by whichever program.
     """
@@ -44,44 +44,50 @@ class UpkeepSettings:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= _MOST  # also False for what is no number
 
 
+_MOST = 1e6
 _DEFAULT = UpkeepSettings()
 HISTORY_OPTIONS: tuple[Option, ...] = (
     Option(
         key="sessions.auto_prune",
-        label="Delete old sessions by itself",
-        help="Sessions that began long ago and have ended are deleted, a minute after the start.",
+        label="Delete old sessions automatically",
+        help="Ended sessions that nobody used for long are deleted, a minute after the start and "
+        "then regularly while the gateway of this home runs here. Pinned sessions stay.",
         section=_SECTION,
         kind="yes_no",
         default=_DEFAULT.auto_prune,
-        effect=Effect.NEXT_START,
-        consequence="They are gone with all their messages, and not in the trash. `hermes` does "
-        "the same at its start.",
+        effect=Effect.LIVE,
+        consequence="They are gone with all their messages, and not in the trash. `hermes` 0.19 "
+        "does the same at its start, but counts from the start of a session and knows no pins of "
+        "Hermes Desktop.",
     ),
     Option(
         key="sessions.retention_days",
-        label="How old (days)",
-        help="How long ago a session must have begun to be deleted so. One that has not ended "
-        "stays.",
+        label="Unused for (days)",
+        help="How long nobody must have used a session before it is deleted automatically. One "
+        "that has not ended stays.",
         section=_SECTION,
         kind="whole_number",
         default=int(_DEFAULT.retention_days),
         low=1,
         high=36_500,
-        effect=Effect.NEXT_START,
+        effect=Effect.LIVE,
     ),
     Option(
         key="sessions.min_interval_hours",
         label="Not more often than every (hours)",
-        help="How long after the last time, by whichever program, it is done again.",
+        help="How long after the last time old sessions are deleted again, whichever program "
+        "deleted them.",
         section=_SECTION,
         kind="whole_number",
         default=int(_DEFAULT.min_interval_hours),
         low=0,
         high=8_760,
-        effect=Effect.NEXT_START,
+        effect=Effect.LIVE,
     ),
     Option(
         key="sessions.vacuum_after_prune",
@@ -90,6 +96,6 @@ HISTORY_OPTIONS: tuple[Option, ...] = (
         section=_SECTION,
         kind="yes_no",
         default=_DEFAULT.vacuum,
-        effect=Effect.NEXT_START,
+        effect=Effect.LIVE,
     ),
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
 from hermes_desktop.agent.tools.question_queue import QuestionQueue
+from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.log_setup import SecretRedactor
@@ -19,6 +20,7 @@ from hermes_desktop.services.agent_builder import AgentBuilder
 from hermes_desktop.services.agent_tools import AgentTools
 from hermes_desktop.services.background_care import BackgroundCare
 from hermes_desktop.services.gateway_host import DRAIN_S, GatewayHost, HostSetup
+from hermes_desktop.services.history_upkeep import HistoryUpkeep, while_hosting
 from hermes_desktop.services.hosted_gateway import HostedParts
 from hermes_desktop.services.open_turns import OpenTurns
 from hermes_desktop.services.plugin_care import PluginCare
@@ -47,6 +49,8 @@ class GatewayServices:
     background: BackgroundCare
     tools: AgentTools
     prompts: SessionPrompts
+    upkeep: HistoryUpkeep
+    tasks: TaskSet
 
     async def start(self) -> None:
         """Begin to watch who is the gateway of the home; awaited on the loop that serves it."""
@@ -54,6 +58,7 @@ class GatewayServices:
         await self.background.open(self.workers.readers)
         await self.gateway.open()
         self.settings.start()
+        self.tasks.start(self.upkeep.run(), name="old sessions")
 
     async def close(self, *, drain_s: float = DRAIN_S) -> None:
         """Stop the gateway, give the home back, close everything.
@@ -64,11 +69,12 @@ class GatewayServices:
         """
         self.tools.end_asking()
         await self.settings.stop()
+        await self.tasks.cancel_all()
         await self.gateway.close(drain_s=drain_s)
         await self.background.close(self.workers.readers)
         await self.workers.readers.run(self.plugins.close)
         await self.workers.readers.run(self.prompts.close)
-        await self.workers.readers.run(self.db.close)
+        await self.workers.bulk.run(self.db.close)  # after what is being deleted
         self.workers.close()
 
 
@@ -110,6 +116,10 @@ def join_gateway(
         background=parts.background,
         tools=tools,
         prompts=builder.prompts,
+        upkeep=HistoryUpkeep(
+            setup.paths, db, workers.bulk, clock, left_alone=while_hosting(gateway, only_then=True)
+        ),
+        tasks=TaskSet(),
     )
 
 

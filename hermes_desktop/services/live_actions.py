@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
+from hermes_desktop.services.delete_plan import DeletePlan
 from hermes_desktop.services.live_catalog import LiveCatalog
-from hermes_desktop.services.session_actions import DeletePlan, SessionActions
+from hermes_desktop.services.session_actions import Repinned, SessionActions
 from hermes_desktop.services.state_watch import StateWatch
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.stopping import OnProgress, Progress, silent
@@ -144,6 +145,30 @@ class LiveActions:
         changed = await self._writers.run(self._actions.unarchive, tuple(ids))
         self._watch.look_now()
         return changed
+
+    async def pin(self, ids: Collection[str]) -> Repinned:
+        """Pin conversations.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        return await self._repin(ids, self._actions.pin)
+
+    async def unpin(self, ids: Collection[str]) -> Repinned:
+        """Unpin conversations.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        return await self._repin(ids, self._actions.unpin)
+
+    async def _repin(
+        self, ids: Collection[str], change: Callable[[Collection[str]], Repinned]
+    ) -> Repinned:
+        self._catalog.expect(ids)
+        done = await self._writers.run(change, tuple(ids))
+        self._watch.look_now()
+        return done
 
     async def tidy_later(self, *, after_s: float = 5.0) -> None:
         """Finish what a crash cut short and drop what is 30 days old, once the start is over.

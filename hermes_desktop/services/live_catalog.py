@@ -79,6 +79,7 @@ class LiveCatalog:
         self._rows: dict[str, SessionSummary] = {}
         self._listed: frozenset[str] = frozenset()
         self._expected: frozenset[str] = frozenset()
+        self._pins: frozenset[str] | None = None
 
     @property
     def listed_ids(self) -> frozenset[str]:
@@ -142,6 +143,14 @@ class LiveCatalog:
             self._rows.pop(session_id, None)
         if self._index is not None:
             self._index.apply(changes)
+
+    def repinned(self) -> frozenset[str]:
+        """Sessions that were pinned or unpinned in our own database since the last call.
+
+        The watcher of the shared file cannot see that. Runs on ``state-read``.
+        """
+        before, self._pins = self._pins, self._db.own_pins_if_readable()
+        return frozenset() if before is None else before ^ self._pins
 
     def _newest(self) -> SessionPage | None:
         if self._index is not None:

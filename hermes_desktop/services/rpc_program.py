@@ -20,8 +20,9 @@ from hermes_desktop.gateway.active_sessions import ActiveSessions
 from hermes_desktop.gateway.config import Platform, platform_or_none
 from hermes_desktop.gateway.empty_replies import normalize_empty_agent_response
 from hermes_desktop.plugins.consents import anything_answered
+from hermes_desktop.services.delete_plan import DeletePlan
 from hermes_desktop.services.rpc_settings import RpcSettings
-from hermes_desktop.services.session_actions import DeletePlan, SessionActions
+from hermes_desktop.services.session_actions import SessionActions
 from hermes_desktop.services.session_catalog import find_session_id
 from hermes_desktop.services.setting_writer import setting_writer
 from hermes_desktop.state import SessionDB

@@ -4,14 +4,14 @@ The window and the command line use the same functions, so both refuse the same 
 here imports asyncio or Qt.
 """
 
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.services.bulk_sessions import BulkPlan
+from hermes_desktop.services.delete_plan import DeletePlan, PlannedConversation
 from hermes_desktop.services.gone_session import gone_session
 from hermes_desktop.services.running_turns import RunningTurn, RunningTurnError, no_turn
 from hermes_desktop.state import SessionDB, trash_rows
@@ -33,70 +33,23 @@ DELETED, PRUNED = "deleted", "pruned"
 """The reasons that the list of the trash shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedConversation:
-    """One conversation that a delete takes.
-
-    Attributes:
-        id: The session the list shows for it.
-        label: What to call it.
-        source: Where it began.
-        segments: All parts of it, the oldest first; more than one after a compression.
-        subagents: Sessions of subagents that go with it.
-        messages: How many message rows, those of subagents included.
-        bytes: About how much they hold.
-    """
-
-    id: str
-    label: str
-    source: str
-    segments: tuple[str, ...]
-    subagents: tuple[str, ...]
-    messages: int
-    bytes: int
+PINS_ARE_OURS = (
+    "Hermes Desktop keeps this pin in its own store. `hermes sessions prune` does not know it and "
+    "deletes the session all the same."
+)
 
 
 @dataclass(frozen=True, slots=True)
-class DeletePlan:
-    """What a delete would take; made by looking, nothing is changed.
+class Repinned:
+    """What pinning or unpinning did.
 
     Attributes:
-        conversations: In the order asked for, each once.
-        missing: Ids that name no session.
+        ids: Those of the given ids that were changed.
+        known_to_hermes: Whether `hermes` knows these pins; if not, say :data:`PINS_ARE_OURS`.
     """
 
-    conversations: tuple[PlannedConversation, ...]
-    missing: tuple[str, ...] = ()
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The session that the list shows, for each conversation."""
-        return tuple(each.id for each in self.conversations)
-
-    @property
-    def segments(self) -> tuple[str, ...]:
-        """All parts of all conversations."""
-        return tuple(part for each in self.conversations for part in each.segments)
-
-    @property
-    def subagents(self) -> tuple[str, ...]:
-        """All sessions of subagents that go along."""
-        return tuple(part for each in self.conversations for part in each.subagents)
-
-    @property
-    def by_source(self) -> Mapping[str, int]:
-        """How many conversations of each source, the largest number first."""
-        return dict(Counter(each.source for each in self.conversations).most_common())
-
-    @property
-    def messages(self) -> int:
-        """How many message rows."""
-        return sum(each.messages for each in self.conversations)
-
-    @property
-    def bytes(self) -> int:
-        """About how much all rows hold."""
-        return sum(each.bytes for each in self.conversations)
+    ids: tuple[str, ...]
+    known_to_hermes: bool
 
 
 class SessionActions:
@@ -201,7 +154,7 @@ class SessionActions:
         """Move to the trash what a plan selects, each session by itself; :meth:`undo` restores it.
 
         Children of a session become sessions of their own, subagents too. A session that was
-        opened again meanwhile stays.
+        opened again, used or pinned meanwhile stays.
 
         Args:
             plan: Of ``bulk_sessions.plan_prune``.
@@ -221,7 +174,7 @@ class SessionActions:
             [each.id for each in self._db.candidates(plan.choice)],
             deleted_at=self._clock.time(),
             reason=PRUNED,
-            taking=trash_rows.ended_session,
+            taking=self._db.ended_session_of(plan.choice),
             force=force,
             on_progress=on_progress,
             cancel=cancel,
@@ -340,6 +293,28 @@ class SessionActions:
         hidden = tuple(each for each in ids if self._summary(each).archived)
         return self._set_archived(hidden, archived=False)
 
+    def pin(self, ids: Collection[str]) -> Repinned:
+        """Pin conversations: pruning and automatic deletion spare them.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        return self._set_pinned(ids, pinned=True)
+
+    def unpin(self, ids: Collection[str]) -> Repinned:
+        """Unpin conversations.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        return self._set_pinned(ids, pinned=False)
+
+    def _set_pinned(self, ids: Collection[str], *, pinned: bool) -> Repinned:
+        for session_id in ids:
+            self._summary(session_id)
+        changed = (each for each in ids if self._db.set_session_pinned(each, pinned=pinned))
+        return Repinned(tuple(changed), self._db.shares_pins)
+
     def _set_archived(self, ids: Collection[str], *, archived: bool) -> tuple[str, ...]:
         return tuple(each for each in ids if self._db.set_session_archived(each, archived))
 
@@ -359,6 +334,7 @@ class SessionActions:
             subagents=scope.subagent_ids,
             messages=messages,
             bytes=size,
+            pinned=summary.pinned,
         )
 
     def _extent(self, session_id: str) -> tuple[int, int]:

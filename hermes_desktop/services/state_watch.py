@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import StateError
@@ -158,6 +158,9 @@ class StateWatch:
             return StateChanges()  # the watcher may be closed by now
         self._watcher.watch(self._catalog.listed_ids | self._transcript.opened_ids)
         changes = self._watcher.look()
+        repinned = self._catalog.repinned() - changes.removed
+        if repinned:
+            changes = replace(changes, touched=changes.touched | repinned)
         if changes:
             self._catalog.note_changes(changes)
         return changes

@@ -15,10 +15,15 @@ WHERE p.end_reason = 'compression' AND {continues_sql("c")}
 """
 
 
+def continuations(conn: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Pairs of a session and the compressed one that it continues."""
+    return [(row[0], row[1]) for row in conn.execute(_EDGES).fetchall()]
+
+
 def families(conn: sqlite3.Connection, ids: Collection[str]) -> list[str]:
     """These sessions with all segments of their conversations, forks included."""
     edges: dict[str, list[str]] = defaultdict(list)
-    for child, parent in conn.execute(_EDGES).fetchall():
+    for child, parent in continuations(conn):
         edges[child].append(parent)
         edges[parent].append(child)
     found = dict.fromkeys(map(clean_text, ids))

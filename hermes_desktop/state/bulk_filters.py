@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from hermes_desktop.state.content_codec import bindable
 from hermes_desktop.state.hidden_rows import NOT_ON_ITS_WAY
 from hermes_desktop.state.records import SessionRow
+from hermes_desktop.state.stored_rows import columns
 
 DAY_S = 86_400.0
 
@@ -15,6 +16,7 @@ DAY_S = 86_400.0
 class FilterFields(TypedDict, total=False):
     """The conditions of :class:`SessionFilter` as keyword arguments, the source apart."""
 
+    idle_before: float | None
     started_before: float | None
     started_after: float | None
     title_like: str | None
@@ -35,6 +37,7 @@ class FilterFields(TypedDict, total=False):
     min_tool_calls: int | None
     max_tool_calls: int | None
     archived: bool | None
+    include_pinned: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class SessionFilter:
     Only sessions that ended are ever selected: an open one may be running somewhere.
 
     Attributes:
+        idle_before: Neither started nor used since then, epoch seconds. This is what an age means.
         started_before: Epoch seconds; also ``started_after``.
         source: Exactly as stored.
         title_like: Part of the title, capitals alike; so are ``model_like`` and ``branch_like``.
@@ -73,8 +77,10 @@ class SessionFilter:
         min_tokens: Of input and output together; also ``max_tokens``.
         min_cost: US dollars, actual where known, else estimated; also ``max_cost``.
         archived: True for archived ones only, False for the others.
+        include_pinned: Pinned ones too. This is no condition by itself.
     """
 
+    idle_before: float | None = None
     started_before: float | None = None
     started_after: float | None = None
     source: str | None = None
@@ -96,14 +102,16 @@ class SessionFilter:
     min_tool_calls: int | None = None
     max_tool_calls: int | None = None
     archived: bool | None = None
+    include_pinned: bool = False
 
     def __bool__(self) -> bool:
         """Whether it says anything at all."""
-        return any(getattr(self, field.name) not in {None, ""} for field in fields(self))
+        names = (field.name for field in fields(self) if field.name != "include_pinned")
+        return any(getattr(self, name) not in {None, ""} for name in names)
 
     def select(self, conn: sqlite3.Connection) -> list[Candidate]:
-        """The sessions, the oldest first."""
-        where, values = self._where()
+        """The sessions that meet the conditions, pinned or not, the oldest first."""
+        where, values = self.where(conn)
         rows = conn.execute(
             "SELECT s.id, s.source, s.title, s.model, s.started_at, s.ended_at, "
             "coalesce(s.message_count, 0) AS message_count, "
@@ -113,19 +121,16 @@ class SessionFilter:
         ).fetchall()
         return [Candidate(**{**dict(row), "archived": bool(row["archived"])}) for row in rows]
 
-    def tally(self, conn: sqlite3.Connection) -> tuple[int, float | None]:
-        """How many :meth:`select` would give, and when the oldest of them began."""
-        where, values = self._where()
-        row = conn.execute(
-            f"SELECT count(*), min(s.started_at) FROM sessions AS s WHERE {where}", values
-        ).fetchone()
-        return int(row[0]), row[1]
-
-    def _where(self) -> tuple[str, list[Any]]:
+    def where(self, conn: sqlite3.Connection) -> tuple[str, list[Any]]:
+        """The conditions on the row ``s`` as SQL, with their values. Pins are another matter."""
         parts, values = ["s.ended_at IS NOT NULL", NOT_ON_ITS_WAY], []  # type: list[str], list[Any]
         for condition, value in self._conditions():
             parts.append(condition)
             values.append(bindable(value))
+        if self.idle_before is not None:
+            # The start alone rules most sessions out, and it is a column.
+            parts.append(f"s.started_at < ? AND {last_used_sql(conn)} < ?")
+            values += [self.idle_before, self.idle_before]
         if self.cwd_prefix:
             folder = _escaped(self.cwd_prefix.rstrip("/\\"))
             parts.append(_IN_FOLDER)
@@ -139,6 +144,20 @@ class SessionFilter:
                 yield form, wrap(value) if wrap is not None else value
         if self.archived is not None:
             yield "coalesce(s.archived, 0) = ?", int(self.archived)
+
+
+def last_used_sql(conn: sqlite3.Connection) -> str:
+    """SQL: when the session ``s`` was started or used last, whichever is later.
+
+    A value that is no number is greater than every number: such a session never counts as old.
+    """
+    times = [
+        "s.started_at",
+        "coalesce((SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = s.id), 0)",
+    ]
+    if "last_activity_at" in columns(conn, "sessions"):
+        times.append("coalesce(s.last_activity_at, 0)")
+    return f"max({', '.join(times)})"
 
 
 def _escaped(text: str) -> str:
@@ -181,7 +200,7 @@ _FORMS: tuple[tuple[str, str, Any], ...] = (
 def by_age(
     older_than_days: float | None, source: str | None, now: float, conditions: FilterFields
 ) -> SessionFilter:
-    """A filter from an age and other conditions; the earlier of two limits holds.
+    """A filter from an age and other conditions.
 
     Raises:
         TypeError: A condition nobody knows.
@@ -189,5 +208,5 @@ def by_age(
     given = SessionFilter(source=source, **conditions)
     if older_than_days is None:
         return given
-    limits = [now - older_than_days * DAY_S, given.started_before]
-    return replace(given, started_before=min(limit for limit in limits if limit is not None))
+    limits = [now - older_than_days * DAY_S, given.idle_before]
+    return replace(given, idle_before=min(limit for limit in limits if limit is not None))

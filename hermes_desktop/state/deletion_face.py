@@ -1,30 +1,67 @@
 """Sessions deleted, hidden and pruned, as methods of the store."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from hermes_desktop.state import archiving, bulk_filters, deletion, lineage, long_deletion
+from hermes_desktop.state import (
+    archiving,
+    bulk_filters,
+    bulk_selection,
+    deletion,
+    lineage,
+    long_deletion,
+    pins,
+    trash_rows,
+)
 from hermes_desktop.state.bulk_filters import Candidate, FilterFields, SessionFilter
+from hermes_desktop.state.bulk_selection import Selection
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.deletion import DeletionScope
+from hermes_desktop.state.pin_face import PinFace, PinReads
 from hermes_desktop.state.records import SessionRow
 from hermes_desktop.state.stopping import CancelSignal, OnProgress, Progress, silent
-from hermes_desktop.state.store_face import StoreFace, WritingFace
 from hermes_desktop.state.stored_rows import marks
+from hermes_desktop.state.trash_rows import Belongings
+
+Still = Callable[[sqlite3.Connection], tuple[str, Sequence[object]]]
+"""Gives a condition on the session ``s`` as SQL, with its values."""
 
 
-class DeletionReads(StoreFace):
+class DeletionReads(PinReads):
     """The part of ``SessionDB`` that says what a deletion or a bulk operation would touch."""
 
     def lineage_ids_for_delete(self, session_id: str) -> DeletionScope:
         """The whole conversation a session belongs to, and the subagents that go with it."""
         return self.read(lambda conn: deletion.conversation_scope(conn, session_id))
 
+    def selection(self, choice: SessionFilter, *, for_archive: bool = False) -> Selection:
+        """What pruning (or archiving) with this filter would touch, and what it would spare."""
+        own_pins = self._own_pins()
+        return self.read(
+            lambda conn: bulk_selection.select(conn, choice, own_pins, spare_parts=not for_archive)
+        )
+
     def candidates(self, choice: SessionFilter) -> list[Candidate]:
-        """The sessions a bulk operation with this filter would touch, the oldest first."""
-        return self.read(choice.select)
+        """The sessions that :meth:`prune` with this filter would delete, the oldest first."""
+        return list(self.selection(choice).candidates)
+
+    def ended_session_of(
+        self, choice: SessionFilter
+    ) -> Callable[[sqlite3.Connection, str], Belongings | None]:
+        """As :func:`trash_rows.ended_session`, for sessions that still meet the conditions."""
+
+        def taking(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
+            where, values = choice.where(conn)
+            if not choice.include_pinned:
+                if session_id in self._own_pins():
+                    return None
+                where += f" AND {pins.not_pinned_sql(conn)}"
+            still = deletion.ids_where(conn, f"s.id = ? AND {where}", session_id, *values)
+            return trash_rows.ended_session(conn, session_id) if still else None
+
+        return taking
 
     def list_prune_candidates(
         self,
@@ -32,7 +69,7 @@ class DeletionReads(StoreFace):
         source: str | None = None,
         **conditions: Unpack[FilterFields],
     ) -> list[SessionRow]:
-        """What :meth:`prune_sessions` and :meth:`archive_sessions` would touch, as rows.
+        """What :meth:`prune_sessions` would delete, as rows.
 
         Raises:
             TypeError: A condition nobody knows.
@@ -40,17 +77,22 @@ class DeletionReads(StoreFace):
         choice = bulk_filters.by_age(older_than_days, source, self._clock.time(), conditions)
         return [candidate.as_row() for candidate in self.candidates(choice)]
 
-    def tally_prune_candidates(self, older_than_days: float) -> tuple[int, float | None]:
-        """How many sessions :meth:`prune_sessions` would delete, and when the oldest began."""
+    def prune_selection(self, older_than_days: float) -> Selection:
+        """What :meth:`prune_sessions` would delete with this age, and what it would spare."""
         choice = bulk_filters.by_age(older_than_days, None, self._clock.time(), {})
-        return self.read(choice.tally)
+        return self.selection(choice)
 
     def count_empty_sessions(self) -> int:
         """How many sessions :meth:`delete_empty_sessions` would delete."""
-        return len(self.read(lambda conn: deletion.ids_where(conn, deletion.EMPTY)))
+        return len(self._empty())
+
+    def _empty(self) -> list[str]:
+        pinned = self.pinned_ids()
+        found = self.read(lambda conn: deletion.ids_where(conn, deletion.EMPTY))
+        return [each for each in found if each not in pinned]
 
 
-class DeletionFace(WritingFace, DeletionReads):
+class DeletionFace(PinFace, DeletionReads):
     """The part of ``SessionDB`` that deletes and archives.
 
     ``sessions_dir``, where it is given, is the folder with transcripts of older releases and error
@@ -87,20 +129,26 @@ class DeletionFace(WritingFace, DeletionReads):
         Subagents are not counted; unknown ids and None are left out.
         """
         wanted = self.read(lambda conn: deletion.existing(conn, session_ids))
-        return self._delete(wanted, "1", sessions_dir, routing_scope=routing_scope)
+        return self._delete(
+            wanted, _whatever, sessions_dir, spare_pinned=False, routing_scope=routing_scope
+        )
 
     def _delete(  # noqa: PLR0913 - each is needed
         self,
         ids: Sequence[str],
-        still: str,
+        still: Still,
         sessions_dir: Path | None,
         *,
         cascade: bool = True,
+        spare_pinned: bool = True,
         routing_scope: str | None = None,
         on_progress: OnProgress = silent,
         cancel: CancelSignal | None = None,
     ) -> int:
-        """Delete those of the ids for which a condition still holds when their turn comes."""
+        """Delete those of the ids for which a condition still holds when their turn comes.
+
+        Unless ``spare_pinned`` is False, what was pinned meanwhile stays.
+        """
         started = (lambda conn: deletion.subagents_of_each(conn, ids)) if cascade else _nobody
         agents = self.read(started)
         portions = self.read(lambda conn: list(deletion.portions(conn, ids, agents)))
@@ -109,8 +157,11 @@ class DeletionFace(WritingFace, DeletionReads):
         for portion in portions:
             if cancel is not None and cancel.is_set():
                 break
-            count, gone = self._delete_portion(portion, still, routing_scope)
+            count, gone = self._delete_portion(
+                portion, still, routing_scope, spare_pinned=spare_pinned
+            )
             deleted += count
+            self._forget_pins(gone)
             if sessions_dir is not None:
                 deletion.remove_files(sessions_dir, gone)
             done += len(portion.agents)
@@ -118,14 +169,24 @@ class DeletionFace(WritingFace, DeletionReads):
         return deleted
 
     def _delete_portion(
-        self, portion: deletion.Portion, still: str, routing_scope: str | None
+        self,
+        portion: deletion.Portion,
+        still: Still,
+        routing_scope: str | None,
+        *,
+        spare_pinned: bool,
     ) -> tuple[int, list[str]]:
         """How many of the named ones went, and the ids of all that went."""
         named: list[str] = []
 
         def choose(conn: sqlite3.Connection) -> list[str]:
-            condition = f"s.id IN ({marks(portion.agents)}) AND ({still})"
-            named[:] = deletion.ids_where(conn, condition, *portion.agents)
+            kept = self._own_pins() if spare_pinned else frozenset()
+            ids = [each for each in portion.agents if each not in kept]
+            also, values = still(conn)
+            condition = f"s.id IN ({marks(ids)}) AND ({also})"
+            if spare_pinned:
+                condition += f" AND {pins.not_pinned_sql(conn)}"
+            named[:] = deletion.ids_where(conn, condition, *ids, *values)
             family = [*named, *(agent for each in named for agent in portion.agents[each])]
             present = deletion.existing(conn, family)
             if routing_scope is not None:
@@ -138,18 +199,24 @@ class DeletionFace(WritingFace, DeletionReads):
             gone = self._execute_write(lambda conn: deletion.remove(conn, choose(conn)))
         return len(set(named).intersection(gone)), gone
 
+    def _forget_pins(self, gone: Sequence[str]) -> None:
+        pinned = self.own_pins_if_readable().intersection(gone)
+        if pinned:
+            self._own.write(lambda own: pins.remove(own, pinned))
+
     def finish_what_was_cut_short(self) -> int:
         """Finish deletions and take back copies that a crash cut short. Returns how many."""
         return long_deletion.finish(self, self._clock.time())
 
     def delete_session_if_empty(self, session_id: str, sessions_dir: Path | None = None) -> bool:
         """Delete a session that has no title, no message and no child. False: it was left."""
-        return bool(self._delete([clean_text(session_id)], deletion.NEVER_USED, sessions_dir))
+        return bool(
+            self._delete([clean_text(session_id)], _that(deletion.NEVER_USED), sessions_dir)
+        )
 
     def delete_empty_sessions(self, sessions_dir: Path | None = None) -> int:
-        """Delete ended, unarchived sessions without messages. Returns how many."""
-        ids = self.read(lambda conn: deletion.ids_where(conn, deletion.EMPTY))
-        return self._delete(ids, deletion.EMPTY, sessions_dir, cascade=False)
+        """Delete ended sessions without messages, not archived or pinned ones. How many."""
+        return self._delete(self._empty(), _that(deletion.EMPTY), sessions_dir, cascade=False)
 
     def prune(
         self,
@@ -162,14 +229,16 @@ class DeletionFace(WritingFace, DeletionReads):
     ) -> int:
         """Delete what a filter selects; children are cut loose, subagents too. Returns how many.
 
-        A session that was reopened meanwhile stays; so does what is left once ``cancel`` is set.
+        A session that was reopened, used or pinned meanwhile stays; so does what is left once
+        ``cancel`` is set.
         """
         ids = [candidate.id for candidate in self.candidates(choice)]
         return self._delete(
             ids,
-            "s.ended_at IS NOT NULL",
+            choice.where,
             sessions_dir,
             cascade=False,
+            spare_pinned=not choice.include_pinned,
             routing_scope=routing_scope,
             on_progress=on_progress,
             cancel=cancel,
@@ -182,7 +251,7 @@ class DeletionFace(WritingFace, DeletionReads):
         sessions_dir: Path | None = None,
         **conditions: Unpack[FilterFields],
     ) -> int:
-        """Delete ended sessions that began long ago and meet all conditions. Returns how many.
+        """Delete ended sessions that nobody used for long and that meet all conditions. How many.
 
         Raises:
             TypeError: A condition nobody knows.
@@ -196,7 +265,8 @@ class DeletionFace(WritingFace, DeletionReads):
         Returns:
             How many selected sessions were not hidden before.
         """
-        fresh = [found.id for found in self.candidates(choice) if not found.archived]
+        selected = self.selection(choice, for_archive=True).candidates
+        fresh = [found.id for found in selected if not found.archived]
         members = self.read(lambda conn: archiving.families(conn, fresh))
         for start in range(0, len(members), deletion.MOST_SESSIONS):
             portion = members[start : start + deletion.MOST_SESSIONS]
@@ -234,6 +304,13 @@ class DeletionFace(WritingFace, DeletionReads):
             return archiving.set_archived(conn, members, archived=bool(archived))
 
         return bool(self._execute_write(archive))
+
+
+def _that(condition: str, *values: object) -> Still:
+    return lambda _: (condition, values)
+
+
+_whatever = _that("1")
 
 
 def _nobody(_: sqlite3.Connection) -> dict[str, list[str]]:

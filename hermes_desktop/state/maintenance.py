@@ -1,8 +1,11 @@
 """Upkeep of the store: sessions nobody used, sessions nobody ended, the search index."""
 
+import contextlib
+import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from hermes_desktop.state import meta_table
 from hermes_desktop.state.deletion import NEVER_USED
 from hermes_desktop.state.schema import FULL_TEXT, FileLayout, indexed_words
 
@@ -27,6 +30,35 @@ ORPHAN = (
 All must hold: no call counted, no reason and no time of an end, begun before a time (the one
 value: a week ago), the parent ended by compression, and at least one message.
 """
+
+
+def last_prune(conn: sqlite3.Connection) -> float:
+    """When old sessions were deleted last, by whichever program; 0 if that is not known."""
+    with contextlib.suppress(ValueError, TypeError):
+        found = float(meta_table.get(conn, LAST_AUTO_PRUNE) or 0)
+        if math.isfinite(found) and found > 0:
+            return found
+    return 0.0
+
+
+def claim_prune(conn: sqlite3.Connection, now: float, interval_s: float) -> bool:
+    """Take the next deletion of old sessions for this process, if it is due.
+
+    The look and the note are one transaction, so that of several processes only one deletes. A
+    note that lies in the future was written when the clock was wrong, or the clock is wrong now:
+    then nothing is deleted, and the interval starts now.
+    """
+    last = last_prune(conn)
+    is_due = now >= last + interval_s
+    if is_due or last > now:
+        meta_table.put(conn, LAST_AUTO_PRUNE, str(now))
+    return is_due
+
+
+def give_claim_back(conn: sqlite3.Connection, claimed_at: float, before: float) -> None:
+    """Undo :func:`claim_prune`, unless another program has deleted old sessions since."""
+    if meta_table.get(conn, LAST_AUTO_PRUNE) == str(claimed_at):
+        meta_table.put(conn, LAST_AUTO_PRUNE, str(before))
 
 
 def finalize_orphans(conn: sqlite3.Connection, ids: Sequence[str], now: float) -> int:

@@ -5,9 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.errors import BusyError, HermesError
-from hermes_desktop.state import deletion, holders, maintenance, meta_table
+from hermes_desktop.state import (
+    bulk_filters,
+    deletion,
+    holders,
+    maintenance,
+    meta_table,
+    own_facts,
+)
 from hermes_desktop.state.bulk_filters import DAY_S
 from hermes_desktop.state.deletion_face import DeletionFace
+from hermes_desktop.state.stopping import CancelSignal
 from hermes_desktop.state.store_face import StoreFace
 
 log = logging.getLogger(__name__)
@@ -20,6 +28,10 @@ class MetaReads(StoreFace):
         """The text stored under a key, None if there is none."""
         return self.read(lambda conn: meta_table.get(conn, key))
 
+    def own_fact(self, name: str) -> str | None:
+        """The text stored under a name in our own database, None if there is none."""
+        return self._own.read(lambda own: own_facts.get(own, name), default=None)
+
 
 class MaintenanceFace(DeletionFace, MetaReads):
     """The part of ``SessionDB`` that keeps the store in order."""
@@ -28,12 +40,17 @@ class MaintenanceFace(DeletionFace, MetaReads):
         """Store a text under a key. Keys of ours begin with ``desktop:``."""
         self._execute_write(lambda conn: meta_table.put(conn, key, value))
 
+    def put_own_fact(self, name: str, value: str) -> None:
+        """Store a text under a name in our own database, which no other program reads."""
+        self._own.write(lambda own: own_facts.put(own, name, value))
+
     def prune_empty_ghost_sessions(self, sessions_dir: Path | None = None) -> int:
         """Delete terminal sessions of yesterday and before that never held a word."""
         latest = self._clock.time() - DAY_S
         ids = self.read(lambda conn: deletion.ids_where(conn, maintenance.GHOST, latest))
-        still = maintenance.GHOST.replace("?", repr(latest))
-        return self._delete(ids, still, sessions_dir, cascade=False)
+        return self._delete(
+            ids, lambda _: (maintenance.GHOST, (latest,)), sessions_dir, cascade=False
+        )
 
     def finalize_orphaned_compression_sessions(self) -> int:
         """End continuations that were left behind; see :data:`maintenance.ORPHAN`."""
@@ -54,35 +71,41 @@ class MaintenanceFace(DeletionFace, MetaReads):
         min_interval_hours: float = 24,
         vacuum: bool = True,  # noqa: FBT001, FBT002 - positional in programs that use this class
         sessions_dir: Path | None = None,
+        cancel: CancelSignal | None = None,
     ) -> dict[str, Any]:
         """Prune once in a while. Never raises: upkeep must not stop a start.
+
+        Only one of the processes that share the file prunes at a time. When ``cancel`` is set in
+        between, the rest is due at once.
 
         Returns:
             ``skipped`` (done not long ago), ``pruned``, ``vacuumed`` and, if it failed, ``error``.
         """
         result: dict[str, Any] = {"skipped": False, "pruned": 0, "vacuumed": False}
         try:
-            if not self._prune_is_due(min_interval_hours):
+            now, before = self._clock.time(), self.last_auto_prune()
+            interval_s = min_interval_hours * 3600
+            if not self._execute_write(lambda conn: maintenance.claim_prune(conn, now, interval_s)):
                 return {**result, "skipped": True}
-            result["pruned"] = self.prune_sessions(retention_days, sessions_dir=sessions_dir)
-            if result["pruned"] and vacuum:
+            choice = bulk_filters.by_age(retention_days, None, now, {})
+            result["pruned"] = self.prune(choice, sessions_dir, cancel=cancel)
+            if cancel is not None and cancel.is_set():
+                self._execute_write(lambda conn: maintenance.give_claim_back(conn, now, before))
+            elif result["pruned"] and vacuum:
                 result["vacuumed"] = self._vacuum_if_alone()
-            self.set_meta(maintenance.LAST_AUTO_PRUNE, str(self._clock.time()))
         except Exception as error:  # noqa: BLE001 - see above
             log.warning("Old sessions were not pruned: %s", error)
             result["error"] = str(error)
         return result
 
+    def last_auto_prune(self) -> float:
+        """When old sessions were pruned last, by whichever program, epoch seconds; 0: unknown."""
+        return self.read(maintenance.last_prune)
+
     def auto_prune_due_at(self, min_interval_hours: float = 24) -> float:
         """When :meth:`maybe_auto_prune_and_vacuum` prunes next, epoch seconds; 0: any time."""
-        try:
-            last = float(self.get_meta(maintenance.LAST_AUTO_PRUNE) or 0)
-        except ValueError:
-            return 0.0
+        last = self.last_auto_prune()
         return last + min_interval_hours * 3600 if last else 0.0
-
-    def _prune_is_due(self, interval_hours: float) -> bool:
-        return self._clock.time() >= self.auto_prune_due_at(interval_hours)
 
     def _vacuum_if_alone(self) -> bool:
         try:

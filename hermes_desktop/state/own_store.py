@@ -1,7 +1,8 @@
 """desktop.db: what is ours alone. The shared file gets no table of ours.
 
 It holds the trash, messages that came in and are not dealt with, the replies that are owed where
-the shared file is of a kind that may not hold them, and the system prompts that we send.
+the shared file is of a kind that may not hold them, the system prompts that we send, pins, and
+small facts.
 
 Made with the first write, in a folder and with modes that let nobody else read it: it holds
 conversations.
@@ -14,13 +15,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from hermes_desktop.core.errors import HermesError, StateUnavailableError
-from hermes_desktop.state import connection, delivery_table, inbox_table, prompts_table
+from hermes_desktop.state import (
+    connection,
+    delivery_table,
+    inbox_table,
+    own_facts,
+    pins,
+    prompts_table,
+)
 from hermes_desktop.state.connection import Patience, make_file, open_connection, retrying
 from hermes_desktop.state.sqlite_errors import in_words
 
 T = TypeVar("T")
 
-OWN_VERSION = 3
 _APPLICATION_ID = 0x4845524D
 _TRASH = (
     """
@@ -63,7 +70,9 @@ _STEPS: tuple[tuple[str, ...], ...] = (
     _TRASH,
     (delivery_table.ddl(), *inbox_table.DDL),
     (prompts_table.DDL,),
+    (*pins.DDL, *own_facts.DDL),
 )
+OWN_VERSION = len(_STEPS)
 
 
 class OwnStore:

@@ -33,6 +33,7 @@ class SessionSummary:
         end_reason: Why it ended, None while open.
         message_count: The row's own counter (not the number of active rows).
         display_name: Name of the chat on its platform, None if unknown.
+        pinned: Whether the conversation is pinned, here or by `hermes`.
     """
 
     id: str
@@ -56,6 +57,7 @@ class SessionSummary:
     chat_id: str | None = None
     chat_type: str | None = None
     display_name: str | None = None
+    pinned: bool = False
 
     @property
     def is_empty(self) -> bool:

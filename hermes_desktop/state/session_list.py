@@ -14,15 +14,12 @@ from hermes_desktop.state.chains import SEGMENT_COLUMNS, Chains, Segment, segmen
 from hermes_desktop.state.content_codec import clean_text, preview_of
 from hermes_desktop.state.display_marks import is_said_sql
 from hermes_desktop.state.line_matching import Needle, haystack, nearest
-from hermes_desktop.state.records import SessionRow, SessionSummary
+from hermes_desktop.state.records import SessionRow
 from hermes_desktop.state.schema import SESSIONS, FileLayout
 from hermes_desktop.state.stored_rows import marks
 from hermes_desktop.state.stored_values import (
     LATEST_SECONDS,
-    as_count,
-    as_seconds,
     as_text,
-    as_title,
     seconds_sql,
 )
 
@@ -303,52 +300,6 @@ def project(root: SessionRow, tip: SessionRow) -> SessionRow:
         return root
     moved = {name: tip[name] for name in _FROM_TIP if name in tip}
     return {**root, **moved, "_lineage_root_id": root["id"]}
-
-
-_SUMMARY_COLUMNS = tuple(
-    name
-    for name in SessionSummary.__dataclass_fields__
-    if name not in {"root_id", "preview", "last_active"}
-)
-
-
-def summaries(
-    conn: sqlite3.Connection, keys: Collection[tuple[str, str]]
-) -> dict[str, SessionSummary]:
-    """Lines by the id they show. A pair with a missing row is left out."""
-    rows = rich_rows(conn, {name for key in keys for name in key}, _SUMMARY_COLUMNS)
-    return {
-        tip: _summary(project(rows[root], rows[tip]), root)
-        for root, tip in keys
-        if root in rows and tip in rows
-    }
-
-
-_COUNTS = ("message_count", "tool_call_count", "input_tokens", "output_tokens")
-_OTHERS = {*_COUNTS, "id", "archived", "started_at", "ended_at"}
-_TEXTS = tuple(name for name in _SUMMARY_COLUMNS if name not in _OTHERS)
-
-
-def _summary(row: SessionRow, root_id: str) -> SessionSummary:
-    values = {name: row[name] for name in _SUMMARY_COLUMNS}
-    values.update({name: as_count(values[name]) for name in _COUNTS})
-    values.update({name: as_text(values[name]) for name in _TEXTS})
-    values["title"] = as_title(values["title"])
-    values["archived"] = bool(values["archived"])
-    values["started_at"] = as_seconds(values["started_at"])
-    if values["ended_at"] is not None:
-        values["ended_at"] = as_seconds(values["ended_at"])
-    active = as_seconds(row["last_active"], values["started_at"])
-    return SessionSummary(**values, root_id=root_id, preview=row["preview"], last_active=active)
-
-
-def list_summaries(
-    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
-) -> list[SessionSummary]:
-    """The lines as records; a search text works in either order."""
-    keys = list_keys(conn, choice, layout)
-    found = summaries(conn, keys)
-    return [found[tip] for _, tip in keys if tip in found]
 
 
 def runs_of_job(

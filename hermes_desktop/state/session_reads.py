@@ -8,11 +8,13 @@ from hermes_desktop.state import (
     lineage,
     messages_table,
     session_list,
+    session_summaries,
     sessions_table,
     titles,
     transcript_rows,
 )
 from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.pin_face import PinReads
 from hermes_desktop.state.records import (
     Message,
     SessionMark,
@@ -20,10 +22,9 @@ from hermes_desktop.state.records import (
     SessionSummary,
 )
 from hermes_desktop.state.session_list import ListFilter, ListOptions
-from hermes_desktop.state.store_face import StoreFace
 
 
-class SessionReads(StoreFace):
+class SessionReads(PinReads):
     """The reading half of :class:`SessionDB`; any thread may use it.
 
     All methods may raise ``BusyError`` and ``StateError``.
@@ -174,20 +175,25 @@ class SessionReads(StoreFace):
             search_by_start=bool(query),
             empty=empty,
         )
-        return self.read(lambda conn: session_list.list_summaries(conn, choice, self.layout))
+        own_pins = self.own_pins_if_readable()
+        return self.read(
+            lambda conn: session_summaries.list_summaries(conn, choice, self.layout, own_pins)
+        )
 
     def summaries(self, ids: Collection[tuple[str, str]]) -> dict[str, SessionSummary]:
         """Lines for pairs of (root id, tip id), by tip id; missing rows are left out."""
-        return self.read(lambda conn: session_list.summaries(conn, ids))
+        own_pins = self.own_pins_if_readable()
+        return self.read(lambda conn: session_summaries.summaries(conn, ids, own_pins))
 
     def summary(self, session_id: str) -> SessionSummary | None:
         """The line that covers this session: fields of its root, shown as of its tip."""
+        own_pins = self.own_pins_if_readable()
 
         def find(conn: sqlite3.Connection) -> SessionSummary | None:
             own = clean_text(session_id)
             root = lineage.conversation_start(conn, own)
             tip = lineage.compression_tip(conn, root)
-            return session_list.summaries(conn, [(root, tip)]).get(tip)
+            return session_summaries.summaries(conn, [(root, tip)], own_pins).get(tip)
 
         return self.read(find)
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state.connection import Patience
+from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.records import StoreCondition
 from hermes_desktop.state.schema import FileLayout
 from hermes_desktop.state.store_file import StoreFile
@@ -31,6 +32,7 @@ class StoreFace:
         self.db_path = path
         self._clock = clock
         self._marks = SessionMarks()
+        self._own = OwnStore(path.parent / "desktop" / "desktop.db")
         self._file = StoreFile(
             path, read_only=read_only, patience=patience, on_replaced=self._marks.clear
         )
@@ -64,6 +66,7 @@ class StoreFace:
     def close(self) -> None:
         """Close the file. Calling it again is harmless."""
         self._file.close()
+        self._own.close()
 
 
 class WritingFace(StoreFace):

@@ -1,26 +1,30 @@
 """Sessions exported and imported, as methods of the store."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from hermes_desktop.state import export, import_checks, importing, long_deletion, long_import
 from hermes_desktop.state.import_checks import Limits
 from hermes_desktop.state.importing import ImportReport
-from hermes_desktop.state.store_face import StoreFace, WritingFace
+from hermes_desktop.state.pin_face import PinFace, PinReads
 
 _TOGETHER = 50
+Exported = TypeVar("Exported", bound=dict[str, Any] | None)
 
 
-class TransferReads(StoreFace):
+class TransferReads(PinReads):
     """The part of ``SessionDB`` that exports."""
 
     def export_session(self, session_id: str) -> dict[str, Any] | None:
         """All columns of a session and its active ``messages``; None if there is none."""
-        return self.read(lambda conn: export.export_one(conn, session_id))
+        return self._with_pin(self.read(lambda conn: export.export_one(conn, session_id)))
 
     def export_session_lineage(self, session_id: str) -> dict[str, Any] | None:
         """A conversation with its ``segments``; None for an unknown session."""
-        return self.read(lambda conn: export.export_lineage(conn, session_id))
+        found = self.read(lambda conn: export.export_lineage(conn, session_id))
+        if found is not None:
+            found["segments"] = [self._with_pin(segment) for segment in found["segments"]]
+        return self._with_pin(found)
 
     def export_all(self, source: str | None = None) -> list[dict[str, Any]]:
         """Every session, archived ones too, the latest activity first.
@@ -37,12 +41,19 @@ class TransferReads(StoreFace):
         """
         for start in range(0, len(session_ids), _TOGETHER):
             chunk = session_ids[start : start + _TOGETHER]
-            yield from self.read(
+            found = self.read(
                 lambda conn, chunk=chunk: list(export.with_last_active(conn, chunk))  # type: ignore[misc]
             )
+            yield from map(self._with_pin, found)
+
+    def _with_pin(self, exported: Exported) -> Exported:
+        """Note a pin of ours as newer releases of Hermes export theirs."""
+        if exported is not None and exported["id"] in self.own_pins_if_readable():
+            exported["pinned"] = 1
+        return exported
 
 
-class TransferFace(WritingFace, TransferReads):
+class TransferFace(PinFace, TransferReads):
     """The part of ``SessionDB`` that imports."""
 
     def import_sessions(
@@ -81,4 +92,8 @@ class TransferFace(WritingFace, TransferReads):
                     conn, portion, now, done
                 )
             )
+        fresh = frozenset(report.imported)
+        for session in given:
+            if session["id"] in fresh and session.get("pinned") == 1:
+                self.set_session_pinned(session["id"], pinned=True)
         return report.as_dict([session["id"] for session in given])

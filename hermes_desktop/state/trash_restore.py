@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from hermes_desktop.core.errors import BusyError, NotFoundError
-from hermes_desktop.state import hidden_rows, trash_leave, trash_rows, trash_table
+from hermes_desktop.state import hidden_rows, pins, trash_leave, trash_rows, trash_table
 from hermes_desktop.state.hidden_rows import Way
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_db import SessionDB
@@ -83,7 +83,7 @@ def _restore_one(db: SessionDB, own: OwnStore, trash_id: int, on_progress: OnPro
 
         retitled = bring_back(db, own, trash_id, kept, plan, heard)
         if retitled is not None:
-            own.write(lambda out: trash_table.drop(out, trash_id))
+            own.write(lambda out: _returned(out, trash_id, plan.ids))  # noqa: B023
             return Restored(trash_id, plan.ids[item.root_id], plan.ids, retitled)
     raise BusyError(
         "The session could not be restored now.",
@@ -96,6 +96,12 @@ def _note(out: sqlite3.Connection, trash_id: int, plan: Plan, now: float) -> Non
     trash_table.set_state(out, trash_id, trash_table.RESTORING, plan.text)
     # Before the sessions: a turn that begins as soon as they show must find their prompts.
     trash_table.bring_prompts_back(out, trash_id, plan.ids, now)
+
+
+def _returned(out: sqlite3.Connection, trash_id: int, ids: Mapping[str, str]) -> None:
+    """Forget the copy; sessions that came back under another id keep their pins."""
+    pins.follow(out, ids)
+    trash_table.drop(out, trash_id)
 
 
 def settle_trash(db: SessionDB, own: OwnStore) -> int:
@@ -160,7 +166,7 @@ def _go_on(db: SessionDB, own: OwnStore, trash_id: int) -> bool:
         plan = Plan.of(text)
         if _any_carries(db, plan.ids.values(), plan.token):
             if bring_back(db, own, trash_id, kept, plan) is not None:
-                own.write(lambda out: trash_table.drop(out, trash_id))
+                own.write(lambda out: _returned(out, trash_id, plan.ids))
             return True
     return False
 
@@ -180,7 +186,7 @@ def _settle(conn: sqlite3.Connection, own: OwnStore, trash_id: int) -> None:
     if noted[0] == trash_table.RESTORING:
         ids = Plan.of(noted[1] or "").ids
     if _is_there(conn, kept, ids):
-        own.write(lambda out: trash_table.drop(out, trash_id))
+        own.write(lambda out: _returned(out, trash_id, ids))
     else:
         own.write(lambda out: trash_table.set_deleted(out, trash_id, ids.values()))
 

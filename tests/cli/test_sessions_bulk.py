@@ -40,6 +40,7 @@ def many(db: SessionDB) -> SessionDB:
 
         def put(conn, moment=moment, name=name):  # type: ignore[no-untyped-def]
             conn.execute("UPDATE sessions SET started_at = ? WHERE id = ?", (moment, name))
+            conn.execute("UPDATE messages SET timestamp = ? WHERE session_id = ?", (moment, name))
 
         db._execute_write(put)
     db.append_message("new-tg", "user", "one more")

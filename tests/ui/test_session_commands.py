@@ -1,6 +1,7 @@
 """Archive, delete, undo and search in the whole window, on a real history."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -219,7 +220,7 @@ async def test_the_menu_of_a_row_and_that_of_the_head(stage) -> None:
         menu = stage.menus()[0]
         keys = {a.text(): a.shortcut().toString() for a in menu.actions() if a.text()}
         assert keys == {
-            "Rename": "F2", "Archive": "Ctrl+E", "Delete…": "Del", "Copy id": "",
+            "Rename": "F2", "Archive": "Ctrl+E", "Pin": "", "Delete…": "Del", "Copy id": "",
         }  # fmt: skip
         next(a for a in menu.actions() if a.text() == "Copy id").trigger()
         view.close_menu()
@@ -232,6 +233,40 @@ async def test_the_menu_of_a_row_and_that_of_the_head(stage) -> None:
         await stage.until(stage.window.page.header.edit.isVisible)
 
 
+async def test_pinning_marks_the_row_and_says_who_does_not_know_it(stage) -> None:
+    async with stage:
+        await stage.listed()
+        root_id = stage.sessions()[1].root_id
+
+        def row():
+            return stage.model.index(stage.model.row_of_session(root_id), 0)
+
+        def act(words: str) -> None:
+            stage.pane.view.setCurrentIndex(row())
+            stage.pane.view.open_menu_for(row())
+            next(a for a in stage.menus()[0].actions() if a.text() == words).trigger()
+            stage.pane.view.close_menu()
+
+        def is_pinned() -> bool:
+            spoken = row().data(Qt.ItemDataRole.AccessibleTextRole)
+            return stage.model.summary_at(row()).pinned and ", pinned" in spoken
+
+        plain = stage.pane.view.grab().toImage()
+        act("Pin")
+        await stage.told("Pinned “")
+        assert "does not know it" in stage.window.notices.current.detail
+        await stage.until(is_pinned)
+        assert stage.pane.view.grab().toImage() != plain
+        act("Unpin")
+        await stage.told("Unpinned “")
+        await stage.until(lambda: not stage.model.summary_at(row()).pinned)
+        stage.button("Undo").click()
+        await stage.until(is_pinned)
+        with contextlib.closing(SessionDB(stage.home / "state.db")) as other:
+            other.set_session_pinned(root_id, pinned=False)  # another process
+        await stage.until(lambda: not stage.model.summary_at(row()).pinned)
+
+
 async def test_the_menu_of_several_selected_rows(stage) -> None:
     async with stage:
         await stage.listed()
@@ -239,7 +274,7 @@ async def test_the_menu_of_several_selected_rows(stage) -> None:
         view = stage.pane.view
         view.open_menu_for(view.currentIndex())
         texts = [a.text() for a in stage.menus()[0].actions() if a.text()]
-        assert texts == ["Archive", "Delete…", "Copy ids"]
+        assert texts == ["Archive", "Pin", "Delete…", "Copy ids"]
         view.close_menu()
         assert stage.pane.step_back()
         assert len(stage.pane.selected_sessions) <= 1

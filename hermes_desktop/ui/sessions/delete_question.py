@@ -13,8 +13,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from hermes_desktop.services.delete_plan import PlannedConversation
 from hermes_desktop.services.live_actions import DeletePreview
-from hermes_desktop.services.session_actions import PlannedConversation
 from hermes_desktop.ui.dialog_buttons import without_icons
 from hermes_desktop.ui.resource_files import pixmap
 from hermes_desktop.ui.sessions.delete_words import (

@@ -1,7 +1,7 @@
 """What a delete takes, in words. No Qt."""
 
+from hermes_desktop.services.delete_plan import DeletePlan, PlannedConversation
 from hermes_desktop.services.live_actions import DeletePreview
-from hermes_desktop.services.session_actions import DeletePlan, PlannedConversation
 from hermes_desktop.ui.sessions.source_names import source_name
 
 KEPT_WORDS = "Kept in the trash for 30 days; Undo brings everything back."
@@ -38,6 +38,7 @@ def facts_about(preview: DeletePreview) -> list[str]:
     if len(plan.conversations) > 1:
         sources = ", ".join(f"{count:,} {source_name(s)}" for s, count in plan.by_source.items())
         facts.append(f"{sources}. {_counted(plan.messages, 'message')} in all.")
+    facts += _about_pins(plan)
     facts += _about_parts(plan)
     if plan.subagents:
         facts.append(_about_subagents(preview))
@@ -45,6 +46,14 @@ def facts_about(preview: DeletePreview) -> list[str]:
         gone = sessions_text(len(plan.missing))
         facts.append(f"{gone} of the selection {'is' if len(plan.missing) == 1 else 'are'} gone.")
     return facts
+
+
+def _about_pins(plan: DeletePlan) -> list[str]:
+    if not plan.pinned:
+        return []
+    if len(plan.conversations) == 1:
+        return ["It is pinned."]
+    return [f"{plan.pinned:,} of them {'is' if plan.pinned == 1 else 'are'} pinned."]
 
 
 def _about_parts(plan: DeletePlan) -> list[str]:

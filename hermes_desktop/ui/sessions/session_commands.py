@@ -1,4 +1,4 @@
-"""What menus and keys do to sessions: archive and delete, each with a notice that undoes it."""
+"""What menus and keys do to sessions: archive, pin, delete, each with a notice that undoes it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
 
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.services.delete_plan import DeletePlan
 from hermes_desktop.services.live_actions import LiveActions
-from hermes_desktop.services.session_actions import DeletePlan
+from hermes_desktop.services.session_actions import PINS_ARE_OURS
 from hermes_desktop.state.records import SessionSummary
 from hermes_desktop.state.stopping import Progress
 from hermes_desktop.state.trash import TrashReceipt, TrashTooLargeError
@@ -104,6 +105,11 @@ class SessionCommands(QObject):
         else:
             put = _entry(menu, self.tr("Archive"), "Ctrl+E", lambda: self.archive(targets))
         put.setIcon(icon("archive", palette))
+        if all(each.pinned for each in targets):
+            pin = _entry(menu, self.tr("Unpin"), "", lambda: self.unpin(targets))
+        else:
+            pin = _entry(menu, self.tr("Pin"), "", lambda: self.pin(targets))
+        pin.setIcon(icon("pin", palette))
         remove = _entry(menu, self.tr("Delete…"), "Del", lambda: self.delete(targets))
         remove.setIcon(icon("trash", palette))
         why_not = self._actions.why_not
@@ -155,6 +161,41 @@ class SessionCommands(QObject):
             return self.tr("{what} is archived again.").format(what=what)
 
         self._tell(self.tr("Unarchived {what}.").format(what=what), undo)
+
+    # -------------------------------------------------------------------------------- pinning
+
+    def pin(self, targets: Targets) -> None:
+        """Pin sessions at once, so that they are spared when old ones are deleted."""
+        self._slots.start(self._pin(tuple(targets)), doing=self.tr("Pinning"))
+
+    def unpin(self, targets: Targets) -> None:
+        """Unpin sessions at once."""
+        self._slots.start(self._unpin(tuple(targets)), doing=self.tr("Unpinning"))
+
+    async def _pin(self, targets: Targets) -> None:
+        done = await self._actions.pin([each.id for each in targets])
+        if not done.ids:
+            return
+        what = _name_of([each for each in targets if each.id in done.ids])
+
+        async def undo() -> str:
+            await self._actions.unpin(done.ids)
+            return self.tr("{what} is no longer pinned.").format(what=what)
+
+        detail = "" if done.known_to_hermes else self.tr(PINS_ARE_OURS)
+        self._tell(self.tr("Pinned {what}.").format(what=what), undo, detail)
+
+    async def _unpin(self, targets: Targets) -> None:
+        done = await self._actions.unpin([each.id for each in targets])
+        if not done.ids:
+            return
+        what = _name_of([each for each in targets if each.id in done.ids])
+
+        async def undo() -> str:
+            await self._actions.pin(done.ids)
+            return self.tr("{what} is pinned again.").format(what=what)
+
+        self._tell(self.tr("Unpinned {what}.").format(what=what), undo)
 
     # ------------------------------------------------------------------------------- deleting
 
@@ -242,7 +283,7 @@ class SessionCommands(QObject):
             raise
         self._bus.publish(Notice("ok", words, key="undo"))
 
-    def _tell(self, words: str, undo: Callable[[], Awaitable[str]]) -> None:
+    def _tell(self, words: str, undo: Callable[[], Awaitable[str]], detail: str = "") -> None:
         """Say what was done; the strip holds one of these at a time, Ctrl+Z the last twenty."""
         for earlier in self._done:
             self._bus.publish(NoticeCleared(earlier.key))
@@ -250,7 +291,7 @@ class SessionCommands(QObject):
         done = _Done(f"{KEY_PREFIX}{self._count}", undo)
         self._done = [*self._done, done][-_REMEMBERED:]
         self._bus.publish(NoticeCleared("undo"))
-        self._bus.publish(Notice("ok", words, key=done.key, action=self.tr("Undo")))
+        self._bus.publish(Notice("ok", words, detail, key=done.key, action=self.tr("Undo")))
 
 
 def copy_ids(targets: Targets) -> None:

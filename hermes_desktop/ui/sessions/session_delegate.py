@@ -1,4 +1,4 @@
-"""Draws one line of the session list: icon, title and time above, preview and dot below."""
+"""Draws one line of the session list: icon, title, time above; pin, preview and dot below."""
 
 from dataclasses import dataclass, fields
 
@@ -32,6 +32,7 @@ ROW_HEIGHT = 56
 HEADING_HEIGHT = 32
 _ICON = 20
 _DOT = 8
+_PIN = 14
 _TITLE_MAX = 200
 _UNTITLED = "Untitled session"
 
@@ -45,6 +46,7 @@ class RowGeometry:
     time: QRect
     second: QRect
     dot: QRect
+    pin: QRect
 
 
 class SessionDelegate(QStyledItemDelegate):
@@ -119,6 +121,9 @@ class SessionDelegate(QStyledItemDelegate):
         painter.drawPixmap(
             where.icon, pixmap(source_icon(summary.source), quiet, _ICON, float(ratio))
         )
+        if summary.pinned:
+            mark = where.pin.topLeft()
+            painter.drawPixmap(mark, pixmap("pin", quiet, _PIN, float(ratio)))
         painter.setFont(title_font(base_font, summary))
         text = palette.disabled_text if disabled else palette.text
         leading = _edge(option.direction, leading=True)
@@ -175,6 +180,7 @@ def geometry(
         time=QRect(right - time_width, top, time_width, line),
         second=QRect(text_left, second_top, max(0, dot_left - SPACE_8 - text_left), line),
         dot=QRect(dot_left, second_top + (line - _DOT) // 2, _DOT, _DOT),
+        pin=QRect(left + (_ICON - _PIN) // 2, second_top + (line - _PIN) // 2, _PIN, _PIN),
     )
     return parts if direction == Qt.LayoutDirection.LeftToRight else _mirrored(parts, rect)
 

@@ -215,13 +215,16 @@ class SessionListModel(QAbstractTableModel):
         ]
         if self._words is not None:
             parts.append(self._words.spoken(summary.last_active))
+        if summary.pinned:
+            parts.append("pinned")
         if self._runs(summary):
             parts.append("a reply is being written")
         return ", ".join(parts)
 
     def _tool_tip(self, summary: SessionSummary) -> str:
         when = self._words.full(summary.last_active) if self._words is not None else ""
-        return f"{line_of(summary.label)}\n{source_name(summary.source)} · {when}"
+        pinned = " · Pinned" if summary.pinned else ""
+        return f"{line_of(summary.label)}\n{source_name(summary.source)} · {when}{pinned}"
 
     def _brief_time(self, summary: SessionSummary) -> str:
         if self._words is None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         RuleOutlook,
         StoredDeleted,
     )
+    from hermes_desktop.services.history_upkeep import LastPrune
 
 _RUNS = frozenset({"starting", "running", "working", "degraded"})
 _SHORT = QLocale.FormatType.ShortFormat
@@ -74,23 +75,62 @@ class ForgettingWords:
         )
         if not found.on:
             return (
-                "Nothing is deleted by itself. If that is switched on, "
-                f"with {self._days(found.days)} it would be {part}."
+                "Nothing is deleted automatically. If that were switched on, "
+                f"with {self._days(found.days)} it would be {part}.{self._spared(found)}"
             )
-        if not found.count:
-            return f"With {self._days(found.days)} {part} would be deleted now."
-        when = "a minute after the next start"
-        due = datetime.fromtimestamp(found.not_before)  # noqa: DTZ006 - local, as it is shown
-        if found.not_before and due > self._now:
-            when += f", not before {self.moment(due)}"
-        began = ""
+        went = f"With {self._days(found.days)} {part} would be deleted {self._next(found)}"
         if found.oldest is not None:
-            oldest = datetime.fromtimestamp(found.oldest)  # noqa: DTZ006 - as above
-            began = f"; the oldest began {self.moment(oldest)}"
-        return (
-            f"With {self._days(found.days)} {part} would be deleted {when}{began}. "
-            "They are gone with all their messages, and not in the trash."
-        )
+            oldest = datetime.fromtimestamp(found.oldest)  # noqa: DTZ006 - local, as it is shown
+            went += f"; the oldest began {self.moment(oldest)}"
+        went += "."
+        if found.count:
+            went += " They are gone with all their messages, and not in the trash."
+        return f"{went}{self._spared(found)}{self._last(found.last)}"
+
+    def _next(self, found: StoredDeleted) -> str:
+        """When that happens next, and by whom."""
+        if self._gateway == "attached":
+            return "if this program served the home; while another gateway does, it is left to that"
+        due = datetime.fromtimestamp(found.not_before)  # noqa: DTZ006 - local, as it is shown
+        if not found.not_before or due <= self._now:
+            return "within the next minutes"
+        return self.moment(due)
+
+    def _spared(self, found: StoredDeleted) -> str:
+        """Which old sessions stay, and that another program counts differently."""
+        spared, words = found.spared, ""
+        if spared.pinned:
+            words += f" {self._number(spared.pinned)} pinned "
+            words += "one is spared." if spared.pinned == 1 else "ones are spared."
+        if spared.used_since:
+            words += (
+                f" {self._number(spared.used_since)} began earlier but "
+                f"{'was' if spared.used_since == 1 else 'were'} used since."
+            )
+        if found.count or words:
+            words += " `hermes` 0.19 counts from the start and does not know pins."
+        return words
+
+    def _last(self, last: LastPrune) -> str:
+        """When old sessions were deleted last, and how many."""
+        words = ""
+        if last.at:
+            when = self.moment(datetime.fromtimestamp(last.at))  # noqa: DTZ006 - as above
+            if last.took is None:
+                words = f" Another program did this last {when}."
+            else:
+                some = self._number(last.took) if last.took else "no"
+                words = f" The last time was {when}: {some} "
+                words += f"{_plural(last.took, 'session')} deleted."
+            if last.error:
+                words += f" It failed then: {last.error}"
+        if last.believed_at:
+            until = self.moment(datetime.fromtimestamp(last.believed_at))  # noqa: DTZ006 - as above
+            words += (
+                " The clock of this computer jumped, so nothing is deleted until it is back, or "
+                f"{until} if it runs evenly until then."
+            )
+        return words
 
     def moment(self, when: datetime) -> str:
         """A moment in a sentence: ``today at 14:30``, ``on 3 March 2026``."""

@@ -16,8 +16,10 @@ from hermes_desktop.services.forgetting_preview import (
     RuleOutlook,
     StoredDeleted,
 )
+from hermes_desktop.services.history_upkeep import LastPrune
 from hermes_desktop.services.settings_book import SettingsBook
 from hermes_desktop.state import SessionDB
+from hermes_desktop.state.bulk_selection import Spared
 from hermes_desktop.ui.settings.forgetting_part import ForgettingPart
 from hermes_desktop.ui.settings.forgetting_words import ForgettingWords
 from tests.fakes.clock import MovableClock
@@ -93,12 +95,40 @@ def test_rules() -> None:
 def test_stored_sessions() -> None:
     say = words().stored
     off = say(StoredDeleted(on=False, days=90, sessions=3000, count=120))
-    assert off.endswith("with 90 days it would be 120 of 3,000 stored sessions.")
+    assert "with 90 days it would be 120 of 3,000 stored sessions." in off
     oldest, due = at(2024, 1, 2).timestamp(), (NOW + timedelta(hours=3)).timestamp()
     on = say(StoredDeleted(True, 90, 3000, 120, oldest, due))
-    assert "would be deleted a minute after the next start, not before today at 15:00" in on
-    assert "began on Tuesday, 2 January 2024" in on
-    assert "not in the trash" in on
+    assert on == (
+        "With 90 days 120 of 3,000 stored sessions would be deleted today at 15:00; the oldest "
+        "began on Tuesday, 2 January 2024. They are gone with all their messages, and not in the "
+        "trash. `hermes` 0.19 counts from the start and does not know pins."
+    )
+    assert "would be deleted within the next minutes" in say(StoredDeleted(True, 90, 3, 1, oldest))
+    other = words("attached").stored(StoredDeleted(True, 90, 3, 1, oldest, due))
+    assert "while another gateway does, it is left to that" in other
+
+
+def test_what_is_spared_and_what_was_done_last() -> None:
+    say, due = words().stored, (NOW + timedelta(hours=3)).timestamp()
+    yesterday = (NOW - timedelta(days=1)).timestamp()
+    spared = Spared(pinned=1, used_since=7)
+    said = say(StoredDeleted(True, 90, 30, 0, None, due, spared, LastPrune(yesterday, 4)))
+    assert said == (
+        "With 90 days none of 30 stored sessions would be deleted today at 15:00. 1 pinned one is "
+        "spared. 7 began earlier but were used since. `hermes` 0.19 counts from the start and does "
+        "not know pins. The last time was yesterday at 12:00: 4 sessions deleted."
+    )
+    by_hermes = say(StoredDeleted(True, 90, 30, 0, None, due, Spared(), LastPrune(yesterday)))
+    assert by_hermes.endswith(" Another program did this last yesterday at 12:00.")
+    failed = LastPrune(yesterday, 0, "the disk is full")
+    said = say(StoredDeleted(True, 90, 30, 0, None, due, Spared(), failed))
+    assert said.endswith(": no sessions deleted. It failed then: the disk is full")
+    jumped = LastPrune(believed_at=(NOW + timedelta(days=1)).timestamp())
+    said = say(StoredDeleted(True, 90, 30, 0, None, due, Spared(), jumped))
+    assert said.endswith(
+        "The clock of this computer jumped, so nothing is deleted until it is back, or tomorrow at "
+        "12:00 if it runs evenly until then."
+    )
 
 
 def fill(home) -> None:

@@ -70,7 +70,7 @@ def home(tmp_path: Path) -> Home:
 def test_no_name_is_declared_twice_and_each_says_when_it_counts() -> None:
     assert len(OPTIONS) == len(_AGENT) + len(_OTHERS)
     assert {option.effect for option in _AGENT} == {Effect.LIVE}
-    assert {option.effect for option in HISTORY_OPTIONS} == {Effect.NEXT_START}
+    assert {option.effect for option in HISTORY_OPTIONS} == {Effect.LIVE}
     assert Effect.NEXT_START not in {option.effect for option in GATEWAY_OPTIONS}
 
 
@@ -122,7 +122,7 @@ def test_the_next_message_is_answered_by_an_agent_made_of_it(home: Home, option:
 
 
 @pytest.mark.parametrize("option", HISTORY_OPTIONS, ids=lambda option: option.key)
-def test_the_next_start_reads_it(home: Home, option: Option) -> None:
+def test_the_next_look_reads_it(home: Home, option: Option) -> None:
     on = "sessions:\n  auto_prune: true\n" if option.key != "sessions.auto_prune" else ""
     home.paths.config_yaml.write_text(on)
     before = UpkeepSettings.from_mapping(read_config(home.paths.config_yaml).data)

@@ -1,7 +1,7 @@
 """What the question before a delete says."""
 
+from hermes_desktop.services.delete_plan import DeletePlan, PlannedConversation
 from hermes_desktop.services.live_actions import DeletePreview
-from hermes_desktop.services.session_actions import DeletePlan, PlannedConversation
 from hermes_desktop.ui.sessions.delete_words import about, facts_about, quoted, what_goes
 
 
@@ -50,3 +50,11 @@ def test_subagents_are_called_by_name() -> None:
     )
     single = DeletePlan((planned(1, subagents=("a",)),))
     assert facts_about(DeletePreview(single, ("Trains",))) == ["1 subagent goes along: “Trains”."]
+
+
+def test_pinned_ones_are_mentioned() -> None:
+    one, other = planned(1, pinned=True), planned(2)
+    assert facts_about(DeletePreview(DeletePlan((one,)))) == ["It is pinned."]
+    assert "1 of them is pinned." in facts_about(DeletePreview(DeletePlan((one, other))))
+    both = DeletePlan((one, planned(3, pinned=True)))
+    assert "2 of them are pinned." in facts_about(DeletePreview(both))
