@@ -79,6 +79,11 @@ class SharedLock:
             self._next = None
             return True
 
+    @property
+    def held(self) -> bool:
+        """Whether this attempt has the lock."""
+        return self._turn is not None
+
     def owner(self) -> LockOwner | None:
         """Who holds the lock, None if nobody does.
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB, turn_leases
-from hermes_desktop.state.conversation_locks import ConversationLocks
+from hermes_desktop.state.conversation_locks import ConversationLocks, wants_reply
 from hermes_desktop.state.holders import Holder, foreign_holders
-from hermes_desktop.state.records import Message
 
 FRESH_S = 300.0
 """A session without news for so long counts as left alone, whatever its last message is."""
@@ -52,7 +51,7 @@ class OpenTurns:
     Our own programs hold a lock while they answer, and newer releases of ``hermes`` have a lease.
     Older ones only store what was said before they store the reply, and do not say when they give
     up. A message without a reply counts as a running turn of theirs for five minutes, as long as a
-    program that is not ours has the shared file open.
+    program that is not ours has the shared file open, and it was not a turn of ours that left it.
 
     Args:
         db: The shared file.
@@ -115,8 +114,10 @@ class OpenTurns:
         if row is None or row.get("ended_at") is not None:
             return None
         last = self._db.read_messages(session_id, limit=1)
-        if not last or not _wants_reply(last[0]):
+        if not last or not wants_reply(last[0]):
             return None
+        if self._locks is not None and last[0].id <= self._locks.left_by_us(session_id):
+            return None  # a turn of ours failed or was stopped
         age = self._clock.time() - last[0].timestamp
         if not 0 <= age < FRESH_S:
             return None
@@ -132,12 +133,6 @@ class OpenTurns:
             if message.role == "user" and message.content.strip():
                 return _words(message.content)
         return ""
-
-
-def _wants_reply(message: Message) -> bool:
-    return message.role in {"user", "tool"} or bool(
-        message.role == "assistant" and message.tool_calls
-    )
 
 
 def _words(text: str) -> str:

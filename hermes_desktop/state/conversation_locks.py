@@ -5,29 +5,39 @@ the conversation goes on in another session. Nothing of it is in the shared file
 nothing of these locks, and is not kept out by them.
 """
 
+import contextlib
 import hashlib
 import logging
 import re
+import sqlite3
 import threading
+import time
 from pathlib import Path
 
+from hermes_desktop.core.atomic_files import write_bytes_atomic
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.shared_lock import LockOwner, SharedLock, owner_of, remove_leftovers
 from hermes_desktop.state import lineage
 from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.records import Message
 from hermes_desktop.state.session_db import SessionDB
 
 log = logging.getLogger(__name__)
 
 FOLDER = "turns"
+_LEFT = ".left"
+_LEFT_KEPT_S = 3_600.0
+"""Nobody takes an older message for a running turn."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
 class ConversationLock:
     """One attempt to have a conversation to oneself. Any thread."""
 
-    def __init__(self, locks: "ConversationLocks", lock: SharedLock) -> None:
+    def __init__(self, locks: "ConversationLocks", lock: SharedLock, session_id: str) -> None:
         self._locks = locks
         self._lock = lock
+        self._session_id = session_id
 
     def try_now(self) -> bool:
         """Take it if it is free, or stand in line. Where locks do not work, it is yours at once.
@@ -49,7 +59,9 @@ class ConversationLock:
             return None
 
     def give_back(self) -> None:
-        """Let others in, or leave the line."""
+        """Let others in, or leave the line. What a turn left without a reply is noted before."""
+        if self._lock.held:
+            self._locks.note_end(self._session_id)
         try:
             self._lock.give_back()
         except OSError as error:
@@ -82,7 +94,7 @@ class ConversationLocks:
         """
         self._tidy()
         lock = SharedLock(self._folder, self._name(session_id), self._program)
-        return ConversationLock(self, lock)
+        return ConversationLock(self, lock, session_id)
 
     def owner(self, session_id: str) -> LockOwner | None:
         """Which program of ours, this one included, runs a turn in the conversation; None: none.
@@ -95,6 +107,30 @@ class ConversationLocks:
         except OSError as error:
             self.note_problem(error)
             return None
+
+    def note_end(self, session_id: str) -> None:
+        """Our turn is over: note its last message if that still wants a reply. Lock held."""
+        try:
+            tip = self._db.get_compression_tip(session_id)
+            last = self._db.read_messages(tip, limit=1)
+            file = self._folder / f"{self._name(session_id)}{_LEFT}"
+            if last and wants_reply(last[0]):
+                write_bytes_atomic(file, str(last[0].id).encode())
+            else:
+                file.unlink(missing_ok=True)
+        except (HermesError, OSError, sqlite3.Error) as error:  # somebody may wait in vain for it
+            log.info("What a turn left behind is not noted: %s", error)
+
+    def left_by_us(self, session_id: str) -> int:
+        """The last message, wanting a reply, that a turn of ours left when it ended; 0 for none.
+
+        Raises:
+            StateError: The shared file cannot be read.
+        """
+        try:
+            return int((self._folder / f"{self._name(session_id)}{_LEFT}").read_bytes())
+        except (OSError, ValueError):
+            return 0
 
     def note_problem(self, error: OSError) -> None:
         """Locks do not work here; keep why, for :meth:`problem_to_tell`."""
@@ -120,9 +156,20 @@ class ConversationLocks:
         return "id." + hashlib.sha256(root.encode()).hexdigest()[:40]
 
     def _tidy(self) -> None:
-        """Once: files of programs that were killed."""
+        """Once: files of programs that were killed, and notes that nobody needs any more."""
         with self._guard:
             if self._tidied:
                 return
             self._tidied = True
         remove_leftovers(self._folder)
+        with contextlib.suppress(OSError):
+            for path in self._folder.glob(f"*{_LEFT}"):
+                if time.time() - path.stat().st_mtime > _LEFT_KEPT_S:
+                    path.unlink(missing_ok=True)
+
+
+def wants_reply(message: Message) -> bool:
+    """Whether a conversation that ends with this message is not answered yet."""
+    return message.role in {"user", "tool"} or bool(
+        message.role == "assistant" and message.tool_calls
+    )

@@ -11,7 +11,7 @@ from hermes_desktop.cli.waiting_line import WaitingLine
 from hermes_desktop.services.open_turns import OpenTurn
 from hermes_desktop.state import SessionDB
 from tests.fakes.foreign_program import ForeignProgram, foreign_program
-from tests.fakes.model_server import ModelServer, Recorded, Reply, echo
+from tests.fakes.model_server import ModelServer, Recorded, Reply, echo, error
 from tests.fakes.program import Converse, Outcome, Program, said
 from tests.fakes.rpc_client import RpcProcess
 from tests.fakes.terminal import at_terminal
@@ -268,6 +268,16 @@ def test_a_running_turn_of_another_program_is_waited_for(
     assert [text for _, text in said(configured, "s")[2:]] == [
         "Which train?", "At 6:12.", "And back?", "You said: And back?",
     ]  # fmt: skip
+
+
+def test_a_failed_turn_of_ours_is_not_taken_for_one_of_theirs(
+    program: Program, configured: Path, unanswered: str, server: ModelServer
+) -> None:
+    server.script(error(400, "No."))
+    assert program.run("chat", "-q", "And back?", "--resume", "s").code == 1
+    with foreign_program(Path(unanswered)):
+        done = program.run("chat", "-q", "And back?", "--resume", "s")
+    assert (done.code, done.err) == (0, "")
 
 
 def test_its_end_is_enough(program: Program, configured: Path, unanswered: str) -> None:

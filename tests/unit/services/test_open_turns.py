@@ -101,6 +101,26 @@ def test_one_of_ours_is_known_by_its_lock(
     held.give_back()
 
 
+def test_what_a_turn_of_ours_left_without_a_reply_is_nobodys_turn(
+    db: SessionDB, clock: MovableClock, tmp_path: Path
+) -> None:
+    locks = ConversationLocks(db, tmp_path / "desktop", "a test")
+    turns = OpenTurns(db, clock, locks, holders=hermes)
+    held = locks.attempt("s")
+    held.try_now()
+    db.append_message("s", "user", "Which train?")
+    assert turns.foreign("s") is not None
+    held.give_back()
+    assert turns.foreign("s") is None
+    db.append_message("s", "user", "And back?")
+    assert turns.foreign("s") is not None, "that came from somebody else"
+    answered = locks.attempt("s")
+    answered.try_now()
+    db.append_message("s", "assistant", "At 6:12.")
+    answered.give_back()
+    assert list((tmp_path / "desktop" / "turns").iterdir()) == []
+
+
 @pytest.mark.parametrize("of", ["root", "tip"])
 def test_a_lease_of_newer_hermes_is_read_and_never_written(
     db: SessionDB, clock: MovableClock, of: str

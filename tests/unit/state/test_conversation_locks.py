@@ -1,5 +1,6 @@
 """Which sessions share a lock, and what happens where files cannot be locked."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,11 @@ def test_files_of_killed_programs_go_with_the_first_attempt(
     folder.mkdir(parents=True)
     for number in range(50):
         (folder / f"{number}.turn").touch()
+    (folder / "new.left").write_text("1")
+    (folder / "old.left").write_text("1")
+    os.utime(folder / "old.left", (0, 0))
     locks.attempt("s").give_back()
-    assert list(folder.iterdir()) == []
+    assert [file.name for file in folder.iterdir()] == ["new.left"]
 
 
 def test_where_files_cannot_be_locked_turns_run_and_it_is_told_once(
