@@ -1,6 +1,6 @@
 """What happens to the gateway and its platforms, as frozen records."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 GatewayState = Literal[
@@ -107,6 +107,7 @@ class GatewayStatusChanged:
         offers_start: It was stopped from outside, or the other gateway ended, and it stays off
             until a person starts it; ``detail`` says why.
         undone: What does not run while a Hermes Desktop, this or another one, has the home.
+        since: When our gateway began to serve, in seconds since the epoch; None while it does not.
     """
 
     state: GatewayState
@@ -117,6 +118,7 @@ class GatewayStatusChanged:
     refusal: HostingRefusal | None = None
     offers_start: bool = False
     undone: UndoneWork | None = None
+    since: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

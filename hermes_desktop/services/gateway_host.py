@@ -108,7 +108,7 @@ class GatewayHost(PlatformWishes):
         self._private = private
         self._bus = bus
         self._clock = clock
-        self._board = StatusBoard(self._publish)
+        self._board = StatusBoard(self._publish, clock.time)
         self._undone = UndoneWorkWatch(
             setup.paths, self._board.note_undone, every_s=setup.work_look_s
         )

@@ -1,6 +1,7 @@
 """One status out of what two runners and the identity of the home say."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Literal
 
@@ -43,10 +44,17 @@ class StatusBoard:
 
     Args:
         publish: Where the news go.
+        now: Says the time, in seconds since the epoch.
     """
 
-    def __init__(self, publish: Callable[[GatewayStatusChanged], None]) -> None:
+    def __init__(
+        self,
+        publish: Callable[[GatewayStatusChanged], None],
+        now: Callable[[], float] = time.time,
+    ) -> None:
         self._publish = publish
+        self._now = now
+        self._since: float | None = None
         self._private = _NOTHING
         self._hosted = _NOTHING
         self._stage: Stage = "idle"
@@ -92,6 +100,10 @@ class StatusBoard:
             detail: One sentence for a person.
             offers_start: A person is to be asked whether the gateway should start again.
         """
+        if stage != "hosting":
+            self._since = None
+        elif self._stage != "hosting":
+            self._since = self._now()
         self._stage = stage
         self._offers_start = offers_start
         self._detail, self._note = detail, ""
@@ -166,4 +178,5 @@ class StatusBoard:
             refusal=self._refusal,
             offers_start=state == "stopped" and self._offers_start,
             undone=self._undone if self.promises else None,
+            since=self._since,
         )

@@ -57,8 +57,6 @@ class GatewayCard(Block):
             "give_up": self._button(self.tr("Stop waiting"), "give_up"),
             "hurry": self._button(self.tr("Interrupt them now"), "hurry"),
         }
-        self._state_name = ""
-        self._serving_since: float | None = None
         self._arrange()
 
     def show_status(
@@ -72,7 +70,6 @@ class GatewayCard(Block):
             busy: What is being done to it, "" for nothing.
             replies: How many run that a stop waits for.
         """
-        self._note_state(status, now)
         self.shape.show_shape(shape_of(status))
         taking = busy == "take_over"
         self.state.setText(self.tr("Taking over the gateway") if taking else state_words(status))
@@ -137,20 +134,12 @@ class GatewayCard(Block):
             button.setVisible(shown[name])
             button.setEnabled(able[name])
 
-    def _note_state(self, status: GatewayStatusChanged, now: float) -> None:
-        serving = status.state in _SERVING
-        if serving and self._state_name not in _SERVING:
-            self._serving_since = now
-        elif not serving:
-            self._serving_since = None
-        self._state_name = status.state
-
     def _since_words(self, status: GatewayStatusChanged, now: float) -> str:
         if status.other is not None and status.other.started_at is not None:
             return self.tr("for {span}").format(span=span_words(now - status.other.started_at))
-        if self._serving_since is None:
+        if status.since is None or status.state not in _SERVING:
             return ""
-        return self.tr("since {time}").format(time=words_for(now).brief(self._serving_since))
+        return self.tr("since {time}").format(time=words_for(now).spoken_short(status.since))
 
     def _arrange(self) -> None:
         head = QHBoxLayout()

@@ -53,6 +53,14 @@ class DayWords:
         this_week = _local(when).date().daysTo(self.today) < DAYS_BY_NAME
         return self.group(when) if this_week and not today else self.brief(when)
 
+    def spoken_short(self, when: float) -> str:
+        """The time of a moment today, the day and the time of one before that."""
+        moment = _local(when)
+        clock = self.locale.toString(moment.time(), QLocale.FormatType.ShortFormat)
+        if moment.date() == self.today:
+            return clock
+        return f"{self.locale.toString(moment.date(), _day_and_month(self.locale))}, {clock}"
+
     def full(self, when: float) -> str:
         """Day and time in full, for hovering and for screen readers."""
         moment = _local(when)

@@ -12,6 +12,7 @@ from hermes_desktop.core.events import (
     UndoneWork,
 )
 from hermes_desktop.ui.gateway.gateway_line import LineWords, fold
+from hermes_desktop.ui.sessions.day_words import words_for
 from tests.fakes.scripted_gateway import OTHER, SEVERAL, health
 
 REFUSAL = HostingRefusal(
@@ -97,11 +98,12 @@ def test_the_card_offers_what_makes_sense(stage, status, offered) -> None:
 
 
 def test_the_card_says_since_when_and_why(stage) -> None:
-    stage.show()
-    stage.gateway.say("running")
+    started = stage.clock.time()
+    stage.gateway.say("running", since=started)
     stage.clock.advance(600)
-    stage.gateway.say("degraded", detail="Slack refused the token.")
-    assert stage.page.card.since.text().startswith("since ")
+    stage.show()  # ten minutes later: what counts is the start, not the first look
+    assert stage.page.card.since.text() == f"since {words_for(started).brief(started)}"
+    stage.gateway.say("degraded", detail="Slack refused the token.", since=started)
     assert stage.page.card.why.text() == "Slack refused the token."
     stage.gateway.say("stopped", refusal=REFUSAL)
     card = stage.page.card
@@ -111,6 +113,16 @@ def test_the_card_says_since_when_and_why(stage) -> None:
     stage.gateway.say("attached", other=OTHER)
     assert card.since.text() == "for 3 h"
     assert not card.would_not_run.isVisible()
+
+
+def test_a_start_on_another_day_is_told_with_its_day(stage) -> None:
+    started = stage.clock.time()
+    stage.gateway.say("running", since=started)
+    stage.clock.advance(86_400)
+    stage.show()
+    since = stage.page.card.since.text()
+    assert since.endswith(f", {words_for(started).brief(started)}")
+    assert since != f"since {words_for(started).brief(started)}"
 
 
 def test_the_banner_tells_of_the_other_gateway_until_it_is_closed(stage) -> None:

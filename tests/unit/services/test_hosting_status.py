@@ -57,6 +57,23 @@ async def test_what_is_said_in_one_turn_of_the_loop_is_published_once() -> None:
 
 
 @pytest.mark.asyncio
+async def test_since_when_is_the_start_whatever_happens_meanwhile() -> None:
+    times = iter((100.0, 200.0))
+    board = StatusBoard(lambda _: None, times.__next__)
+    board.enter("starting")
+    assert (await board.published()).since is None
+    board.enter("hosting")
+    assert (await board.published()).since == 100.0
+    board.note_hosted(RunnerReport("running", 2))
+    board.enter("hosting", "Still here.")
+    assert (await board.published()).since == 100.0
+    board.enter("stopping")
+    assert (await board.published()).since is None
+    board.enter("hosting")
+    assert (await board.published()).since == 200.0
+
+
+@pytest.mark.asyncio
 async def test_refusals_and_words_last_as_long_as_they_are_true() -> None:
     board = StatusBoard(lambda _: None)
     refusal = HostingRefusal("No.", may_insist=True)
