@@ -201,6 +201,9 @@ class ReplyStream:
         for surplus in segment.shown[keep:]:
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(_CALL_S):
+                    # First, because not every platform can delete.
+                    (empty,) = adapter.cut(_UNFINISHED.strip())
+                    await adapter.edit_piece(self._place.chat_id, surplus.message_id, empty)
                     await adapter.delete_message(self._place.chat_id, surplus.message_id)
         del segment.shown[keep:]
 

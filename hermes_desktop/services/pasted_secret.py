@@ -8,18 +8,28 @@ import re
 from dataclasses import dataclass, field
 
 from hermes_desktop.core.errors import UsageError
+from hermes_desktop.core.odd_characters import odd_character
 from hermes_desktop.services.platform_facts import (
     KNOWN_SHAPES,
     PLATFORMS,
     KnownShape,
     SecretFacts,
 )
-from hermes_desktop.services.secret_checks import checked_name, checked_value
+from hermes_desktop.services.secret_checks import checked_name, checked_value, is_key
 
 LONGEST = 4096
 """Characters of a token as services give them out; some are long."""
 
-_QUOTES = (('"', '"'), ("'", "'"), ("`", "`"), ("“", "”"), ("„", "“"))
+_QUOTES = (
+    ('"', '"'),
+    ("'", "'"),
+    ("`", "`"),
+    ("“", "”"),
+    ("”", "”"),
+    ("„", "“"),
+    ("‘", "’"),
+    ("«", "»"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +90,10 @@ def given_secret(name: str, text: str) -> PastedSecret:
         None,
     )  # fmt: skip
     if facts is None:
-        return PastedSecret(checked_value(text))
+        if not is_key(name):  # a password may well hold quotes
+            return PastedSecret(checked_value(text))
+        value, notes = _bare(text, name)
+        return PastedSecret(checked_value(value, name), note=" ".join(notes))
     found = look_at_pasted(text, facts)
     if found.value:
         return found
@@ -107,6 +120,10 @@ def _bare(text: str, variable: str) -> tuple[str, list[str]]:
     if line is not None:
         value = line["value"]
         notes = [f"Only what stands behind “{variable}=” was taken."]
+    bearer = re.fullmatch(r"(?:authorization:\s*)?bearer\s+(?P<value>\S.*)", value, re.IGNORECASE)
+    if bearer is not None:
+        value = bearer["value"]
+        notes.append("“Bearer” before it was left out.")
     for begin, end in _QUOTES:
         if len(value) > 1 and value.startswith(begin) and value.endswith(end):
             value = value[1:-1].strip()
@@ -123,14 +140,19 @@ def _impossible(value: str, facts: SecretFacts) -> str:
     name, one = facts.label[:1].lower() + facts.label[1:], _article(facts.label)
     lines = len(value.splitlines())
     token = facts.kind == "token"
+    odd = odd_character(value.replace(" ", "_"))
+    unseen = f"It holds characters that cannot be seen ({odd}). Copy it again."
     only = f"Copy only the {name}."
     reasons = (
         (lines > 1, f"These are {lines} lines; {one} is one. {only}"),
         (len(value) > LONGEST, f"These are {len(value):,} characters; {one} is much shorter."),
-        (not value.isprintable(), "It holds characters that cannot be seen. Copy it again."),
+        (not value.isprintable(), unseen),
         (token and " " in value, f"There are blanks in it; {one} has none. {only}"),
         (_STAND_IN.fullmatch(value), f"That stands where the {name} should; it is none itself."),
-        (token and not value.isascii(), "It holds letters that no token has. Copy it again."),
+        (
+            token and not value.isascii(),
+            f"It holds letters that no token has ({odd}). Copy it again.",
+        ),
     )
     return next((words for wrong, words in reasons if wrong), "")
 

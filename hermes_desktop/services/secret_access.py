@@ -14,6 +14,7 @@ from hermes_desktop.settings.secrets import KeyringSecretStore, ReadState, Secre
 _TROUBLE: Mapping[ReadState, str] = {
     "locked": "the keyring is locked",
     "no keyring": "there is no keyring",
+    "no keyring yet": "no keyring exists yet",
     "not answering": "the keyring is not answering",
     "missing": "it is no longer in the keyring",
     "damaged": "it is no longer whole in the keyring",

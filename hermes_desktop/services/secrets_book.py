@@ -151,7 +151,7 @@ class SecretsBook:
             SecretStoreError: The keyring cannot do it; no other place is used instead.
             ConfigError: Our files cannot be written.
         """
-        name, value = checked_name(name), checked_value(value)
+        name, value = checked_name(name), checked_value(value, name)
         self.learn((value,))
         if plain:
             self._access.plain.store(name, value)
@@ -171,7 +171,7 @@ class SecretsBook:
         """
         for name, value in values.items():
             checked_name(name)
-            checked_value(value)
+            checked_value(value, name)
         before = {name: self.kept(name) for name in values} if len(values) > 1 else {}
         done: list[str] = []
         try:

@@ -269,7 +269,7 @@ class SettingsService(SecretsFace):
     def _given(self, secrets: Mapping[str, str] | None) -> dict[str, str]:
         """Secrets as they can be kept; from here on no log shows them."""
         items = (secrets or {}).items()
-        given = {checked_name(name): checked_value(value) for name, value in items}
+        given = {checked_name(name): checked_value(value, name) for name, value in items}
         self._secrets.learn(given.values())
         return given
 

@@ -4,6 +4,7 @@ YAML 1.1 rules hold (``on`` is true, ``1:30`` is 90), and of a key that stands t
 counts, because the file is shared with a program that reads it so.
 """
 
+import codecs
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -115,8 +116,17 @@ def settings_text(data: bytes, path: Path, *, errors: str = "strict") -> str:
         errors: As in ``bytes.decode``.
 
     Raises:
-        ConfigError: It is not UTF-8.
+        ConfigError: It is not UTF-8; names the encoding where it is known.
     """
+    encoding = _wide_encoding(data)
+    if encoding and errors != "strict":
+        return data.decode(encoding, errors).removeprefix("\ufeff")
+    if encoding:
+        raise ConfigError(
+            f"{path.name} is not UTF-8 text.",
+            f"{path} is stored as {encoding}, which other Hermes programs cannot read.",
+            "Save the file as UTF-8.",
+        )
     try:
         return data.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
@@ -126,6 +136,24 @@ def settings_text(data: bytes, path: Path, *, errors: str = "strict") -> str:
             f"{path}, line {line}: the bytes there are no characters.",
             "Save the file as UTF-8.",
         ) from error
+
+
+def _wide_encoding(data: bytes) -> str:
+    """UTF-16 or UTF-32, as Windows PowerShell and Notepad save text; "" for anything else."""
+    for mark, encoding in (
+        (codecs.BOM_UTF32_LE, "UTF-32"),
+        (codecs.BOM_UTF32_BE, "UTF-32"),
+        (codecs.BOM_UTF16_LE, "UTF-16"),
+        (codecs.BOM_UTF16_BE, "UTF-16"),
+    ):
+        if data.startswith(mark):
+            return encoding
+    start = data[:64]
+    if len(start) >= 4 and not any(start[1::2]) and all(start[::2]):  # noqa: PLR2004
+        return "UTF-16-LE"
+    if len(start) >= 4 and not any(start[::2]) and all(start[1::2]):  # noqa: PLR2004
+        return "UTF-16-BE"
+    return ""
 
 
 def must_not_be_large(path: Path, most: int) -> None:

@@ -51,7 +51,8 @@ def read_env_file(path: Path) -> dict[str, str]:
     """Names and values of a .env file; empty when there is none. Blocking, any thread.
 
     A name that stands twice has its last value. Lines that define nothing are passed over, and
-    bytes that are not UTF-8 are replaced, as the ``hermes`` command does.
+    bytes that are not UTF-8 are replaced, as the ``hermes`` command does. Text in UTF-16, as
+    Windows saves it, is read, too.
 
     Raises:
         ConfigError: The file is there and may not be read.

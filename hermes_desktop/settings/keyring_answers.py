@@ -1,11 +1,14 @@
 """What a keyring says about a secret, or about itself; and the person who waits for it."""
 
 import contextlib
+import re
 import threading
 from collections.abc import Iterator
 
 from hermes_desktop.settings.secret_parts import DamagedSecretError, Keyring
 from hermes_desktop.settings.secret_states import Reading
+
+_NO_COLLECTION = re.compile(r"create the collection|no default collection", re.IGNORECASE)
 
 
 class Person:
@@ -59,6 +62,9 @@ def reading_of(error: Exception) -> Reading:
     detail = ""
     with contextlib.suppress(Exception):
         detail = " ".join(str(error).split())
+    if _NO_COLLECTION.search(detail):
+        # Secret Service would create one, but nobody chose a password, or nothing could ask for it.
+        return Reading("no keyring yet", detail=detail)
     if kinds & {"KeyringLocked", "LockedException", "PromptDismissedException"}:
         return Reading("locked", detail=detail)
     if kinds & {"NoKeyringError", "SecretServiceNotAvailableException"}:

@@ -7,10 +7,17 @@ from typing import Literal
 from hermes_desktop.core.errors import HermesError
 
 ReadState = Literal[
-    "stored", "not stored", "missing", "damaged", "locked", "no keyring", "not answering"
+    "stored",
+    "not stored",
+    "missing",
+    "damaged",
+    "locked",
+    "no keyring",
+    "no keyring yet",
+    "not answering",
 ]
 """How it is with one secret: ``missing`` is one that was put there and is gone, ``damaged`` one of
-which parts are."""
+which parts are, ``no keyring yet`` a service that keeps secrets and has no place for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,10 @@ _ELSEWHERE = (
     "keep the secret in the environment or in .env, or in a file with "
     "`hermes-desktop secrets set NAME --plain`"
 )
+_CREATE = (
+    "Try again and choose a password when the desktop asks for one, or create a default keyring "
+    "(Passwords and Keys, KWalletManager)"
+)
 _WORDS: Mapping[ReadState, tuple[str, str]] = {
     "stored": ("The keyring holds another value than it was given.", "Try again."),
     "not stored": ("That secret is not in the keyring.", "See `hermes-desktop secrets list`."),
@@ -52,6 +63,10 @@ _WORDS: Mapping[ReadState, tuple[str, str]] = {
     "no keyring": (
         "There is no keyring on this desktop.",
         f"Start one (gnome-keyring, KWallet, KeePassXC); else {_ELSEWHERE}.",
+    ),
+    "no keyring yet": (
+        "No keyring exists yet.",
+        f"{_CREATE}; else {_ELSEWHERE}.",
     ),
     "not answering": (
         "The keyring is not answering.",

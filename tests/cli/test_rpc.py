@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from tests.fakes.model_server import ModelServer, error, hang, text
+from tests.fakes.model_server import ModelServer, chunk, error, event, hang, raw, text
 from tests.fakes.program import Converse, Program, rows, said
 from tests.fakes.rpc_client import PATIENCE_S, RpcError, RpcProcess
 
@@ -52,6 +52,31 @@ def test_a_reply_is_streamed_and_stored(rpc: RpcProcess, server: ModelServer, ho
     assert complete["usage"]["input"] == 11
     assert said(home, key) == [("user", "Hi"), ("assistant", "Hello there, friend")]
     assert rows(home)[0]["source"] == "tui"
+
+
+def test_thinking_in_the_text_is_told_as_thinking_and_characters_are_whole(
+    rpc: RpcProcess, server: ModelServer, home: Path
+) -> None:
+    half = b'data: {"choices":[{"delta":{"content":"%s"}}]}\n\n'
+    ends = [event(chunk(finish="stop")), event("[DONE]")]
+    server.script(
+        raw([event(chunk("<th")), event(chunk("ink>hm</think>\n\nHi")), *ends]),
+        raw([event(chunk("hm\n")), event(chunk("</think>\n\nHo")), *ends]),
+        raw([half % b"Hey \\ud83d", half % b"\\ude00 there", *ends]),
+    )
+    sid, key = begun(rpc)
+
+    assert [rpc.said(sid, word)["text"] for word in "abc"] == ["Hi", "Ho", "Hey 😀 there"]
+
+    events = [each["params"] for each in rpc.frames if each.get("method") == "event"]
+    told = [each["payload"]["text"] for each in events if each["type"] == "message.delta"]
+    assert "".join(told) == "Hihm\nHoHey 😀 there"
+    thought = [each["payload"]["text"] for each in events if each["type"] == "reasoning.delta"]
+    assert thought == ["hm", "hm"]
+    assert any(
+        "thinking" in str(each["payload"]) for each in events if each["type"] == "status.update"
+    )
+    assert [content for _, content in said(home, key)][1::2] == ["Hi", "Ho", "Hey 😀 there"]
 
 
 def test_the_first_frame_is_ready_and_nothing_else_is_printed(

@@ -123,3 +123,14 @@ async def test_secrets_are_hidden_while_it_grows(tmp_path: Path) -> None:
 
         await stage.until(look)
         assert not any("sk-abcd1" in each for each in seen)
+
+
+@pytest.mark.parametrize("limit", [None, 100])
+async def test_text_that_was_thinking_leaves_the_chat(tmp_path: Path, limit: int | None) -> None:
+    async with growing(tmp_path, limit=limit) as stage:
+        thinking = [f"{word} " for word in WORDS.split()]
+        stage.model.script(text([*thinking, "\n</think>\n\n", "Hello", " you."], delay=0.03))
+        await said(stage)
+        await stage.until(lambda: any("w3" in each for each in stage.chat.texts("c1")))
+        await stage.until(lambda: stage.chat.texts("c1")[0] == "Hello you.")
+        assert not any("w" in each for each in stage.chat.texts("c1"))

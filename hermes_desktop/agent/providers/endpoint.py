@@ -8,6 +8,7 @@ from hermes_desktop.agent.providers.base import TimeOuts
 from hermes_desktop.agent.providers.failures import Failures
 from hermes_desktop.agent.providers.shared_tls import CertificatesError, SharedTls
 from hermes_desktop.agent.types import CancelSignal, ModelChoice
+from hermes_desktop.core.odd_characters import odd_character
 from hermes_desktop.core.proxies import ProxySettingError, route_to
 
 if TYPE_CHECKING:
@@ -69,9 +70,10 @@ class Endpoint:
         from hermes_desktop.agent.providers.answer import Answer  # noqa: PLC0415
         from hermes_desktop.agent.providers.http_call import HttpCall  # noqa: PLC0415
 
+        headers = self._headers()
         wire = self._take_wire()
         url = f"{self.choice.base_url}/{path}"
-        call = HttpCall(wire, url, self._headers(), body, self._failures)
+        call = HttpCall(wire, url, headers, body, self._failures)
         answer = Answer(
             call,
             patience or self._timeouts,
@@ -96,6 +98,13 @@ class Endpoint:
             "User-Agent": "hermes-desktop",
         }
         if self.choice.api_key:
+            odd = odd_character(self.choice.api_key)
+            if odd:
+                raise self._failures.unreachable(
+                    f"the key cannot be sent, because it holds {odd}",
+                    "Copy the key again and set it with `hermes-desktop secrets set`, or in .env.",
+                    again=False,
+                )
             headers["Authorization"] = f"Bearer {self.choice.api_key}"
         return headers
 

@@ -4,10 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_desktop.core.errors import UsageError
 from hermes_desktop.gateway.config_environment import HOME_VARIABLES, TOKEN_VARIABLES
 from hermes_desktop.gateway.config_platforms import Platform
-from hermes_desktop.services.pasted_secret import LONGEST, look_at_pasted, recognised
+from hermes_desktop.services.pasted_secret import (
+    LONGEST,
+    given_secret,
+    look_at_pasted,
+    recognised,
+)
 from hermes_desktop.services.platform_facts import PLATFORMS, SecretFacts
+from hermes_desktop.services.secret_checks import checked_value
 from hermes_desktop.services.settings_book import SECRETS
 
 GOOD = "123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"
@@ -123,3 +130,50 @@ def test_shapes_of_different_platforms_are_told_apart() -> None:
         found = recognised(text)
         assert found is not None
         assert found.what == what
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ('"sk-or-quoted"', "quotes"),
+        ("“sk-or-quoted”", "quotes"),
+        ("Bearer sk-or-quoted", "Bearer"),
+        ("Authorization: bearer sk-or-quoted", "Bearer"),
+        ("OPENROUTER_API_KEY=sk-or-quoted", "OPENROUTER_API_KEY="),
+        ("  sk-or-quoted\n", "line break"),
+    ],
+)
+def test_what_surrounds_any_key_is_left_out_and_said(text: str, note: str) -> None:
+    found = given_secret("OPENROUTER_API_KEY", text)
+    assert found.value == "sk-or-quoted"
+    assert note in found.note
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("sk-or-\u043eab", "cyrillic small letter o"),
+        ("sk-or-ab\u200b", "zero width space"),
+        ("sk-or-\xa0ab", "no-break space"),
+        ("sk-“or”", "left double quotation mark"),
+        ("", "empty"),
+        ("OTHER_API_KEY=sk-or", "name"),
+    ],
+)
+def test_a_key_with_an_odd_character_is_refused_with_its_name(text: str, named: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        given_secret("OPENROUTER_API_KEY", text)
+    assert named in caught.value.detail
+    assert "sk-or" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ['"geheim"', "Bär enter", "A_B=c", "geheim\u043e"])
+def test_a_password_may_hold_what_a_key_may_not(text: str) -> None:
+    assert given_secret("DATABASE_PASSWORD", text).value == text
+
+
+@pytest.mark.parametrize("value", ['"sk-or"', "Bearer sk", "A_KEY=sk", "s\u043ek"])
+def test_what_surrounds_a_key_is_not_kept_from_anywhere(value: str) -> None:
+    with pytest.raises(UsageError):
+        checked_value(value, "OPENAI_API_KEY")
+    assert checked_value("QUJDRA==", "OPENAI_API_KEY") == "QUJDRA=="

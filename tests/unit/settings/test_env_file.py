@@ -188,3 +188,22 @@ def test_a_secret_that_could_be_read_otherwise_stays_where_it_is(
     with pytest.raises(ConfigError, match="different ways"):
         put_secret_back(path, "A_TOKEN", value)
     assert path.read_text() == "A=1\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
+def test_a_file_in_a_wide_encoding_is_read(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / ".env"
+    path.write_bytes("A_KEY=sk-1\r\nB=für\r\n".encode(encoding))
+    assert read_env_file(path) == {"A_KEY": "sk-1", "B": "für"}
+
+
+def test_a_file_in_a_wide_encoding_is_not_changed_and_its_encoding_is_named(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / ".env"
+    before = "A=1\n".encode("utf-16")
+    path.write_bytes(before)
+    with pytest.raises(ConfigError) as caught:
+        set_env_line(path, "A", "2")
+    assert "UTF-16" in caught.value.detail
+    assert path.read_bytes() == before

@@ -253,6 +253,22 @@ def test_no_keyring_is_said_in_words(desk: Desk) -> None:
     assert store.check().state == "no keyring"
 
 
+def test_a_service_without_a_keyring_is_told_from_one_that_is_locked(desk: Desk) -> None:
+    class PromptDismissedException(Exception):  # noqa: N818 - the library's name
+        pass
+
+    def refuse(_: str) -> None:
+        cause = PromptDismissedException("Prompt dismissed.")
+        raise RuntimeError(f"Failed to create the collection: {cause}.") from cause
+
+    desk.keyring.before = refuse
+    with pytest.raises(SecretStoreError, match="No keyring exists yet") as caught:
+        desk.store.store(TOKEN, "x")
+    assert caught.value.state == "no keyring yet"
+    assert "--plain" in caught.value.hint
+    assert desk.store.check().state == "no keyring yet"
+
+
 def test_plain_ones_are_only_for_their_owner(desk: Desk) -> None:
     plain = PlainSecrets(desk.index)
     plain.store(TOKEN, "in the clear")

@@ -100,6 +100,7 @@ class FieldDesk(QObject):
             "locked": (self.tr("Unlock…"), "unlock"),
             "not answering": (self.tr("Try again"), "retry"),
             "no keyring": (self.tr("Keep it in a plain file…"), "plain"),
+            "no keyring yet": (self.tr("Keep it in a plain file…"), "plain"),
         }
         action, wanted = helps.get(error.state, ("", ""))
         names = [name for name, field in self._fields().items() if field.pasted.value]

@@ -273,7 +273,7 @@ class SecretField(QWidget):
         state = first.state if first is not None else ""
         shown = {
             "unlock": state == "locked",
-            "retry": state in {"not answering", "no keyring"},
+            "retry": state in {"not answering", "no keyring", "no keyring yet"},
             "end": good and bool(first and first.end),
             "move": movable(view) and not differ and files and not self._is_fixed,
             "use_env": differ and in_env and ours and not self._is_fixed,

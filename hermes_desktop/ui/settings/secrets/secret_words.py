@@ -29,6 +29,10 @@ _NO_KEYRING = (
     "This desktop has no keyring. Start one (gnome-keyring, KWallet, KeePassXC), or keep the "
     "token in the environment or in .env."
 )
+_NO_KEYRING_YET = (
+    "No keyring exists yet. Create one (choose a password when the desktop asks for it, or use "
+    "Passwords and Keys or KWalletManager), or keep the token in the environment or in .env."
+)
 _SILENT = "The keyring does not answer. It may be waiting for its password in another window."
 STATE_WORDS: Mapping[ReadState, tuple[str, str]] = {
     "stored": ("Works", "The keyring of this desktop keeps secrets encrypted."),
@@ -37,6 +41,7 @@ STATE_WORDS: Mapping[ReadState, tuple[str, str]] = {
     "damaged": ("Damaged", "Only a part of it is still in the keyring. Paste it again."),
     "locked": ("Locked", "The keyring is locked. What is in it counts once it is unlocked."),
     "no keyring": ("No keyring", _NO_KEYRING),
+    "no keyring yet": ("No keyring yet", _NO_KEYRING_YET),
     "not answering": ("Not answering", _SILENT),
 }
 """Each state in a word, and what a person should know."""

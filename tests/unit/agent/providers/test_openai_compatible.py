@@ -31,6 +31,7 @@ from hermes_desktop.core.errors import (
     TooLongError,
 )
 from tests.fakes import model_server as fake
+from tests.fakes.connect_proxy import ConnectProxy
 from tests.fakes.model_server import ModelServer
 
 KEY = "sk-test-0123456789abcdef"
@@ -273,6 +274,21 @@ def test_a_proxy_that_makes_no_sense(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "PROXY" in error.hint
 
 
+@pytest.mark.parametrize("no_proxy", ["fe80::/10", "[::1]", "http://x:y", "::1/128,10.0.0.0/8"])
+def test_odd_exceptions_from_proxies_cost_no_answer(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch, no_proxy: str
+) -> None:
+    with ConnectProxy(status="403 Forbidden") as proxy:
+        for name in ("http_proxy", "HTTP_PROXY"):
+            monkeypatch.setenv(name, proxy.address)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.setenv(name, no_proxy)
+        error = failure("http://model.example/v1", ProviderError)
+        assert said(run(provider(server.base_url)))
+    assert "http://model.example/v1/chat/completions" in proxy.seen[0][0]
+    assert error.status == 403
+
+
 @pytest.mark.parametrize("key", ["sk-with\nline-break", "sk-with-ü-and-日本"])
 def test_a_key_that_cannot_be_sent(
     server: ModelServer, key: str, caplog: pytest.LogCaptureFixture
@@ -282,6 +298,7 @@ def test_a_key_that_cannot_be_sent(
     assert key not in str(caught.value)
     assert key not in caplog.text
     assert "key" in caught.value.hint
+    assert "U+" in caught.value.detail
     assert not server.requests
 
 
