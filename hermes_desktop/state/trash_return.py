@@ -19,7 +19,7 @@ from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_db import SessionDB
 from hermes_desktop.state.steps import Ended, OnStep, fits_one, in_steps, unheard
 from hermes_desktop.state.stored_rows import Row, chunks, insert_row, insert_rows, insertable, marks
-from hermes_desktop.state.trash_rows import Kept
+from hermes_desktop.state.trash_rows import NAMED_PROMPTS, Kept
 
 _MARKERS = ("_delegate_from", "_branched_from")
 
@@ -131,6 +131,7 @@ class _Return:
         ours = all(mark is not None and mark.token == self.plan.token for mark in found.values())
         if not self._is_latest() or not ours or not (found or self._ids_are_free(conn)):
             return False
+        self._insert_prompts(conn)
         for row in self.kept.sessions:
             if self.plan.ids[row["id"]] not in found:
                 self._insert_session(conn, row)
@@ -144,6 +145,12 @@ class _Return:
             return _are_free(conn, self.kept)
         return _greatest_id(conn) < self.plan.first
 
+    def _insert_prompts(self, conn: sqlite3.Connection) -> None:
+        """Insert the prompts that the sessions name by a hash and that were deleted meanwhile."""
+        present = insertable(conn, NAMED_PROMPTS)
+        if "hash" in present:
+            insert_rows(conn, NAMED_PROMPTS, present, self.kept.system_prompts, "OR IGNORE")
+
     def _insert_session(self, conn: sqlite3.Connection, row: Row) -> None:
         ids = self.plan.ids
         parent = row.get("parent_session_id")
@@ -153,6 +160,8 @@ class _Return:
             "model_config": _remarked(row.get("model_config"), ids),
             "parent_session_id": ids.get(parent or "", parent),
         }
+        if not _is_prompt_there(conn, row):  # what an earlier version of ours kept lacks its text
+            values["system_prompt_hash"] = None
         number = conn.execute("SELECT 1 FROM sessions WHERE rowid = ?", (values["rowid"],))
         if number.fetchone() is not None:
             del values["rowid"]
@@ -220,3 +229,12 @@ def _remarked(config: Any, new_ids: Mapping[str, str]) -> Any:
         return config
     moved = {n: new_ids[decoded[n]] for n in _MARKERS if decoded.get(n) in new_ids}
     return json.dumps({**decoded, **moved}) if moved else config
+
+
+def _is_prompt_there(conn: sqlite3.Connection, row: Row) -> bool:
+    """Whether the prompt that a session names can be found, where it names one."""
+    named = row.get("system_prompt_hash")
+    if named is None or "hash" not in insertable(conn, NAMED_PROMPTS):
+        return True
+    found = conn.execute(f"SELECT 1 FROM main.{NAMED_PROMPTS} WHERE hash = ?", (named,))
+    return found.fetchone() is not None

@@ -16,6 +16,7 @@ from hermes_desktop.state.stored_rows import (
     encode_row,
 )
 
+NAMED_PROMPTS = "system_prompts"
 _KINDS = {"sessions": "id", "messages": "session_id", "session_model_usage": "session_id"}
 
 
@@ -128,6 +129,26 @@ def rows_of(conn: sqlite3.Connection, what: Belongings) -> Iterator[tuple[str, s
             )
             while rows := cursor.fetchmany(CHUNK):
                 yield from ((table, encode_row(dict(row))) for row in rows)
+    for row in _named_prompts(conn, what):
+        yield NAMED_PROMPTS, encode_row(row)
+
+
+def _named_prompts(conn: sqlite3.Connection, what: Belongings) -> list[Row]:
+    """The prompts that these sessions name by a hash, which later versions keep in one place.
+
+    Their program deletes such a prompt as soon as no session names it any more.
+    """
+    if "hash" not in columns(conn, NAMED_PROMPTS):
+        return []
+    found: dict[object, Row] = {}
+    for chunk in chunks(what.session_ids):
+        rows = conn.execute(
+            f"SELECT p.* FROM main.{NAMED_PROMPTS} AS p JOIN main.sessions AS s "
+            f"ON s.system_prompt_hash = p.hash WHERE s.id IN ({', '.join('?' * len(chunk))})",
+            chunk,
+        ).fetchall()
+        found |= {row["hash"]: dict(row) for row in rows}
+    return list(found.values())
 
 
 # ------------------------------------------------------------------------------------- the copy
@@ -135,12 +156,18 @@ def rows_of(conn: sqlite3.Connection, what: Belongings) -> Iterator[tuple[str, s
 
 @dataclass(slots=True)
 class Kept:
-    """The rows of one conversation in the trash."""
+    """The rows of one conversation in the trash.
+
+    Attributes:
+        prompts: The prompts that we send, by session.
+        system_prompts: Those of the shared file that its sessions name by a hash.
+    """
 
     sessions: list[Row] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
     usage: list[Row] = field(default_factory=list)
     prompts: list[Row] = field(default_factory=list)
+    system_prompts: list[Row] = field(default_factory=list)
     links: tuple[tuple[str, str], ...] = ()
 
     @classmethod

@@ -234,3 +234,30 @@ def test_newer_files_keep_the_form_in_which_a_prompt_is_stored(
         assert [form(each) for each in (origin, "next")] == [expected] * 2
         found = db.read(lambda conn: conn.execute("SELECT * FROM system_prompts").fetchall())
         assert [tuple(each) for each in found] == [("h", "You are theirs.")]
+
+
+@pytest.mark.parametrize("kept_by_us", [True, False])
+def test_a_prompt_that_newer_hermes_deleted_meanwhile_is_no_hindrance_to_a_restore(
+    tmp_path: Path, *, kept_by_us: bool
+) -> None:
+    path = tmp_path / "newer" / "state.db"
+    newer(path)
+    with (
+        contextlib.closing(SessionDB(path)) as db,
+        contextlib.closing(OwnStore(path.parent / "desktop.db")) as own,
+    ):
+        before = db.get_session("named") or {}
+        assert before["system_prompt"] == "You are theirs."
+        gone = trash_sessions(db, own, ["named"], deleted_at=1.0, reason="test")
+        db._execute_write(lambda conn: conn.execute("DELETE FROM system_prompts"))
+        if not kept_by_us:  # as earlier versions of ours made their copies
+            forget = "DELETE FROM trash_rows WHERE kind = 'system_prompts'"
+            own.write(lambda out: out.execute(forget))
+        restore_from_trash(db, own, [item.trash_id for item in gone.items])
+        after = db.get_session("named") or {}
+        if kept_by_us:
+            assert after == before
+        else:
+            assert after == {**before, "system_prompt": None, "system_prompt_hash": None}
+        broken = db.read(lambda conn: conn.execute("PRAGMA foreign_key_check").fetchall())
+        assert broken == []
