@@ -12,7 +12,7 @@ from typing import Self
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QTextEdit, QWidget
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import TurnFinished
@@ -21,7 +21,6 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
-from hermes_desktop.ui.chat.questions import ResumeQuestion
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.main_window import FIRST_SIZE, MainWindow
 from hermes_desktop.ui.theme import Theme
@@ -106,25 +105,15 @@ class WindowStage:
         await self.until(self.shown_text)
 
     async def type_and_send(self, text: str) -> TurnFinished:
-        """Type into the composer, press Enter, and wait for the end of that turn.
-
-        A question whether to go on in a session that was just active elsewhere is answered yes.
-        """
+        """Type into the composer, press Enter, and wait for the end of that turn."""
         before = len(self.finished)
         composer = self.window.page.composer
         await self.until(composer.field.isEnabled)
         composer.field.setFocus()
         QTest.keyClicks(composer.field, text)
         QTest.keyClick(composer.field, Qt.Key.Key_Return)
-        await self.until(lambda: self._answer_question() or len(self.finished) > before)
         await self.until(lambda: len(self.finished) > before)
         return self.finished[before]
-
-    def _answer_question(self) -> bool:
-        for widget in QApplication.topLevelWidgets():
-            if isinstance(widget, ResumeQuestion) and widget.isVisible():
-                widget.go_on.click()
-        return False
 
     def shown_text(self) -> str:
         """Every word of the transcript, from top to bottom."""
