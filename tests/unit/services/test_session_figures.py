@@ -21,7 +21,7 @@ def test_it_counts_the_prompt_that_is_sent(tmp_path: Path) -> None:
     def tokens(session_id: str) -> int:
         found = asyncio.run(figures.context(session_id))
         assert found is not None
-        return found.tokens
+        return found.used_tokens
 
     theirs, ours = "their words " * 300, "our words " * 30
     for name, prompt in (("none", None), ("theirs", theirs), ("ours", theirs)):
