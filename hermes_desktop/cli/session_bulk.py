@@ -10,7 +10,7 @@ from hermes_desktop.cli.consent import Consent, per_source, with_consent
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.long_work import long_work
 from hermes_desktop.cli.rows import Column, counted, first_rows
-from hermes_desktop.cli.session_filters import with_filter
+from hermes_desktop.cli.session_filters import with_filter, with_pinned
 from hermes_desktop.cli.session_text import clock_time
 from hermes_desktop.cli.session_trash_choice import as_ranges
 from hermes_desktop.cli.spared_words import spared_lines
@@ -39,6 +39,7 @@ _COLUMNS = (
 
 @click.command()
 @with_filter
+@with_pinned
 @click.option("--include-archived", is_flag=True, help="Archived sessions, too.")
 @click.option("--for-good", is_flag=True, help="Keep no copy in the trash; there is no undo.")
 @click.option("--large", is_flag=True, help="Keep a copy in the trash however large it is.")
@@ -134,6 +135,7 @@ def _report_pruned(plan: "BulkPlan", consent: Consent, receipt: "TrashReceipt") 
 @click.command()
 @click.argument("sessions", nargs=-1, metavar="[ID|TITLE]...")
 @with_filter
+@with_pinned
 @with_consent
 @with_home
 def archive(

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -127,21 +128,29 @@ _OPTIONS: tuple[tuple[str, str, _AnyType, str, str], ...] = (
 def with_filter(command: Command) -> Command:
     """Give a command the options of a filter and call it with ``choice``, a SessionFilter.
 
-    All conditions must hold. Without an option the filter is empty (and false). Pinned sessions
-    are spared unless the person includes them, which is no condition by itself.
+    All conditions must hold. Without an option the filter is empty (and false).
     """
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         given = {name: kwargs.pop(name) for _, name, *_ in _OPTIONS}
-        given["include_pinned"] = kwargs.pop("include_pinned")
         return command(*args, choice=_filter(given), **kwargs)
 
-    pinned = click.option("--include-pinned", is_flag=True, help="Pinned sessions, too.")
-    decorated: Any = pinned(wrapped)
+    decorated: Any = wrapped
     for flag, name, kind, metavar, words in reversed(_OPTIONS):
         decorated = click.option(flag, name, type=kind, metavar=metavar, help=words)(decorated)
     return decorated  # type: ignore[no-any-return]  # the decorators keep it a function
+
+
+def with_pinned(command: Command) -> Command:
+    """Give a command with a filter ``--include-pinned``, which is no condition by itself."""
+
+    @click.option("--include-pinned", is_flag=True, help="Pinned sessions, too.")
+    @functools.wraps(command)
+    def wrapped(*args: Any, choice: SessionFilter, include_pinned: bool, **kwargs: Any) -> Any:
+        return command(*args, choice=replace(choice, include_pinned=include_pinned), **kwargs)
+
+    return wrapped  # type: ignore[return-value]  # the decorator adds a keyword
 
 
 def _filter(given: dict[str, Any]) -> SessionFilter:

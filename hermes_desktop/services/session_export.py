@@ -35,7 +35,7 @@ def choose(db: SessionDB, named: Sequence[str], choice: SessionFilter) -> list[s
         parts = [part for each in named for part in db.get_compression_lineage(each) or [each]]
         return list(dict.fromkeys(parts))
     if choice:
-        return [candidate.id for candidate in db.candidates(choice)]
+        return [found.id for found in db.read(choice.select)]  # nothing is spared from a copy
     return db.read(lambda conn: export.ids_by_activity(conn, None))
 
 

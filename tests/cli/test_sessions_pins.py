@@ -78,6 +78,14 @@ def test_lists_show_pins_and_unpin_takes_them_away(program: Program, old: Sessio
     assert old.pinned_ids() == frozenset()
 
 
+def test_an_export_spares_nothing(program: Program, old: SessionDB) -> None:
+    assert program.run("sessions", "pin", "keep-me").code == 0
+    done = program.run("sessions", "export", "--source", "cli")
+    ids_ = {json.loads(line)["id"] for line in done.out.splitlines()}
+    assert ids_ == {"keep-me", "old-one", "old-two", "used-one"}
+    assert program.run("sessions", "export", "--include-pinned").code == 2
+
+
 def test_an_unknown_session_changes_nothing(program: Program, old: SessionDB) -> None:
     assert program.run("sessions", "pin", "keep-me", "nobody").code != 0
     assert old.pinned_ids() == frozenset()
