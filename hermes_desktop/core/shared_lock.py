@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,9 @@ class LockOwner:
 class SharedLock:
     """One attempt to get a lock. Any thread; its calls exclude each other and never wait long.
 
+    Attributes:
+        after_killed: Whoever had the lock before did not give it back.
+
     Args:
         folder: Where the files of locks are; made if it is missing.
         name: The lock, fit for a file name.
@@ -56,6 +60,7 @@ class SharedLock:
         self._next: _Taken | None = None
         self._turn: _Taken | None = None
         self._over = False
+        self.after_killed = False
 
     def try_now(self) -> bool:
         """Take the lock if it is free, or stand in line for it.
@@ -74,6 +79,7 @@ class SharedLock:
             self._turn = _take(self._folder / f"{self._name}{_TURN}")
             if self._turn is None:
                 return False
+            self.after_killed = self._turn.is_signed()
             self._turn.sign(self._program)
             self._next.give_back()
             self._next = None
@@ -118,14 +124,24 @@ def owner_of(folder: Path, name: str) -> LockOwner | None:
         os.close(descriptor)
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Take away the files of killed holders. Never raises."""
+def remove_leftovers(folder: Path, killed: Callable[[str], object] = lambda _: None) -> None:
+    """Take away the files of killed holders. Never raises by itself.
+
+    Args:
+        folder: Where they are.
+        killed: Told the name of each lock that such a holder had, while the lock is held.
+    """
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
             if path.suffix in (_TURN, _NEXT):
                 with contextlib.suppress(OSError):
                     taken = _take(path)
-                    if taken is not None:
+                    if taken is None:
+                        continue
+                    try:
+                        if path.suffix == _TURN and taken.is_signed():
+                            killed(path.stem)
+                    finally:
                         taken.give_back()
 
 
@@ -135,6 +151,10 @@ class _Taken:
 
     path: Path
     descriptor: int
+
+    def is_signed(self) -> bool:
+        """Whether somebody said that they hold it, and did not remove it."""
+        return os.fstat(self.descriptor).st_size > 0
 
     def sign(self, program: str) -> None:
         """Say who holds it; that it is held does not depend on this."""

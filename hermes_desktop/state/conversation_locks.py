@@ -38,6 +38,7 @@ class ConversationLock:
         self._locks = locks
         self._lock = lock
         self._session_id = session_id
+        self._noted = False
 
     def try_now(self) -> bool:
         """Take it if it is free, or stand in line. Where locks do not work, it is yours at once.
@@ -45,10 +46,14 @@ class ConversationLock:
         Blocking for as long as a file takes to open.
         """
         try:
-            return self._lock.try_now()
+            held = self._lock.try_now()
         except OSError as error:
             self._locks.note_problem(error)
             return True
+        if held and not self._noted and self._lock.after_killed:
+            self._locks.note_end(self._session_id)
+        self._noted = held
+        return held
 
     def owner(self) -> LockOwner | None:
         """Which program has it, None if nobody has or it cannot be found out."""
@@ -109,7 +114,11 @@ class ConversationLocks:
             return None
 
     def note_end(self, session_id: str) -> None:
-        """Our turn is over: note its last message if that still wants a reply. Lock held."""
+        """A turn of ours is over, or was killed: note a last message that still wants a reply.
+
+        The lock is held meanwhile. Of a killed turn, what another program said since may be taken
+        for a part of it.
+        """
         try:
             tip = self._db.get_compression_tip(session_id)
             last = self._db.read_messages(tip, limit=1)
@@ -161,7 +170,7 @@ class ConversationLocks:
             if self._tidied:
                 return
             self._tidied = True
-        remove_leftovers(self._folder)
+        remove_leftovers(self._folder, self.note_end)
         with contextlib.suppress(OSError):
             for path in self._folder.glob(f"*{_LEFT}"):
                 if time.time() - path.stat().st_mtime > _LEFT_KEPT_S:

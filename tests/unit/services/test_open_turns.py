@@ -121,6 +121,25 @@ def test_what_a_turn_of_ours_left_without_a_reply_is_nobodys_turn(
     assert list((tmp_path / "desktop" / "turns").iterdir()) == []
 
 
+@pytest.mark.parametrize("first", ["s", "another"])
+def test_what_a_killed_turn_of_ours_left_is_nobodys_turn(
+    db: SessionDB, clock: MovableClock, tmp_path: Path, first: str
+) -> None:
+    """Whichever session the next program answers in first."""
+    folder = tmp_path / "desktop" / "turns"
+    folder.mkdir(parents=True)
+    (folder / "s.turn").write_text('{"pid": 1, "program": "a killed program"}')
+    db.append_message("s", "user", "Which train?")
+    locks = ConversationLocks(db, tmp_path / "desktop", "a test")
+    turns = OpenTurns(db, clock, locks, holders=hermes)
+    assert turns.foreign("s") is not None
+    held = locks.attempt(first)
+    assert held.try_now()
+    assert turns.foreign("s") is None
+    held.give_back()
+    assert turns.foreign("s") is None
+
+
 @pytest.mark.parametrize("of", ["root", "tip"])
 def test_a_lease_of_newer_hermes_is_read_and_never_written(
     db: SessionDB, clock: MovableClock, of: str
