@@ -4,9 +4,10 @@ A run of paragraphs shares one text widget, so that it can be selected as one; a
 so that no change has to lay out more than a few screens of text.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.ui.transcript.blocks import (
@@ -27,7 +28,6 @@ RUN_LIMIT = 6_000
 _GAP = 8
 
 Segment = TextSegment | TableSegment | CodeSegment
-SegmentMade = Callable[[Segment], None]
 
 
 @dataclass(slots=True)
@@ -43,16 +43,18 @@ class Body(Stack):
     Args:
         look: Colours and fonts.
         colour: Colour of plain text.
-        made: Told of each new segment, to connect menus, links and colouring.
+
+    Signals:
+        segment_made: A new segment, to connect menus, links and colouring. A function kept here
+            would refer to the message and make a cycle of both.
     """
 
-    def __init__(
-        self, look: Look, colour: str, made: SegmentMade, parent: QWidget | None = None
-    ) -> None:
+    segment_made = Signal(object)
+
+    def __init__(self, look: Look, colour: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._colour = colour
-        self._made = made
         self._placed: list[_Placed] = []
         self._finished = 0
         self._laid_out = 0
@@ -129,7 +131,7 @@ class Body(Stack):
                 if placed.segment.update_block(block):
                     placed.block = block
                     if was_open and block.closed:
-                        self._made(placed.segment)
+                        self.segment_made.emit(placed.segment)
                     continue
             return position
         return len(wanted)
@@ -172,4 +174,4 @@ class Body(Stack):
 
     def _add(self, segment: Segment) -> None:
         self.add_row(segment, gap=_GAP)
-        self._made(segment)
+        self.segment_made.emit(segment)

@@ -182,7 +182,7 @@ class Fold(Stack):
         self,
         words: FoldWords,
         look: Look,
-        contents: Callable[[], list[Fitted]],
+        contents: Callable[[], list[Fitted]] = list,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -222,9 +222,13 @@ class Fold(Stack):
                 self._fill()
                 self.refit()
 
+    def make_contents(self) -> list[Fitted]:
+        """The widgets below the line. Subclasses override it: their own method would be a cycle."""
+        return self._contents()
+
     def _fill(self) -> None:
         self._filled = True
-        for row in self._contents():
+        for row in self.make_contents():
             self._inside.add_row(row, gap=8)
 
     def _toggle(self, opened: bool) -> None:  # noqa: FBT001 - a slot

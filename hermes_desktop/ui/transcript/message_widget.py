@@ -89,7 +89,8 @@ class MessageWidget(Stack):
         self._more: ActionRow | None = None
         self._header = HeaderRow(_NAMES[speaker], look)
         self.add_row(self._header)
-        self.body = Body(look, self._colour(), self._segment_made)
+        self.body = Body(look, self._colour())
+        self.body.segment_made.connect(self._segment_made)
         self._block: Tinted | None = None
         if speaker == "user":
             self._block = Tinted(look.palette.user_block)
@@ -325,7 +326,10 @@ class MessageWidget(Stack):
     def _show_thinking(self) -> None:
         if self._thinking is not None:
             return
-        body = Body(self.look, self.look.palette.secondary_text, self._segment_made)
+        # Folded it stands in no layout; without a parent it would outlive the message, and keep it.
+        body = Body(self.look, self.look.palette.secondary_text, self)
+        body.hide()
+        body.segment_made.connect(self._segment_made)
         self._thinking = body
         words = FoldWords("Thinking", spoken="The model's thinking")
         if self.entry is not None and self.entry.is_summary:

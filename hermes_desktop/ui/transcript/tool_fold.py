@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QToolButton, QWidget
+from typing_extensions import override
 
 from hermes_desktop.ui.transcript.blocks import CodeBlock
 from hermes_desktop.ui.transcript.call_states import CallState
@@ -36,7 +37,7 @@ class ToolLine(Fold):
     def __init__(self, call: ToolCall, look: Look, parent: QWidget | None = None) -> None:
         self._call = call
         self._state: CallState | None = None
-        super().__init__(words_for(call, None, 0.0), look, self._details, parent)
+        super().__init__(words_for(call, None, 0.0), look, parent=parent)
 
     @property
     def call(self) -> ToolCall:
@@ -87,7 +88,8 @@ class ToolLine(Fold):
     def _say(self, now: float) -> None:
         self.button.set_words(words_for(self._call, self._state, now))
 
-    def _details(self) -> list[Fitted]:
+    @override
+    def make_contents(self) -> list[Fitted]:
         call, look = self._call, self.look
         rows: list[Fitted] = []
         if call.arguments.strip() not in {"", "{}"}:

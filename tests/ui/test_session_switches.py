@@ -1,0 +1,49 @@
+"""Going from session to session leaves nothing of Qt behind, not even to the collector."""
+
+import gc
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.ui.garbage_collection import MainThreadCollector
+from hermes_desktop.ui.theme import Theme
+from tests.fakes.session_switches import history_of, left_over, switch
+from tests.fakes.window_stage import WindowStage
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+ROUND = 100
+A_MESSAGE = 40
+"""Objects of Qt that one message consists of, about: what may just be on its way out."""
+
+
+@pytest.mark.asyncio
+async def test_switches_leave_nothing_to_the_collector(tmp_path: Path, theme: Theme) -> None:
+    ids = history_of(tmp_path / "home")
+    async with WindowStage(tmp_path / "home", theme) as stage:
+        await switch(stage, ids, 2 * len(ids))
+        gc.collect()
+        before = left_over(stage)
+        await switch(stage, ids, 6 * len(ids))
+        assert not gc.isenabled()  # so that whatever was left is still there
+        assert left_over(stage) <= before + A_MESSAGE
+
+
+@pytest.mark.asyncio
+async def test_three_hundred_switches_pile_up_nothing(
+    tmp_path: Path, theme: Theme, qapp: QApplication
+) -> None:
+    ids = history_of(tmp_path / "home")
+    collector = MainThreadCollector(qapp, SystemClock())
+    async with WindowStage(tmp_path / "home", theme) as stage:
+        await switch(stage, ids, ROUND)
+        gc.collect()
+        widgets, objects = len(qapp.allWidgets()), len(gc.get_objects())
+        left = left_over(stage)
+        await switch(stage, ids, 2 * ROUND)
+        gc.collect()
+        assert left_over(stage) <= left + A_MESSAGE
+        assert len(qapp.allWidgets()) <= widgets + A_MESSAGE
+        assert len(gc.get_objects()) <= 1.1 * objects
+    collector.close()
