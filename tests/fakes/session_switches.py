@@ -46,7 +46,7 @@ async def switch(stage: WindowStage, ids: list[str], times: int) -> None:
     for number in range(times):
         wanted = ids[number % len(ids)]
         stage.window.open_session(wanted)
-        await stage.until(lambda wanted=wanted: _shows(stage, f"of {wanted}"), within_s=60.0)
+        await stage.until(lambda wanted=wanted: _shows(stage, f"of {wanted}"), within_s=30.0)
 
 
 def _shows(stage: WindowStage, words: str) -> bool:

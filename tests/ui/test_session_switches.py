@@ -32,10 +32,11 @@ async def test_switches_leave_nothing_to_the_collector(tmp_path: Path, theme: Th
 
 @pytest.mark.asyncio
 async def test_three_hundred_switches_pile_up_nothing(
-    tmp_path: Path, theme: Theme, qapp: QApplication
+    request: pytest.FixtureRequest, tmp_path: Path, theme: Theme, qapp: QApplication
 ) -> None:
     ids = history_of(tmp_path / "home")
     collector = MainThreadCollector(qapp, SystemClock())
+    request.addfinalizer(collector.close)
     async with WindowStage(tmp_path / "home", theme) as stage:
         await switch(stage, ids, ROUND)
         gc.collect()
@@ -45,5 +46,5 @@ async def test_three_hundred_switches_pile_up_nothing(
         gc.collect()
         assert left_over(stage) <= left + A_MESSAGE
         assert len(qapp.allWidgets()) <= widgets + A_MESSAGE
-        assert len(gc.get_objects()) <= 1.1 * objects
-    collector.close()
+        # SQLite remembers up to 200 cursors, and the loop a timer for each wait of this test.
+        assert len(gc.get_objects()) <= objects + 8 * (2 * ROUND)

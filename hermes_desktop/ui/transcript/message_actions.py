@@ -34,7 +34,7 @@ class MessageActions(QObject):
         super().__init__(parent)
         self._over = parent
         self._calls = calls
-        self._colouring = Colouring(calls)
+        self._colouring = Colouring(calls, self)
 
     def connect_message(self, widget: MessageWidget) -> None:
         """Take care of a new widget, before it is filled."""

@@ -111,10 +111,15 @@ class BackgroundCalls(QObject):
             self._workers.submit(_Call(self, call, then, self._main_thread).work)
 
 
-class Colouring:
-    """Colours code segments when they are complete."""
+class Colouring(QObject):
+    """Colours code segments when they are complete.
 
-    def __init__(self, calls: BackgroundCalls) -> None:
+    An object of Qt, because PySide keeps a weak reference for good for each signal that was ever
+    connected to a method of a plain one.
+    """
+
+    def __init__(self, calls: BackgroundCalls, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self._calls = calls
 
     def colour(self, segment: CodeSegment) -> None:
