@@ -29,6 +29,8 @@ def home(hermes: Any) -> Any:
         conn.execute(
             "UPDATE sessions SET started_at = started_at - 100 * 86400 WHERE id < '202601030'"
         )
+        conn.execute("UPDATE messages SET timestamp = timestamp - 100 * 86400 "
+                     "WHERE session_id < '202601030'")  # fmt: skip
         conn.execute(
             "UPDATE sessions SET ended_at = ?, end_reason = 'cli_close' WHERE ended_at IS NULL",
             (time.time(),),
