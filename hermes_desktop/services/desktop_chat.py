@@ -1,7 +1,7 @@
 """Talking to the assistant from this machine: send, stop, and what to say before."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hermes_desktop.agent.agent import INTERRUPTED
@@ -61,8 +61,8 @@ class DesktopChat:
         db: For looking at a session before writing into it.
         readers: The ``state-read`` worker.
         writers: The ``state-write`` worker.
-        choose_model: Reads the configuration and names the model; blocking; raises ProviderError
-            or ConfigError when there is none.
+        choose_model: Reads the configuration and names the model, given what was chosen for one
+            conversation; blocking; raises ProviderError or ConfigError when there is none.
         bus: Tells when our own turns end.
         clock: For "was active a moment ago".
         paths: The home, for the command that continues a session in ``hermes``.
@@ -76,7 +76,7 @@ class DesktopChat:
         *,
         readers: WorkerThreads,
         writers: WorkerThreads,
-        choose_model: Callable[[], ModelChoice],
+        choose_model: Callable[[Mapping[str, str]], ModelChoice],
         bus: EventBus,
         clock: Clock,
         paths: HermesPaths,
@@ -96,9 +96,15 @@ class DesktopChat:
         bus.subscribe(TurnFinished, self._note_own_turn)
         bus.subscribe(GatewayStatusChanged, self._note_gateway)
 
-    async def readiness(self) -> ChatReadiness:
-        """Look at the configuration and the database again."""
-        return await self._readers.run(self._readiness)
+    async def readiness(self, session: SessionSummary | None = None) -> ChatReadiness:
+        """Look at the configuration and the database again.
+
+        Args:
+            session: The conversation that the next message goes to; None for a new one. A model
+                chosen for it with ``/model`` counts before the one in the settings.
+        """
+        chosen = {} if session is None else self._adapter.chosen_model(session.root_id)
+        return await self._readers.run(self._readiness, chosen)
 
     async def others_in(self, session: SessionSummary) -> str:
         """What to know of other people's programs before writing into a session, "" for nothing.
@@ -250,7 +256,7 @@ class DesktopChat:
     def _note_own_turn(self, turn: TurnFinished) -> None:
         self._own_activity[turn.session_id] = self._clock.time()
 
-    def _readiness(self) -> ChatReadiness:
+    def _readiness(self, chosen: Mapping[str, str]) -> ChatReadiness:
         condition = self._db.condition
         if not condition.writable:
             return ChatReadiness(
@@ -260,7 +266,7 @@ class DesktopChat:
                 hint=condition.hint,
             )
         try:
-            choice = self._choose_model()
+            choice = self._choose_model(chosen)
         except HermesError as error:
             return ChatReadiness(
                 ready=False, title=error.title, detail=error.detail, hint=error.hint

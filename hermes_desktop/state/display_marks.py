@@ -4,6 +4,9 @@ Their columns are looked up in a subquery. Where a file lacks one, SQLite takes 
 name from the enclosing query instead, and that one says that nothing is kept back.
 """
 
+_SUMMARY = "[CONTEXT COMPACTION"
+"""How both programs begin a summary that stands for earlier messages."""
+
 
 def is_shown_sql(alias: str) -> str:
     """SQL: may this message be shown to a person?"""
@@ -12,7 +15,10 @@ def is_shown_sql(alias: str) -> str:
 
 def is_said_sql(alias: str) -> str:
     """SQL: may it be shown, and did somebody say it, so that it can stand for its session?"""
-    return _unless("display_kind IS 'hidden' OR _compressed_summary IS 1", alias)
+    summary = f"coalesce({alias}.content, '') LIKE '{_SUMMARY}%'"
+    return f"NOT {summary} AND " + _unless(
+        "display_kind IS 'hidden' OR _compressed_summary IS 1", alias
+    )
 
 
 def _unless(marked: str, alias: str) -> str:

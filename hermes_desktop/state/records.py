@@ -66,8 +66,8 @@ class SessionSummary:
 
     @property
     def label(self) -> str:
-        """What to call it: title, else preview, else id."""
-        return self.title or self.preview or self.id
+        """What to call it: title, else first words, else a phrase; never its id."""
+        return self.title or self.preview or "Untitled session"
 
 
 @dataclass(frozen=True, slots=True)

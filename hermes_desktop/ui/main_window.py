@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 
 FIRST_SIZE = QSize(1120, 720)
 LEAST_SIZE = QSize(720, 480)
+_LONGEST_TITLE = 80
 
 
 class MainWindow(QMainWindow):
@@ -331,6 +332,7 @@ class MainWindow(QMainWindow):
         pane.renamed.connect(self._services.watch.look_now)
         pane.new_chat_wanted.connect(way.new_chat)
         page.session_opened.connect(pane.show_as_open)
+        page.title_changed.connect(self._show_title)
         page.readiness_changed.connect(self._status.show_readiness)
         page.context.changed.connect(self._status.context.show_used)
         page.back_requested.connect(way.show_list)
@@ -361,7 +363,7 @@ class MainWindow(QMainWindow):
 
     async def _greet(self) -> None:
         """With a model to answer, the first letters typed begin a chat."""
-        ready = await self._tell_model()
+        ready = (await self._page.look_at_settings()).ready
         if self._page.current_session_id is not None or self._pane.selected_session is not None:
             return
         self._page.new_chat()
@@ -370,10 +372,8 @@ class MainWindow(QMainWindow):
         elif self._pane.view.isVisible():
             self._pane.view.setFocus()
 
-    async def _tell_model(self) -> bool:
-        readiness = await self._services.chat.readiness()
-        self._status.show_readiness(readiness)
-        return readiness.ready
+    def _show_title(self, title: str) -> None:
+        self.setWindowTitle(title[:_LONGEST_TITLE] or self.tr("Hermes"))
 
     def _turn_finished(self, _: TurnFinished) -> None:
         self._services.watch.look_now()
@@ -382,7 +382,7 @@ class MainWindow(QMainWindow):
         self._services.watch.look_now()
         self._gateway.page_shown()
         self._pane.reload()
-        self._slots.start(self._tell_model(), doing=self.tr("Reading the settings"))
+        self._slots.start(self._page.look_at_settings(), doing=self.tr("Reading the settings"))
 
     def _tell_visibility(self) -> None:
         visible = self.isVisible() and not self.isMinimized()

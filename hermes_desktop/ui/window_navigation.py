@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.two_sides import TwoSides
     from hermes_desktop.ui.window_pages import WindowPages
 
-LONGEST_TITLE = 80
-
 
 class WindowNavigation(QObject):
     """Leads from one place of the window to another. Main thread only.
 
     Args:
-        window: Its title names what is shown.
+        window: Parent of dialogs; its width decides how much fits.
         services: Finds sessions, stops replies.
         slots: Runs what takes its time.
         pages: The pages that the rail leads to.
@@ -91,7 +89,6 @@ class WindowNavigation(QObject):
 
     def open(self, summary: SessionSummary) -> None:
         """Show a session that was chosen in the list."""
-        self._window.setWindowTitle(summary.label[:LONGEST_TITLE])
         self._slots.start(self._page.show_session(summary), doing=self.tr("Opening the session"))
 
     async def show_session(self, session_id: str, message_id: int | None = None) -> None:
@@ -108,7 +105,6 @@ class WindowNavigation(QObject):
         self._pane.show_as_open(summary.root_id)
         self._pages.show_sessions()
         self._sides.show_right()
-        self._window.setWindowTitle(summary.label[:LONGEST_TITLE])
         await self._page.show_session(summary, at=message_id)
 
     async def _show_to_write(self, session_id: str) -> None:

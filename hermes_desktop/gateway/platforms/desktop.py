@@ -187,6 +187,14 @@ class DesktopAdapter(PlatformAdapter):
         """Whether a conversation, named by its first or last session, has an unanswered message."""
         return self._busy_key(session_id) is not None
 
+    def chosen_model(self, root_id: str) -> Mapping[str, str]:
+        """The model that was chosen for a conversation; empty where the settings decide.
+
+        Args:
+            root_id: The first session of its lineage.
+        """
+        return self._session_store.get_model_override(self._session_key(root_id)) or {}
+
     def _busy_key(self, session_id: str) -> str | None:
         own_key = self._session_key(session_id)
         for session_key in self._unanswered.values():

@@ -39,7 +39,7 @@ class ApprovalDesk(AskingDesk[ApprovalRequested, ApprovalResolved]):
         shown: Callable[[], str | None],
     ) -> None:
         sheets = ApprovalSheet(theme, clock.time), ApprovalSheet(theme, clock.time)
-        super().__init__(approvals, sheets, place=place, window=window, shown=shown)
+        super().__init__(approvals, sheets, place=place, window=window, shown=shown, now=clock.time)
         self._approvals = approvals
         self._looked_at = ""
         self.sheet, self.dialog_sheet = sheets

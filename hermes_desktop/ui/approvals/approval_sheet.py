@@ -25,6 +25,7 @@ from hermes_desktop.ui.approvals.what_box import WhatBox
 from hermes_desktop.ui.chat.middle_column import put_in_middle
 from hermes_desktop.ui.flow_row import FlowRow
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
+from hermes_desktop.ui.questions.request_context import RequestContext
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.transcript.look import tint
 from hermes_desktop.ui.transcript.visible_text import visible
@@ -58,7 +59,6 @@ class ApprovalSheet(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._now = now
-        self._spans: dict[str, float] = {}
         self.asked: ApprovalRequested | None = None
         self.armed = False
         self._before: QWidget | None = None
@@ -69,6 +69,7 @@ class ApprovalSheet(QWidget):
         self.what = WhatBox(theme, self)
         self.why = LeadingLabel()
         self.where = LeadingLabel()
+        self.session = LeadingLabel()
         self.bar = CountdownBar(theme, now, self.tr("Denied by itself in {}"))
         self.left = self.bar.words
         self.buttons: dict[ApprovalChoice, QPushButton] = {}
@@ -84,7 +85,12 @@ class ApprovalSheet(QWidget):
 
     # -------------------------------------------------------------------------------- showing
     def show_asked(
-        self, asked: ApprovalRequested, *, elsewhere: bool, place: tuple[int, int] = (1, 1)
+        self,
+        asked: ApprovalRequested,
+        *,
+        elsewhere: bool,
+        place: tuple[int, int] = (1, 1),
+        context: RequestContext | None = None,
     ) -> None:
         """Ask this.
 
@@ -92,6 +98,7 @@ class ApprovalSheet(QWidget):
             asked: The question.
             elsewhere: It belongs to another session than the one on the page.
             place: Which of how many questions it is, from 1.
+            context: Its session and its time; by default unnamed, and the time begins now.
         """
         is_new = self.asked is None or self.asked.request_id != asked.request_id
         self.asked = asked
@@ -105,8 +112,9 @@ class ApprovalSheet(QWidget):
         for choice, button in self.buttons.items():
             button.setVisible(choice in asked.choices)
         self.row.settle()
-        span = self._spans.setdefault(asked.request_id, asked.expires_at - self._now())
-        self.bar.run_to(asked.expires_at, span=span)
+        context = context or RequestContext(asked.expires_at - self._now())
+        self._name_session(context.session)
+        self.bar.run_to(asked.expires_at, span=context.span)
         self.show()
         if is_new:
             self.armed = False
@@ -128,8 +136,6 @@ class ApprovalSheet(QWidget):
 
     def clear(self) -> None:
         """Nothing is asked any more."""
-        if self.asked is not None:
-            self._spans.pop(self.asked.request_id, None)
         self.asked = None
         self._arming.stop()
         self.armed = False
@@ -177,6 +183,10 @@ class ApprovalSheet(QWidget):
         for button in self.buttons.values():
             button.setAccessibleDescription(f"{text[:500]}. {self.why.text()}")
 
+    def _name_session(self, title: str) -> None:
+        self.session.setText(self.tr("Session: {}").format(visible(title)) if title else "")
+        self.session.setVisible(bool(title))
+
     def _count(self, place: tuple[int, int]) -> None:
         number, of = place
         self.place.setText(self.tr("{} of {}").format(number, of))
@@ -199,6 +209,7 @@ class ApprovalSheet(QWidget):
         column = QVBoxLayout()
         column.setSpacing(SPACE_8)
         column.addLayout(head)
+        column.addWidget(self.session)
         column.addWidget(self.what, 1)
         column.addWidget(self.why)
         foot = QHBoxLayout()

@@ -63,6 +63,7 @@ class ChatPage(QWidget):
         readiness_changed: A look at the settings found this :class:`ChatReadiness`.
         menu_wanted: The menu of the shown session, at a global point.
         session_wanted: Show this session, to be written in.
+        title_changed: What is shown has another title; "" where nothing is.
         shown_changed: Another session is shown, or the new chat on the page got its id.
     """
 
@@ -71,6 +72,7 @@ class ChatPage(QWidget):
     readiness_changed = Signal(object)
     menu_wanted = Signal(object)
     session_wanted = Signal(str)
+    title_changed = Signal(str)
     shown_changed = Signal()
 
     def __init__(
@@ -168,7 +170,7 @@ class ChatPage(QWidget):
                 self._signs.end()
                 self._show_nothing()
             raise
-        await self._look_at_settings()
+        await self.look_at_settings()
 
     async def _open(self, shown: ShownSession, *, at: int | None = None) -> None:
         if await self._refresh.open(shown, at=at):
@@ -242,6 +244,7 @@ class ChatPage(QWidget):
         elif not shown.nothing:
             self.header.set_words(self.tr("New chat"), self._model, renameable=False)
         self.header.setVisible(not shown.nothing)
+        self.title_changed.emit(_window_title(shown))
         state: ChatState = ""
         if busy:
             state = "working" if busy == "running" else "queued"
@@ -249,9 +252,13 @@ class ChatPage(QWidget):
             state = "live" if is_live(summary, self._clock.time()) else ""
         self.header.set_state(state)
 
-    async def _look_at_settings(self) -> None:
-        readiness = await self._services.chat.readiness()
-        self._take_readiness(readiness)
+    async def look_at_settings(self) -> ChatReadiness:
+        """Find out which model the next message goes to, and show it."""
+        shown = self._shown
+        readiness = await self._services.chat.readiness(shown.summary)
+        if shown is self._shown:
+            self._take_readiness(readiness)
+        return readiness
 
     def _take_readiness(self, readiness: ChatReadiness) -> None:
         self._model = readiness.model
@@ -321,7 +328,7 @@ class ChatPage(QWidget):
             self._slots.start(asking, doing=self.tr("Opening the link"))
 
     def _check_settings(self) -> None:
-        self._slots.start(self._look_at_settings(), doing=self.tr("Reading the settings"))
+        self._slots.start(self.look_at_settings(), doing=self.tr("Reading the settings"))
 
     # -------------------------------------------------------------------------------- build
     def _arrange(self) -> None:
@@ -347,7 +354,12 @@ class ChatPage(QWidget):
         self._sending.taken.connect(self._message_taken)
         self.context.changed.connect(lambda _: self._tell())
         bridge.sessions_changed.connect(self._sessions_changed)
-        bridge.store_condition_changed.connect(lambda _: self._check_settings())
+        for news in (
+            bridge.store_condition_changed,
+            bridge.settings_changed,
+            bridge.turn_finished,  # it may have been /model
+        ):
+            news.connect(lambda _: self._check_settings())
         self.header.renamed.connect(self._rename)
         self.header.back_wanted.connect(self.back_requested)
         self.header.menu_wanted.connect(self.menu_wanted)
@@ -362,3 +374,7 @@ class ChatPage(QWidget):
         self.composer.check_wanted.connect(self._check_settings)
         QShortcut(QKeySequence.StandardKey.Find, self, self.view.open_find)
         QShortcut(QKeySequence("Ctrl+Shift+C"), self, self.view.copy_last_reply)
+
+
+def _window_title(shown: ShownSession) -> str:
+    return title_of(shown.summary) if shown.summary is not None else ""

@@ -1,7 +1,9 @@
 """How full the shown session is: words, and the same as a picture of four bars."""
 
+import math
+
 from PySide6.QtCore import QRectF, QSize
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from typing_extensions import override
 
@@ -53,7 +55,9 @@ class ContextGauge(QWidget):
     @override
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()
-        width = metrics.horizontalAdvance(self.words) + 2 * SPACE_8
+        # Rounded up: a width that is rounded down cuts the last letter off.
+        words = math.ceil(QFontMetricsF(self.font()).horizontalAdvance(self.words)) + 1
+        width = words + 2 * SPACE_8
         return QSize(width + self._picture_width(), metrics.height() + SPACE_4)
 
     @override

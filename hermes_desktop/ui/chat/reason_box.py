@@ -1,7 +1,5 @@
 """Why no message can be sent, above the message field, with the way to where it can be changed."""
 
-import re
-
 from PySide6.QtCore import QMargins, Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
@@ -9,9 +7,8 @@ from hermes_desktop.services.desktop_chat import ChatReadiness
 from hermes_desktop.ui.flow_row import FlowRow
 from hermes_desktop.ui.gateway.gateway_words import plain
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel, words_label
+from hermes_desktop.ui.settings.setting_names import setting_in
 from hermes_desktop.ui.theme import Theme
-
-_KEY = re.compile(r"\b[a-z_]+(?:\.[a-z_]+)+\b(?<!\.yaml)(?<!\.json)(?<!\.env)(?<!\.db)")
 
 
 class ReasonBox(QWidget):
@@ -54,8 +51,7 @@ class ReasonBox(QWidget):
         words = " ".join(part for part in (readiness.detail, readiness.hint) if part)
         self.words.setText(plain(words))
         self.words.setVisible(bool(words))
-        found = _KEY.search(words)
-        self.key = found[0] if found is not None else ""
+        self.key = setting_in(words)
         self.settings_button.setVisible(about_model)
         for button in (self.settings_button, self.check_button):
             button.setAccessibleDescription(f"{self.title.text()} {self.words.text()}")

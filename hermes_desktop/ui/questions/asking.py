@@ -4,9 +4,11 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.core.events import ApprovalRequested
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.events import ApprovalRequested, QuestionAsked
 from hermes_desktop.services.desktop_services import DesktopServices
 from hermes_desktop.ui.approvals.approval_desk import ApprovalDesk
+from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
 from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.questions.question_desk import QuestionDesk
@@ -42,6 +44,7 @@ class Asking(QObject):
     ) -> None:
         super().__init__(window)
         self._services = services
+        self._slots = AsyncSlots(services.tasks, services.bus)
         self._window = window
         self._page = page
 
@@ -71,6 +74,8 @@ class Asking(QObject):
             page.shown_changed.connect(desk.session_shown)
         self.questions.asked_unseen.connect(self._tell_question)
         bridge.approval_requested.connect(self._tell_approval)
+        for asked in (bridge.approval_requested, bridge.question_asked):
+            asked.connect(self._find_title)
         for news in (
             bridge.approval_requested,
             bridge.approval_resolved,
@@ -89,6 +94,17 @@ class Asking(QObject):
         self._services.end_asking()
         self.approvals.close()
         self.questions.close()
+
+    def _find_title(self, asked: ApprovalRequested | QuestionAsked) -> None:
+        self._slots.start(self._name(asked.session_id), doing=self.tr("Reading the session"))
+
+    async def _name(self, session_id: str) -> None:
+        try:
+            summary = await self._services.catalog.summary(session_id)
+        except HermesError:
+            return  # a chat that has just begun, or is gone: it has no name
+        self.approvals.name_session(session_id, summary.label)
+        self.questions.name_session(session_id, summary.label)
 
     def _count(self, _news: object) -> None:
         services = self._services

@@ -11,6 +11,7 @@ from hermes_desktop.ui.chat.announcement import announce
 from hermes_desktop.ui.chat.own_escape import OwnEscape
 from hermes_desktop.ui.chat.sheet_place import SheetPlace
 from hermes_desktop.ui.dialog_size import fit_height
+from hermes_desktop.ui.questions.request_context import RequestContext
 
 _WIDTH = 620
 _SEEN_ANEW = {QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.WindowStateChange}
@@ -26,6 +27,10 @@ class Asked(Protocol):
     @property
     def session_id(self) -> str:
         """Whose."""
+
+    @property
+    def expires_at(self) -> float:
+        """When it ends without an answer, in seconds since the epoch."""
 
 
 class Settled(Protocol):
@@ -62,8 +67,10 @@ class Sheet(Protocol[Q]):
     session_wanted: SignalInstance
     closed: SignalInstance
 
-    def show_asked(self, asked: Q, *, elsewhere: bool, place: tuple[int, int]) -> None:
-        """Ask this: of the session on the page or not, and which of how many."""
+    def show_asked(
+        self, asked: Q, *, elsewhere: bool, place: tuple[int, int], context: RequestContext
+    ) -> None:
+        """Ask this: of the session on the page or not, which of how many, and in which context."""
 
     def show_over(self, asked: Q, words: str) -> None:
         """Say how it ended."""
@@ -111,6 +118,7 @@ class AskingDesk(QObject, Generic[Q, A]):
         place: Where the sheet stands.
         window: While this is hidden, or shows something else than the place, a dialog asks.
         shown: Id of the session on the page.
+        now: Seconds since the epoch.
 
     Signals:
         session_wanted: The session that a question belongs to, by its id.
@@ -126,13 +134,17 @@ class AskingDesk(QObject, Generic[Q, A]):
         place: SheetPlace,
         window: QWidget,
         shown: Callable[[], str | None],
+        now: Callable[[], float],
     ) -> None:
         super().__init__(window)
+        self._now = now
         self._waiting = waiting
         self._window = window
         self._page = place.page
         self._shown = shown
         self._asked_last: dict[str, Q] = {}
+        self._spans: dict[str, float] = {}
+        self._titles: dict[str, str] = {}
         self._over: tuple[Q, str] | None = None
         sheet, in_dialog = sheets
         place.add(sheet)
@@ -159,6 +171,12 @@ class AskingDesk(QObject, Generic[Q, A]):
     def session_shown(self) -> None:
         """Another session is on the page."""
         if self._sheets[0].asked is not None:
+            self._show()
+
+    def name_session(self, session_id: str, title: str) -> None:
+        """Learn what a session is called; a request of it that is shown names it."""
+        self._titles[session_id] = title
+        if any(each.session_id == session_id for each in self._waiting.pending()):
             self._show()
 
     # ---------------------------------------------------------------------- what they differ in
@@ -216,15 +234,18 @@ class AskingDesk(QObject, Generic[Q, A]):
         """Show one that still waits, in the one place where it is seen."""
         waiting = self._waiting.pending()
         if not waiting:
+            self._spans.clear()
             self._show_none()
             return
         asked = self._choose(waiting)
         place = (list(waiting).index(asked) + 1, len(waiting))
         sheet, in_dialog = self._sheets
         elsewhere = asked.session_id != self._shown()
-        sheet.show_asked(asked, elsewhere=elsewhere, place=place)
+        span = self._spans.setdefault(asked.request_id, asked.expires_at - self._now())
+        context = RequestContext(span, self._titles.get(asked.session_id, ""))
+        sheet.show_asked(asked, elsewhere=elsewhere, place=place, context=context)
         if self._is_hidden() and self._may_interrupt(asked):
-            in_dialog.show_asked(asked, elsewhere=elsewhere, place=place)
+            in_dialog.show_asked(asked, elsewhere=elsewhere, place=place, context=context)
             self.dialog.show()
             fit_height(self.dialog)
             self.dialog.raise_()

@@ -47,7 +47,7 @@ class QuestionDesk(AskingDesk[QuestionAsked, QuestionAnswered]):
         shown: Callable[[], str | None],
     ) -> None:
         sheets = QuestionSheet(theme, clock.time), QuestionSheet(theme, clock.time)
-        super().__init__(questions, sheets, place=place, window=window, shown=shown)
+        super().__init__(questions, sheets, place=place, window=window, shown=shown, now=clock.time)
         self._questions = questions
         self._put_off: set[str] = set()
         self.sheet, self.dialog_sheet = sheets

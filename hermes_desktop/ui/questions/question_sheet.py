@@ -22,8 +22,10 @@ from hermes_desktop.ui.chat.middle_column import put_in_middle
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.line_room import give_room
 from hermes_desktop.ui.questions.asked_area import AskedArea
+from hermes_desktop.ui.questions.request_context import RequestContext
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.transcript.look import tint
+from hermes_desktop.ui.transcript.visible_text import visible
 
 _MOST_ANSWER = 8000
 
@@ -51,11 +53,11 @@ class QuestionSheet(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._now = now
-        self._spans: dict[str, float] = {}
         self.asked: QuestionAsked | None = None
         self.armed = False
         self._focus_before: QWidget | None = None
         self.title = LeadingLabel()
+        self.session = LeadingLabel()
         self.place = QLabel()
         self.area = AskedArea(theme, self)
         self.field = QLineEdit(self)
@@ -76,7 +78,12 @@ class QuestionSheet(QWidget):
 
     # -------------------------------------------------------------------------------- showing
     def show_asked(
-        self, asked: QuestionAsked, *, elsewhere: bool, place: tuple[int, int] = (1, 1)
+        self,
+        asked: QuestionAsked,
+        *,
+        elsewhere: bool,
+        place: tuple[int, int] = (1, 1),
+        context: RequestContext | None = None,
     ) -> None:
         """Ask this.
 
@@ -84,6 +91,7 @@ class QuestionSheet(QWidget):
             asked: The question.
             elsewhere: It belongs to another session than the one on the page.
             place: Which of how many questions it is, from 1.
+            context: Its session and its time; by default unnamed, and the time begins now.
         """
         is_new = self.asked is None or self.asked.request_id != asked.request_id
         self.asked = asked
@@ -95,8 +103,9 @@ class QuestionSheet(QWidget):
         self.place.setText(self.tr("{} of {}").format(number, of) if of > 1 else "")
         self.go.setVisible(elsewhere)
         self._offer(asked=True)
-        span = self._spans.setdefault(asked.request_id, asked.expires_at - self._now())
-        self.bar.run_to(asked.expires_at, span=span)
+        context = context or RequestContext(asked.expires_at - self._now())
+        self._name_session(context.session)
+        self.bar.run_to(asked.expires_at, span=context.span)
         if is_new:
             self._begin(asked)
         self.show()
@@ -118,8 +127,6 @@ class QuestionSheet(QWidget):
 
     def clear(self) -> None:
         """Nothing is asked any more."""
-        if self.asked is not None:
-            self._spans.pop(self.asked.request_id, None)
         self.asked = None
         self.armed = False
         self._arming.stop()
@@ -154,6 +161,10 @@ class QuestionSheet(QWidget):
         self.field.setPlaceholderText(own)
         self.field.setAccessibleName(own)
         self.field.setAccessibleDescription(self.area.question.text())
+
+    def _name_session(self, title: str) -> None:
+        self.session.setText(self.tr("Session: {}").format(visible(title)) if title else "")
+        self.session.setVisible(bool(title))
 
     def _name(self, title: str, asked: QuestionAsked) -> None:
         self.title.setText(title)
@@ -229,6 +240,7 @@ class QuestionSheet(QWidget):
         column = QVBoxLayout()
         column.setSpacing(SPACE_8)
         column.addLayout(head)
+        column.addWidget(self.session)
         column.addWidget(self.area, 1)
         column.addLayout(own)
         column.addWidget(self.bar)

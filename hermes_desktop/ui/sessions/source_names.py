@@ -6,7 +6,7 @@ from types import MappingProxyType
 _NAMES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "cli": ("Terminal", "source-cli"),
-        "tui": ("Terminal", "source-cli"),
+        "tui": ("Terminal (full screen)", "source-cli"),
         "desktop": ("Desktop", "source-desktop"),
         "local": ("Desktop", "source-desktop"),
         "telegram": ("Telegram", "source-telegram"),

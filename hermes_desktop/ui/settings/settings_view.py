@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.ui.gateway.section_parts import words_label
@@ -223,6 +223,10 @@ class SettingsView(QWidget):
     def _broken(self, error: HermesError) -> None:
         self.strip.clear()
         self.broken.show_error(error)
+        focused = QApplication.focusWidget()
+        if focused is not None and self.stack.isAncestorOf(focused):
+            # A disabled field passes its focus on, and the page would scroll after it to its end.
+            self.broken.retry.setFocus(Qt.FocusReason.OtherFocusReason)
         self.stack.set_locked(error.title)
 
     def _tell_pending(self) -> None:

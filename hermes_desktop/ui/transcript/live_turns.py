@@ -31,14 +31,14 @@ class LiveTurns:
         made: Told of each new message widget, to connect its signals.
         retry: Called with a turn when the person wants it sent again.
         changed: Called when the items are others without being asked for.
-        settings: Called with the name of a page of the settings that a failure leads to.
+        settings: Called with a page of the settings and a setting that a failure leads to.
     """
 
     look: Look
     made: Callable[[MessageWidget], None]
     retry: Callable[[LiveTurn], None]
     changed: Callable[[], object] = lambda: None
-    settings: Callable[[str], object] = lambda _: None
+    settings: Callable[[str, str], object] = lambda _page, _key: None
     turns: list[LiveTurn] = field(default_factory=list)
 
     def find(self, turn_id: str) -> LiveTurn | None:

@@ -1,6 +1,5 @@
 """Lines with words between messages, and the block that says why there is no reply."""
 
-import re
 from datetime import date
 
 from PySide6.QtCore import QMargins, QPointF, Qt, Signal
@@ -10,6 +9,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.ui.gateway.gateway_words import plain
+from hermes_desktop.ui.settings.setting_names import place_in
 from hermes_desktop.ui.theme import RADIUS_BLOCK
 from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
 from hermes_desktop.ui.transcript.entries import Separator
@@ -33,10 +33,6 @@ def separator_words(separator: Separator, today: date) -> str:
     if separator.words:
         return separator.words
     return _WORDS.get(separator.kind, "")
-
-
-_PAGE = re.compile(r"\bSettings, ([A-Z][a-z]+)")
-"""How a hint names a page of the settings."""
 
 
 class SeparatorWidget(Fitted):
@@ -78,11 +74,11 @@ class FailureBlock(Stack):
 
     Signals:
         again: The person wants the same message sent once more.
-        settings_wanted: The person wants to see a page of the settings, by its name.
+        settings_wanted: The settings are wanted: a page, and a setting on it, or "" for either.
     """
 
     again = Signal()
-    settings_wanted = Signal(str)
+    settings_wanted = Signal(str, str)
 
     def __init__(self, event: TurnFinished, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -93,11 +89,10 @@ class FailureBlock(Stack):
         self._fill()
         self.retry = ActionRow("Try again")
         self.retry.button.clicked.connect(self.again)
-        page = _PAGE.search(event.error_hint)
-        if page is not None:
-            name = page[1].lower()
+        page, key = place_in(event.error_hint)
+        if page or key:
             button = self.retry.add("Open the settings")
-            button.clicked.connect(lambda: self.settings_wanted.emit(name))
+            button.clicked.connect(lambda: self.settings_wanted.emit(page, key))
         self.add_row(self.retry, gap=10)
 
     def restyle(self, look: Look) -> None:

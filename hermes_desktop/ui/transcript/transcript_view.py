@@ -51,7 +51,7 @@ class TranscriptView(QWidget):
         latest_wanted: The end of the conversation; answer with :meth:`set_page`.
         link_wanted: A link was clicked; holds its address. Nothing was opened.
         retry_wanted: A failed turn is to be tried again; holds its id and its prompt.
-        settings_wanted: A failure can be put right on this page of the settings.
+        settings_wanted: A failure can be put right at this page and setting; either may be "".
         stop_wanted: The reply in the shown session is to be stopped.
         first_painted: The end of a conversation given to :meth:`set_page` is on screen.
     """
@@ -61,7 +61,7 @@ class TranscriptView(QWidget):
     latest_wanted = Signal()
     link_wanted = Signal(str)
     retry_wanted = Signal(str, str)
-    settings_wanted = Signal(str)
+    settings_wanted = Signal(str, str)
     stop_wanted = Signal()
     first_painted = Signal()
 

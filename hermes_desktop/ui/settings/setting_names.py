@@ -1,0 +1,25 @@
+"""Names of settings and of pages in the words of an error. No Qt."""
+
+import re
+
+_KEY = re.compile(r"\b[a-z_]+(?:\.[a-z_]+)+\b(?<!\.yaml)(?<!\.json)(?<!\.env)(?<!\.db)")
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_(?:API_KEY|TOKEN)\b")
+_PAGE = re.compile(r"\bSettings, ([A-Z][a-z]+)")
+
+
+def setting_in(words: str) -> str:
+    """The first setting that a text names, such as ``model.base_url``; "" for none."""
+    found = _KEY.search(words)
+    return found[0] if found is not None else ""
+
+
+def place_in(words: str) -> tuple[str, str]:
+    """Where in the settings a text leads to.
+
+    Returns:
+        A page and a setting or variable; "" for each that the text does not name.
+    """
+    page = _PAGE.search(words)
+    variable = _VARIABLE.search(words)
+    key = setting_in(words) or (variable[0] if variable is not None else "")
+    return (page[1].lower() if page is not None else ""), key
