@@ -31,7 +31,7 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.services.agent_builder import read_agent_settings
 from hermes_desktop.services.assembly import build_services
 from hermes_desktop.services.desktop_services import DesktopServices
-from hermes_desktop.services.secret_access import with_secrets
+from hermes_desktop.services.secret_access import model_key_warnings, with_secrets
 from hermes_desktop.services.session_catalog import find_latest_session_id, find_session_id
 from hermes_desktop.services.working_folder import working_folder
 from hermes_desktop.state import SessionDB
@@ -110,7 +110,7 @@ def _refuse_foreign_home(paths: HermesPaths, aim: ChatAim) -> None:
 async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
     redactor = SecretRedactor()
     # Before anything is made in the home: without a model there is nothing to do in it.
-    read_agent_settings(paths, with_secrets(paths, os.environ, SystemClock()), redactor)
+    _read_settings(paths, redactor)
     set_up_logging(redactor, log_file=paths.log_file if paths.home.is_dir() else None)
     services = build_services(paths, redactor=redactor, program="hermes-desktop chat")
     try:
@@ -129,6 +129,20 @@ async def _converse(paths: HermesPaths, text: str, aim: ChatAim) -> int:
         await services.close(drain_s=DRAIN_S)
         for ended in services.ended_processes:
             output.say(f"Ended with the program: {ended.command[:_SHOWN]}")
+
+
+def _read_settings(paths: HermesPaths, redactor: SecretRedactor) -> None:
+    """Refuse to begin without a model, and name keys that the keyring does not give.
+
+    Raises:
+        HermesError: No model is set, or the settings cannot be read.
+    """
+    environ = with_secrets(paths, os.environ, SystemClock())
+    try:
+        read_agent_settings(paths, environ, redactor)
+    finally:
+        for words in model_key_warnings(environ):
+            output.say(f"Note: {words}")
 
 
 def _session_to_continue(db: SessionDB, aim: ChatAim) -> SessionSummary | None:

@@ -41,8 +41,10 @@ from hermes_desktop.services.settings_joining import join_settings, watch_settin
 from hermes_desktop.services.settings_service import SettingsService
 from hermes_desktop.services.state_watch import Beside, StateWatch
 from hermes_desktop.services.transcript import TranscriptReader
+from hermes_desktop.services.window_state import WindowState
 from hermes_desktop.state import SessionDB
 from hermes_desktop.state.change_watcher import ChangeWatcher
+from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.state.session_prompts import SessionPrompts
 
 
@@ -81,6 +83,7 @@ class DesktopServices:
     figures: SessionFigures
     prompts: SessionPrompts
     upkeep: HistoryUpkeep
+    window_state: WindowState
     hosts: bool = True
     ended_processes: tuple[ProcessInfo, ...] = ()
 
@@ -114,6 +117,7 @@ class DesktopServices:
         Nothing waits for a person any more.
         """
         self.end_asking()
+        await self.window_state.flush()
         await self.settings.stop_following()
         await self.gateway.close(drain_s=drain_s)
         self.ended_processes = await self.background.close(self.workers.readers)
@@ -126,6 +130,7 @@ class DesktopServices:
         self.figures.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.prompts.close)
+        await self.workers.writers.run(self.window_state.close)
         await self.workers.readers.run(self.db.close)
         self.workers.close()
 
@@ -159,6 +164,7 @@ def join_parts(
     settings = join_settings(parts, gateway)
     looks = (PairingWatch(paths.home), _beside(setup, parts, settings))
     watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
+    tasks = TaskSet()
     return DesktopServices(
         paths=paths,
         bus=bus,
@@ -170,7 +176,7 @@ def join_parts(
         gateway=gateway,
         pairing=_pairing(paths, workers, bus, clock),
         watch=watch,
-        tasks=TaskSet(),
+        tasks=tasks,
         db=db,
         watcher=watcher,
         workers=workers,
@@ -183,6 +189,7 @@ def join_parts(
         figures=SessionFigures(db, builder),
         prompts=builder.prompts,
         upkeep=_upkeep(parts, workers, gateway),
+        window_state=WindowState(OwnStore(paths.own_store), workers.writers, tasks, clock),
         hosts=hosts,
     )
 

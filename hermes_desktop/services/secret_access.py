@@ -81,3 +81,17 @@ def secret_warnings(environ: Mapping[str, str]) -> dict[str, str]:
         name: f"{name} could not be read: {_TROUBLE.get(reading.state, reading.state)}."
         for name, reading in environ.troubles().items()
     }
+
+
+def model_key_warnings(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The same sentences, without those about tokens of messaging platforms."""
+    found = secret_warnings(environ)
+    if not found:
+        return ()
+    from hermes_desktop.services.settings_book import (  # noqa: PLC0415 - only where there are some
+        SECRETS,
+    )
+
+    return tuple(
+        words for name, words in found.items() if name not in SECRETS or not SECRETS[name].platform
+    )

@@ -22,6 +22,7 @@ from hermes_desktop.state import (
     own_facts,
     pins,
     prompts_table,
+    window_state_table,
 )
 from hermes_desktop.state.connection import Patience, make_file, open_connection, retrying
 from hermes_desktop.state.sqlite_errors import in_words
@@ -71,6 +72,7 @@ _STEPS: tuple[tuple[str, ...], ...] = (
     (delivery_table.ddl(), *inbox_table.DDL),
     (prompts_table.DDL,),
     (*pins.DDL, *own_facts.DDL),
+    (window_state_table.DDL,),
 )
 OWN_VERSION = len(_STEPS)
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 from typing_extensions import override
 
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.closing_question import ClosingRules
 from hermes_desktop.ui.gateway.gateway_view import GatewayView
 from hermes_desktop.ui.notice_presenter import NoticeStrip
@@ -362,15 +363,27 @@ class MainWindow(QMainWindow):
             self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
 
     async def _greet(self) -> None:
-        """With a model to answer, the first letters typed begin a chat."""
+        """Show the session that was open last; with a model to answer, one can write at once."""
+        drafts, last = await self._services.window_state.load()
+        self._page.take_drafts(drafts)
         ready = (await self._page.look_at_settings()).ready
         if self._page.current_session_id is not None or self._pane.selected_session is not None:
             return
-        self._page.new_chat()
+        if not last or not await self._show_last(last):
+            self._page.new_chat()
         if ready:
             self._page.focus_composer()
         elif self._pane.view.isVisible():
             self._pane.view.setFocus()
+
+    async def _show_last(self, session_id: str) -> bool:
+        """Show a session of an earlier run; False when it is gone or cannot be read."""
+        try:
+            await self._navigation.show_session(session_id)
+        except HermesError as error:
+            log.info("The session shown last cannot be shown: %s", error)
+            return False
+        return True
 
     def _show_title(self, title: str) -> None:
         self.setWindowTitle(title[:_LONGEST_TITLE] or self.tr("Hermes"))

@@ -31,7 +31,7 @@ from hermes_desktop.ui.transcript.markdown_blocks import safe_link
 from hermes_desktop.ui.transcript.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hermes_desktop.core.events import SessionsChanged
     from hermes_desktop.services.desktop_chat import ChatReadiness
@@ -112,6 +112,7 @@ class ChatPage(QWidget):
             slots,
             current=lambda: self._shown,
             page=self,
+            state=services.window_state,
         )
         self._turns = TurnNews(self._ledger, self.view, self._clock, bridge, lambda: self._shown)
         self.context = ContextWatch(
@@ -193,6 +194,10 @@ class ChatPage(QWidget):
         """Put the cursor where a message is written."""
         self.composer.take_focus()
 
+    def take_drafts(self, drafts: Mapping[str, str]) -> None:
+        """Take drafts of an earlier run of the program, by the root of their conversation."""
+        self._sending.take_drafts(drafts)
+
     def show_back_button(self, *, shown: bool) -> None:
         """Offer the way back to the list, in a window that shows only one of the two."""
         self.header.back.setVisible(shown)
@@ -208,6 +213,7 @@ class ChatPage(QWidget):
         self.view.find_bar.hide()
         self._sending.switch(before, shown)
         self.place.show(shown)
+        self._services.window_state.keep_session(shown.draft_key)
         self._tell()
         self.shown_changed.emit()
         self.context.follow()
@@ -279,6 +285,7 @@ class ChatPage(QWidget):
     def _begun(self, session_id: str) -> None:
         """The shown chat got its id."""
         self._shown.loaded = True
+        self._services.window_state.keep_session(session_id)
         self._stack.setCurrentWidget(self.view)
         replay(self.view, self._ledger.of(self._shown.ids))
         self.session_opened.emit(session_id)

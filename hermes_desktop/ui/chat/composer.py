@@ -3,6 +3,7 @@
 from PySide6.QtCore import QEvent, QMargins, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QHBoxLayout,
     QLabel,
     QSizePolicy,
@@ -68,6 +69,8 @@ class Composer(QWidget):
         self._read_only = False
         self._elsewhere = False
         self._running = False
+        self._lost_focus = False
+        self._focus_went_to: QWidget | None = None
         self._locked = False
         self._focus_waits = False
         self._waiting = ""
@@ -224,7 +227,7 @@ class Composer(QWidget):
 
     def _update(self) -> None:
         usable = self._ready and not self._read_only
-        self.field.setEnabled(usable)
+        self._enable_field(usable=usable)
         self._frame.setEnabled(usable)
         self.send_button.setEnabled(usable and not self._locked and bool(self.text.strip()))
         colours = self._theme.palette
@@ -240,6 +243,18 @@ class Composer(QWidget):
         self.field.setPlaceholderText(words)
         self.field.setToolTip(more)
         self.field.setAccessibleDescription(more if usable else words)
+
+    def _enable_field(self, *, usable: bool) -> None:
+        """Enable or disable the field; a focus that it lost by that comes back to it."""
+        had_focus = self.field.hasFocus()
+        self.field.setEnabled(usable)
+        if had_focus and not usable:
+            self._lost_focus, self._focus_went_to = True, QApplication.focusWidget()
+        elif usable and self._lost_focus:
+            self._lost_focus = False
+            if QApplication.focusWidget() in {None, self._focus_went_to}:
+                self.field.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._focus_went_to = None
 
     def _arrange(self) -> None:
         row = QHBoxLayout(self._frame)
@@ -260,6 +275,8 @@ class Composer(QWidget):
         self.field.installEventFilter(self)
         self.send_button.clicked.connect(self._submit)
         self.stop_button.clicked.connect(self.stop_wanted)
+        for button in (self.send_button, self.stop_button):  # both may vanish with the focus
+            button.clicked.connect(self.take_focus)
         self.reason.check_wanted.connect(self.check_wanted)
         self.reason.settings_wanted.connect(self.settings_wanted)
         self.read_only.copy_wanted.connect(self.copy_wanted)

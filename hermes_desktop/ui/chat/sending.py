@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from PySide6.QtWidgets import QWidget
 
     from hermes_desktop.services.desktop_chat import DesktopChat
+    from hermes_desktop.services.window_state import WindowState
     from hermes_desktop.ui.async_slots import AsyncSlots
     from hermes_desktop.ui.chat.composer import Composer
     from hermes_desktop.ui.chat.shown_session import ShownSession
@@ -28,6 +29,7 @@ class Sending(QObject):
         slots: Runs the handing over.
         current: Says which session the page shows.
         page: Its owner.
+        state: Keeps drafts from one start of the program to the next.
 
     Signals:
         begun: The first message of a new chat, still shown, was taken; holds its id.
@@ -37,7 +39,7 @@ class Sending(QObject):
     begun = Signal(str)
     taken = Signal()
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it stands between
         self,
         chat: DesktopChat,
         composer: Composer,
@@ -46,6 +48,7 @@ class Sending(QObject):
         *,
         current: Callable[[], ShownSession],
         page: QWidget,
+        state: WindowState,
     ) -> None:
         super().__init__(page)
         self._chat = chat
@@ -53,7 +56,9 @@ class Sending(QObject):
         self._ledger = ledger
         self._slots = slots
         self._current = current
+        self._state = state
         self._drafts: dict[str, str] = {}
+        composer.field.textChanged.connect(self._keep_draft)
         composer.submitted.connect(self.send)
         composer.stop_wanted.connect(self.stop)
 
@@ -61,6 +66,19 @@ class Sending(QObject):
         """Keep what is in the field for one session and bring back that of another."""
         self._drafts[before.draft_key] = self._composer.text
         self._composer.set_text(self._drafts.pop(after.draft_key, ""))
+
+    def take_drafts(self, drafts: Mapping[str, str]) -> None:
+        """Take what was written and not sent before the program was started."""
+        for key, text in drafts.items():
+            self._drafts.setdefault(key, text)
+        current = self._current()
+        if not self._composer.text and not current.nothing:
+            self._composer.set_text(self._drafts.pop(current.draft_key, ""))
+
+    def _keep_draft(self) -> None:
+        current = self._current()
+        if not current.nothing:
+            self._state.keep_draft(current.draft_key, self._composer.text)
 
     def send(self, text: str, *, again: bool = False) -> None:
         """Hand a message to the shown session.
@@ -92,6 +110,7 @@ class Sending(QObject):
             self._composer.give_back(prompt)
         else:
             self._drafts.setdefault(session_id, prompt)
+            self._state.keep_draft(session_id, self._drafts[session_id])
 
     async def _submit(self, text: str, shown: ShownSession, *, again: bool = False) -> None:
         """Hand a message over; it leaves the field only once somebody has taken it."""
@@ -102,9 +121,11 @@ class Sending(QObject):
         begun = shown.id is None
         if begun:
             shown.begin(submitted.session_id)
+            self._state.keep_draft("", "")
         if shown is not self._current():
             key = "" if begun else shown.draft_key
             self._drafts[key] = self._drafts.get(key, "").removeprefix(text)
+            self._state.keep_draft(key, self._drafts[key])
             return
         self._composer.take_out(text)
         if begun:
