@@ -3,7 +3,6 @@
 from PySide6.QtCore import QEvent, QMargins, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import (
-    QApplication,
     QHBoxLayout,
     QLabel,
     QSizePolicy,
@@ -69,8 +68,6 @@ class Composer(QWidget):
         self._read_only = False
         self._elsewhere = False
         self._running = False
-        self._lost_focus = False
-        self._focus_went_to: QWidget | None = None
         self._locked = False
         self._focus_waits = False
         self._waiting = ""
@@ -135,14 +132,14 @@ class Composer(QWidget):
     def set_readiness(self, readiness: ChatReadiness, *, about_model: bool = True) -> None:
         """Allow sending, or say what is missing."""
         self._ready = readiness.ready
-        in_field = self.field.hasFocus()
+        in_field, in_reason = self.field.hasFocus(), self.reason.has_focus()
         if not readiness.ready:
             self.reason.show_reason(readiness, about_model=about_model)
         self._show_reason()
         if in_field and not readiness.ready:
             self.reason.first_button.setFocus()  # a field that is off would give it to the rail
         self._update()
-        if self._focus_waits and readiness.ready:
+        if (self._focus_waits or in_reason) and readiness.ready:
             self.field.setFocus()
         self._focus_waits = False
 
@@ -227,7 +224,7 @@ class Composer(QWidget):
 
     def _update(self) -> None:
         usable = self._ready and not self._read_only
-        self._enable_field(usable=usable)
+        self.field.setEnabled(usable)
         self._frame.setEnabled(usable)
         self.send_button.setEnabled(usable and not self._locked and bool(self.text.strip()))
         colours = self._theme.palette
@@ -243,18 +240,6 @@ class Composer(QWidget):
         self.field.setPlaceholderText(words)
         self.field.setToolTip(more)
         self.field.setAccessibleDescription(more if usable else words)
-
-    def _enable_field(self, *, usable: bool) -> None:
-        """Enable or disable the field; a focus that it lost by that comes back to it."""
-        had_focus = self.field.hasFocus()
-        self.field.setEnabled(usable)
-        if had_focus and not usable:
-            self._lost_focus, self._focus_went_to = True, QApplication.focusWidget()
-        elif usable and self._lost_focus:
-            self._lost_focus = False
-            if QApplication.focusWidget() in {None, self._focus_went_to}:
-                self.field.setFocus(Qt.FocusReason.OtherFocusReason)
-            self._focus_went_to = None
 
     def _arrange(self) -> None:
         row = QHBoxLayout(self._frame)

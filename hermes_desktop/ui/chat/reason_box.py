@@ -40,6 +40,10 @@ class ReasonBox(QWidget):
         self.check_button.clicked.connect(self.check_wanted)
         self.settings_button.clicked.connect(lambda: self.settings_wanted.emit(self.key))
 
+    def has_focus(self) -> bool:
+        """Whether the focus is on one of its buttons."""
+        return self.settings_button.hasFocus() or self.check_button.hasFocus()
+
     def show_reason(self, readiness: ChatReadiness, *, about_model: bool) -> None:
         """Say it.
 

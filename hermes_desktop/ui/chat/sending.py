@@ -64,7 +64,8 @@ class Sending(QObject):
 
     def switch(self, before: ShownSession, after: ShownSession) -> None:
         """Keep what is in the field for one session and bring back that of another."""
-        self._drafts[before.draft_key] = self._composer.text
+        if not before.nothing or self._composer.text:
+            self._drafts[before.draft_key] = self._composer.text
         self._composer.set_text(self._drafts.pop(after.draft_key, ""))
 
     def take_drafts(self, drafts: Mapping[str, str]) -> None:
@@ -76,9 +77,7 @@ class Sending(QObject):
             self._composer.set_text(self._drafts.pop(current.draft_key, ""))
 
     def _keep_draft(self) -> None:
-        current = self._current()
-        if not current.nothing:
-            self._state.keep_draft(current.draft_key, self._composer.text)
+        self._state.keep_draft(self._current().draft_key, self._composer.text)
 
     def send(self, text: str, *, again: bool = False) -> None:
         """Hand a message to the shown session.

@@ -373,3 +373,29 @@ async def test_tab_goes_through_the_answers_as_they_stand(stage: ChatStage) -> N
             assert walked == [desk.sheet.what, *answers, desk.sheet.go]
         await stage.until(lambda: desk.sheet.asked is None)
         desk.close()
+
+
+async def test_the_time_goes_on_in_the_dialog_and_the_session_is_named(
+    stage: ChatStage, tmp_path: Path
+) -> None:
+    async with stage:
+        stage.make_session("s", "Tidy up.", "All right.")
+        await stage.show("s")
+        desk = desk_of(stage)
+        stage.server.script(tool_call("terminal", "I clean up.", command="rm -rf build"))
+        stage.server.script(text("All clean."))
+        stage.say("Remove build")
+        await stage.until(lambda: desk.sheet.armed)
+        desk.name_session("s", "Tidy\x1b up")
+        assert desk.sheet.session.text() == "Session: Tidy␛ up"
+        ends = desk.sheet.asked.expires_at
+        desk._now = desk.sheet.bar._now = desk.dialog_sheet.bar._now = lambda: ends - 15.0
+        stage.page.hide()
+        await stage.until(desk.dialog.isVisible)
+        assert desk.dialog_sheet.bar.share == pytest.approx(desk.sheet.bar.share)
+        assert desk.dialog_sheet.bar.share < 0.5
+        assert desk.dialog_sheet.session.text() == "Session: Tidy␛ up"
+        stage.page.show()
+        await stage.until(lambda: not desk.dialog.isVisible())
+        desk.sheet.buttons["deny"].click()
+        await done(stage)

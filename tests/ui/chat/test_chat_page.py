@@ -267,7 +267,7 @@ async def test_an_endpoint_that_refuses_says_why_and_can_be_asked_again(stage) -
         assert "Bad key." in block.accessibleName()
         assert "`" not in block.accessibleName()
         wanted: list[str] = []
-        stage.page.view.settings_wanted.connect(wanted.append)
+        stage.page.view.settings_wanted.connect(lambda page, _: wanted.append(page))
         block.retry.buttons[1].click()
         assert f"Settings, {wanted[0].title()}" in block.accessibleName()
         assert stage.texts()[-1] == "And back?"

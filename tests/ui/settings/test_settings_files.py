@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QScrollBar
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.paths import HermesPaths
@@ -274,3 +275,20 @@ async def test_what_is_read_only_is_said_and_keeps_the_edits(theme, what) -> Non
                 stage.view.desk.save()
                 await stage.until(lambda: not stage.view.draft.edits)
                 assert stage.config == f"{DAYS}: 45\n"
+
+
+@pytest.mark.asyncio
+async def test_a_file_that_makes_no_sense_does_not_scroll_the_page(home, stage) -> None:
+    (home / "config.yaml").write_text(f"{DAYS}: 30\n")
+    async with stage:
+        line = field(stage, DAYS).editor.line
+        line.setFocus()
+        bars = [bar for bar in stage.view.findChildren(QScrollBar) if bar.maximum() > 0]
+        places = [bar.value() for bar in bars]
+        stage.write("model:\n  default: x\n\tbad: 1\n")
+        stage.view.keeper.load()
+        await stage.until(stage.view.broken.lines.isVisible)
+        assert not line.isEnabled()
+        await stage.until(stage.view.broken.retry.hasFocus)
+        assert bars
+        assert [bar.value() for bar in bars] == places

@@ -221,3 +221,13 @@ def test_archiving_covers_the_whole_chain(db: SessionDB, make: Make) -> None:
     assert db.set_session_archived("a", archived=False)
     assert ids(db.list_sessions_rich()) == ["c", "b"]
     assert not db.set_session_archived("nobody", archived=True)
+
+
+@pytest.mark.parametrize("mark", ["[CONTEXT COMPACTION — REFERENCE ONLY]", "[CONTEXT COMPACTION]"])
+def test_a_summary_is_not_shown_as_the_first_words(db: SessionDB, mark: str) -> None:
+    db.create_session("a", "cli")
+    db.append_message("a", "user", f"{mark} Earlier messages were replaced.")
+    assert db.summary("a").preview == ""
+    assert db.summary("a").label == "Untitled session"
+    db.append_message("a", "user", "And the train?")
+    assert db.summary("a").preview == "And the train?"

@@ -1,0 +1,24 @@
+"""Settings and pages named in the words of an error."""
+
+import pytest
+
+from hermes_desktop.ui.settings.setting_names import place_in, setting_in
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("Check the network, and the address (model.base_url).", ("", "model.base_url")),
+        ("Give a key in Settings, Assistant.", ("assistant", "")),
+        ("Settings, Models: see agent.api_max_retries.", ("models", "agent.api_max_retries")),
+        ("OPENROUTER_API_KEY is refused.", ("", "OPENROUTER_API_KEY")),
+        ("Look into config.yaml and state.db.", ("", "")),
+        ("Try again.", ("", "")),
+    ],
+)
+def test_place(words: str, place: tuple[str, str]) -> None:
+    assert place_in(words) == place
+
+
+def test_a_file_is_no_setting() -> None:
+    assert setting_in("config.yaml names none under model.default") == "model.default"
