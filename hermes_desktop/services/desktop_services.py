@@ -130,7 +130,7 @@ class DesktopServices:
         self.figures.close()
         await self.workers.readers.run(self.watcher.close)
         await self.workers.readers.run(self.prompts.close)
-        await self.workers.writers.run(self.window_state.close)
+        await self.window_state.close()
         await self.workers.readers.run(self.db.close)
         self.workers.close()
 
@@ -164,7 +164,6 @@ def join_parts(
     settings = join_settings(parts, gateway)
     looks = (PairingWatch(paths.home), _beside(setup, parts, settings))
     watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
-    tasks = TaskSet()
     return DesktopServices(
         paths=paths,
         bus=bus,
@@ -176,7 +175,7 @@ def join_parts(
         gateway=gateway,
         pairing=_pairing(paths, workers, bus, clock),
         watch=watch,
-        tasks=tasks,
+        tasks=TaskSet(),
         db=db,
         watcher=watcher,
         workers=workers,
@@ -189,7 +188,7 @@ def join_parts(
         figures=SessionFigures(db, builder),
         prompts=builder.prompts,
         upkeep=_upkeep(parts, workers, gateway),
-        window_state=WindowState(OwnStore(paths.own_store), workers.writers, tasks, clock),
+        window_state=WindowState(OwnStore(paths.own_store), workers.writers, clock),
         hosts=hosts,
     )
 

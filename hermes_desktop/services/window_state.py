@@ -25,19 +25,16 @@ class WindowState:
     Args:
         store: Ours; made with the first value.
         worker: Runs the reading and writing.
-        tasks: Keeps the task that writes.
         clock: When a value was changed.
     """
 
-    def __init__(
-        self, store: OwnStore, worker: WorkerThreads, tasks: TaskSet, clock: Clock
-    ) -> None:
+    def __init__(self, store: OwnStore, worker: WorkerThreads, clock: Clock) -> None:
         self._store = store
         self._worker = worker
-        self._tasks = tasks
+        self._tasks = TaskSet()
         self._clock = clock
         self._waiting: dict[str, str] = {}
-        self._known: dict[str, str] = {}
+        self._stored: dict[str, str] = {}
         self._writing: asyncio.Task[None] | None = None
 
     async def load(self) -> tuple[Mapping[str, str], str]:
@@ -52,7 +49,7 @@ class WindowState:
             found = await self._worker.run(self._read)
         except HermesError as error:
             log.warning("Drafts cannot be read: %s", error)
-        self._known = {**found, **self._known}
+        self._stored = {**found, **self._stored}
         drafts = {
             name.removeprefix(_DRAFT): text
             for name, text in found.items()
@@ -74,6 +71,7 @@ class WindowState:
         if not values:
             return
         now = self._clock.time()
+        self._stored.update(values)
         try:
             await self._worker.run(
                 lambda: self._store.write(
@@ -82,20 +80,23 @@ class WindowState:
             )
         except HermesError as error:
             log.warning("Drafts cannot be written: %s", error)
+            for name in values:
+                self._stored.pop(name, None)
 
     def _read(self) -> dict[str, str]:
         nothing: dict[str, str] = {}
         return self._store.read(window_state_table.read_all, default=nothing)
 
-    def close(self) -> None:
-        """Close the store."""
-        self._store.close()
+    async def close(self) -> None:
+        """Write what still waits, and close the store."""
+        await self._tasks.cancel_all()
+        await self.flush()
+        await self._worker.run(self._store.close)
 
     def _put(self, name: str, value: str) -> None:
-        if self._known.get(name, "") == value:
-            self._waiting.pop(name, None)
+        stored = self._stored.get(name, "")
+        if value == self._waiting.get(name, stored):
             return
-        self._known[name] = value
         self._waiting[name] = value
         if self._writing is None or self._writing.done():
             self._writing = self._tasks.start(self._write_later(), name="window-state")

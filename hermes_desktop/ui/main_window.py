@@ -7,10 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 from typing_extensions import override
 
-from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.closing_question import ClosingRules
 from hermes_desktop.ui.gateway.gateway_view import GatewayView
 from hermes_desktop.ui.notice_presenter import NoticeStrip
@@ -369,21 +368,14 @@ class MainWindow(QMainWindow):
         ready = (await self._page.look_at_settings()).ready
         if self._page.current_session_id is not None or self._pane.selected_session is not None:
             return
-        if not last or not await self._show_last(last):
+        if not last or not await self._navigation.show_again(last):
             self._page.new_chat()
+        if QApplication.focusWidget() not in {None, self}:
+            return  # the person has begun something meanwhile
         if ready:
             self._page.focus_composer()
         elif self._pane.view.isVisible():
             self._pane.view.setFocus()
-
-    async def _show_last(self, session_id: str) -> bool:
-        """Show a session of an earlier run; False when it is gone or cannot be read."""
-        try:
-            await self._navigation.show_session(session_id)
-        except HermesError as error:
-            log.info("The session shown last cannot be shown: %s", error)
-            return False
-        return True
 
     def _show_title(self, title: str) -> None:
         self.setWindowTitle(title[:_LONGEST_TITLE] or self.tr("Hermes"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 
+from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import OFFERED_SESSION
 from hermes_desktop.ui.keys_dialog import KeysDialog
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from hermes_desktop.ui.theme import Theme
     from hermes_desktop.ui.two_sides import TwoSides
     from hermes_desktop.ui.window_pages import WindowPages
+
+
+log = logging.getLogger(__name__)
 
 
 class WindowNavigation(QObject):
@@ -106,6 +111,15 @@ class WindowNavigation(QObject):
         self._pages.show_sessions()
         self._sides.show_right()
         await self._page.show_session(summary, at=message_id)
+
+    async def show_again(self, session_id: str) -> bool:
+        """Show the session of an earlier run; False when it is gone or cannot be read."""
+        try:
+            await self.show_session(session_id)
+        except HermesError as error:
+            log.info("The session shown last cannot be shown: %s", error)
+            return False
+        return True
 
     async def _show_to_write(self, session_id: str) -> None:
         await self.show_session(session_id)

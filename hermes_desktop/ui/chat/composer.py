@@ -5,6 +5,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowE
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
+    QPushButton,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
@@ -68,6 +69,7 @@ class Composer(QWidget):
         self._read_only = False
         self._elsewhere = False
         self._running = False
+        self._lent_to: QPushButton | None = None
         self._locked = False
         self._focus_waits = False
         self._waiting = ""
@@ -132,16 +134,22 @@ class Composer(QWidget):
     def set_readiness(self, readiness: ChatReadiness, *, about_model: bool = True) -> None:
         """Allow sending, or say what is missing."""
         self._ready = readiness.ready
-        in_field, in_reason = self.field.hasFocus(), self.reason.has_focus()
+        in_field = self.field.hasFocus()
+        lent = self._lent_to is not None and self._lent_to.hasFocus()
         if not readiness.ready:
             self.reason.show_reason(readiness, about_model=about_model)
         self._show_reason()
         if in_field and not readiness.ready:
-            self.reason.first_button.setFocus()  # a field that is off would give it to the rail
+            self._lent_to = (
+                self.reason.first_button
+            )  # a field that is off would give it to the rail
+            self._lent_to.setFocus()
         self._update()
-        if (self._focus_waits or in_reason) and readiness.ready:
+        if (self._focus_waits or lent) and readiness.ready:
             self.field.setFocus()
         self._focus_waits = False
+        if readiness.ready:
+            self._lent_to = None
 
     def set_read_only(self, reason: str, command: str = "") -> None:
         """Take no message here for this reason; "" takes them. What was typed is kept.

@@ -7,7 +7,7 @@ from hermes_desktop.services.desktop_chat import ChatReadiness
 from hermes_desktop.ui.flow_row import FlowRow
 from hermes_desktop.ui.gateway.gateway_words import plain
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel, words_label
-from hermes_desktop.ui.settings.setting_names import setting_in
+from hermes_desktop.ui.setting_names import setting_in
 from hermes_desktop.ui.theme import Theme
 
 
@@ -39,10 +39,6 @@ class ReasonBox(QWidget):
             column.addWidget(widget)
         self.check_button.clicked.connect(self.check_wanted)
         self.settings_button.clicked.connect(lambda: self.settings_wanted.emit(self.key))
-
-    def has_focus(self) -> bool:
-        """Whether the focus is on one of its buttons."""
-        return self.settings_button.hasFocus() or self.check_button.hasFocus()
 
     def show_reason(self, readiness: ChatReadiness, *, about_model: bool) -> None:
         """Say it.

@@ -69,9 +69,12 @@ class Asking(QObject):
             clock=clock,
             shown=shown,
         )
+        self._connect(bridge)
+
+    def _connect(self, bridge: EventBridge) -> None:
         for desk in (self.approvals, self.questions):
             desk.session_wanted.connect(self.session_wanted)
-            page.shown_changed.connect(desk.session_shown)
+            self._page.shown_changed.connect(desk.session_shown)
         self.questions.asked_unseen.connect(self._tell_question)
         bridge.approval_requested.connect(self._tell_approval)
         for asked in (bridge.approval_requested, bridge.question_asked):

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.ui.gateway.gateway_words import plain
-from hermes_desktop.ui.settings.setting_names import place_in
+from hermes_desktop.ui.setting_names import place_in
 from hermes_desktop.ui.theme import RADIUS_BLOCK
 from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
 from hermes_desktop.ui.transcript.entries import Separator

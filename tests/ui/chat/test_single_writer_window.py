@@ -58,7 +58,13 @@ async def test_what_changes_sessions_is_off_and_says_why(stage) -> None:
         menu = QMenu()
         commands.fill_menu(menu, (summary,), lambda: None)
         on = {action.text(): action.isEnabled() for action in menu.actions() if action.text()}
-        assert on == {"Rename": False, "Archive": False, "Delete…": False, "Copy id": True}
+        assert on == {
+            "Rename": False,
+            "Pin": False,
+            "Archive": False,
+            "Delete…": False,
+            "Copy id": True,
+        }
         assert "belongs to Hermes' gateway" in menu.actions()[0].toolTip()
         for key in (commands.archive, commands.delete, commands.unarchive):
             stage.notices.clear()

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_desktop.services.import_cleaning import Loss, cleaned, imported_folder
@@ -68,6 +68,7 @@ JSON = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["started_at", "ended_at", "cwd", "model_config", "x"]), JSON)
 )
