@@ -256,7 +256,7 @@ def test_a_store_of_the_first_version_gets_what_it_lacks(tmp_path: Path) -> None
     own.write(lambda _: None)
     own.close()
     with contextlib.closing(sqlite3.connect(path)) as conn:
-        for name in ("inbox", TABLE, "session_prompts", "pins", "facts"):
+        for name in ("inbox", TABLE, "session_prompts", "pins", "facts", "window_state"):
             conn.execute(f"DROP TABLE {name}")
         conn.execute("PRAGMA user_version = 1")
         conn.commit()
