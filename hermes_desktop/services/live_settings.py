@@ -118,6 +118,7 @@ class LiveSettings:
         self._closed = False
         self._told: set[str] = set()
         self._ran = False
+        self._noticed_before = False
         if gateway is not None:
             bus.subscribe(GatewayStatusChanged, self._gateway_changed)
 
@@ -182,7 +183,11 @@ class LiveSettings:
             self._clear(_BROKEN)
             if changes:
                 log.info("Changed elsewhere: %s", ", ".join(change.key for change in changes))
+            if changes or not self._noticed_before:
+                # The first change may be part of what was learned at the start, and yet be newer
+                # than what a page has read.
                 self._bus.publish(SettingsChanged(changes))
+            self._noticed_before = True
             self._tell(await self._follow(changes, None))
 
     async def _nobody_writes(self) -> None:

@@ -9,6 +9,7 @@ from hermes_desktop.settings.secret_parts import DamagedSecretError, Keyring
 from hermes_desktop.settings.secret_states import Reading
 
 _NO_COLLECTION = re.compile(r"create the collection|no default collection", re.IGNORECASE)
+_NO_SERVICE = re.compile(r"not provided by any \.service|ServiceUnknown", re.IGNORECASE)
 
 
 class Person:
@@ -62,6 +63,8 @@ def reading_of(error: Exception) -> Reading:
     detail = ""
     with contextlib.suppress(Exception):
         detail = " ".join(str(error).split())
+    if _NO_SERVICE.search(detail):
+        return Reading("no keyring", detail=detail)
     if _NO_COLLECTION.search(detail):
         # Secret Service would create one, but nobody chose a password, or nothing could ask for it.
         return Reading("no keyring yet", detail=detail)
