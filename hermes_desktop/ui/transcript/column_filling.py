@@ -8,6 +8,7 @@ from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
 from hermes_desktop.ui.transcript.fitted import Fitted
 from hermes_desktop.ui.transcript.landing import Landing
+from hermes_desktop.ui.transcript.live_turn import LiveTurn
 from hermes_desktop.ui.transcript.live_turns import LiveTurns
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
@@ -77,7 +78,8 @@ class ColumnFilling(QObject):
         was_fresh, self.fresh = self.fresh, False
         items = [self._item(entry) for entry in shown[start:]]
         if self.window.at_end:
-            items += [self._live_item(item) for item in self._live.items()]
+            for item in self._live.items():
+                items.insert(_place_of(item, items), self._live_item(item))
         for before, item in zip([None, *items], items, strict=False):
             item.gap = gap_between(before, item)
         if was_fresh:
@@ -142,3 +144,17 @@ class ColumnFilling(QObject):
     def _live_item(self, item: Item) -> Item:
         known = self._area.column.item(item.key)
         return known if known is not None and known.widget is item.widget else item
+
+
+def _place_of(live: Item, items: list[Item]) -> int:
+    """Where an item of a turn belongs: at the end, but a failure stays with its own message."""
+    turn = live.entry
+    if isinstance(turn, LiveTurn) and live.widget is turn.failure and turn.prompt_row is not None:
+        for at, item in enumerate(items):
+            entry = item.entry
+            if isinstance(entry, MessageEntry) and entry.message.role == "user":
+                if entry.message.id > turn.prompt_row:
+                    return at
+            elif isinstance(entry, LiveTurn) and entry is not turn:
+                return at
+    return len(items)

@@ -76,7 +76,8 @@ def settle(qtbot: QtBot, view: TranscriptView) -> Callable[[], None]:
         shown = [entry.key for entry in view.window_of_entries.shown]
         items = [item.key for item in view.area.column.items]
         live = [item.key for item in view.live.items()] if view.window_of_entries.at_end else []
-        return items == shown + live
+        stored = [key for key in items if key not in live]
+        return stored == shown and [key for key in items if key in live] == live
 
     def wait() -> None:
         qtbot.waitUntil(complete, timeout=20_000)

@@ -11,14 +11,14 @@ from hermes_desktop.ui.transcript.separators import FailureBlock
 REPLY = "The **6:12** is early.\n\n```python\nprint(1)\n```\n\nThat is all."
 
 
-def done(last: int | None = 12, **fields) -> TurnFinished:
+def done(last: int | None = 12, turn_id: str = "t", **fields) -> TurnFinished:
     values = {"outcome": "done", "reply": REPLY} | fields
-    return TurnFinished("t", "key", "s", last, **values)
+    return TurnFinished(turn_id, "key", "s", last, **values)
 
 
-def stream(view, text: str = REPLY, size: int = 7) -> None:
+def stream(view, text: str = REPLY, size: int = 7, turn_id: str = "t") -> None:
     for start in range(0, len(text), size):
-        view.add_delta("t", text[start : start + size])
+        view.add_delta(turn_id, text[start : start + size])
 
 
 def plain(view) -> list[str]:
@@ -235,6 +235,30 @@ def test_a_failure_stays_below_the_stored_prompt(view, show, history, row, page,
     settle()
     assert plain(view) == ["Message 1", "Message 2", "Which train?"]
     assert isinstance(view.area.column.items[-1].widget, FailureBlock)
+
+
+def test_a_failure_stays_with_its_message_when_the_next_one_is_answered(
+    view, show, history, row, page, settle
+) -> None:
+    show(history)
+    view.begin_turn("t", "Which train?")
+    view.queue_turn("u", "And back?")
+    view.finish_turn(done(11, outcome="failed", reply="", error_title="Nobody answers."))
+    view.begin_turn("u", "And back?")
+    asked = [*history, row(11, "user", "Which train?"), row(12, "user", "And back?")]
+    view.apply_refresh(page(asked))
+    settle()
+    stream(view, "At eight.", turn_id="u")
+    view.finish_turn(done(13, turn_id="u", reply="At eight."))
+    view.apply_refresh(page([*asked, row(13, "assistant", "At eight.")]))
+    settle()
+    assert plain(view)[2:] == ["Which train?", "And back?", "At eight."]
+    widgets = [item.widget for item in view.area.column.items]
+    blocks = [at for at, widget in enumerate(widgets) if isinstance(widget, FailureBlock)]
+    messages = list(view.messages)
+    assert len(blocks) == 1
+    assert widgets[blocks[0] - 1] is messages[2]
+    assert widgets[blocks[0] + 1] is messages[3]
 
 
 def test_a_prompt_that_was_not_stored_leaves_no_block(view, show, history) -> None:
