@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtTest import QTest
 
 from hermes_desktop.core.events import SettingsChanged
+from hermes_desktop.services.session_import import plan_import, run_import
 from hermes_desktop.state import SessionDB, window_state_table
 from hermes_desktop.state.own_store import OwnStore
 from hermes_desktop.ui.sessions.source_names import _NAMES, source_name
@@ -167,3 +168,19 @@ async def test_the_focus_comes_back_to_the_message_field(home: Path, theme: Them
 async def test_every_source_has_a_name_of_its_own() -> None:
     names = [source_name(source) for source in _NAMES]
     assert sorted(names) == sorted(set(names))
+
+
+async def test_the_folder_of_an_imported_session_is_named_and_not_used(
+    home: Path, theme: Theme
+) -> None:
+    db = SessionDB(home / "state.db")
+    messages = [{"role": "user", "content": "Tidy up."}]
+    moved = {"id": "moved", "source": "cli", "cwd": "/", "messages": messages}
+    run_import(db, plan_import(db, [moved]))
+    db.close()
+    async with WindowStage(home, theme) as stage:
+        await stage.open("moved")
+        await stage.until(lambda: "it worked in / before" in stage.window.page.composer.note.text())
+        assert "sessions folder moved --imported" in stage.window.page.composer.note.text()
+        await stage.open("trip")
+        await stage.until(lambda: "worked in" not in stage.window.page.composer.note.text())
