@@ -1,6 +1,7 @@
 """What going from session to session costs, and what it leaves behind.
 
-    HERMES_SWITCHES=10000 pytest tests/benchmarks/test_switch_figures.py --benchmark-only -s
+    HERMES_SWITCHES=10000 pytest tests/benchmarks/test_switch_figures.py --benchmark-only -s \\
+        -o faulthandler_timeout=0
 
 Nothing here fails on a slow machine but what must never happen: objects of Qt that pile up.
 """
