@@ -118,7 +118,6 @@ class LiveSettings:
         self._closed = False
         self._told: set[str] = set()
         self._ran = False
-        self._noticed_before = False
         if gateway is not None:
             bus.subscribe(GatewayStatusChanged, self._gateway_changed)
 
@@ -127,7 +126,9 @@ class LiveSettings:
         async with self._alone:
             if self._known is None:
                 try:
-                    self._known = await self._read(self._parts.take)
+                    # At once, even while somebody writes: what is learned later would hide changes
+                    # made meanwhile. The next look corrects what was read by half.
+                    self._known = await self._parts.worker.run(self._parts.take)
                 except HermesError as error:
                     self._tell_broken(error)
 
@@ -183,11 +184,7 @@ class LiveSettings:
             self._clear(_BROKEN)
             if changes:
                 log.info("Changed elsewhere: %s", ", ".join(change.key for change in changes))
-            if changes or not self._noticed_before:
-                # The first change may be part of what was learned at the start, and yet be newer
-                # than what a page has read.
                 self._bus.publish(SettingsChanged(changes))
-            self._noticed_before = True
             self._tell(await self._follow(changes, None))
 
     async def _nobody_writes(self) -> None:

@@ -42,7 +42,10 @@ while IFS= read -r folder; do
   mount --bind "$folder" "$root$folder"
   mount -o remount,bind,ro "$root$folder"
 done <<< "$folders"
-exec chroot "$root" /usr/bin/env -i "$@"
+# Not with exec: as the first process of its namespace the shell reaps what others leave behind.
+code=0
+chroot "$root" /usr/bin/env -i "$@" || code=$?
+exit "$code"
 """
 
 

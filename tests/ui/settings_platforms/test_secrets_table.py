@@ -109,6 +109,7 @@ async def test_a_locked_keyring_is_unlocked_from_here(privacy: PlatformsStage) -
 
 async def test_what_another_process_changes_comes_into_the_table(privacy) -> None:
     async with privacy as stage:
+        await stage.services.settings.start_following()  # what is so now is known
         assert rows(stage) == []
         stage.env_file(**{TOKEN: GOOD})
         stage.services.settings.noticed()
