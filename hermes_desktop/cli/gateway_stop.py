@@ -12,6 +12,7 @@ from hermes_desktop.cli.consent import Consent, with_consent
 from hermes_desktop.cli.gateway_facts import GatewayFacts, read_facts
 from hermes_desktop.cli.gateway_words import age, moment, stop_sentence
 from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.rewritten_line import RewrittenLine
 from hermes_desktop.core.errors import CancelledError, HermesError
 
 if TYPE_CHECKING:
@@ -102,15 +103,12 @@ def _watch(worker: threading.Thread, facts: GatewayFacts) -> None:
     words = f"Waiting for {facts.name} to end …"
     if not output.is_error_terminal():
         output.say(words)
-    began, width = time.monotonic(), 0
+    began, shown = time.monotonic(), RewrittenLine()
     while worker.is_alive():
         worker.join(_LOOK_S)
         if output.is_error_terminal():
-            line = f"{words} {time.monotonic() - began:.0f} s"
-            width = max(width, len(line))
-            output.ask("\r" + line)
-    if width:
-        output.ask("\r" + " " * width + "\r")
+            shown.rewrite(f"{words} {time.monotonic() - began:.0f} s")
+    shown.clear()
 
 
 def _done(facts: GatewayFacts) -> str:

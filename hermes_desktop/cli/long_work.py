@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 from hermes_desktop.cli import output
+from hermes_desktop.cli.rewritten_line import RewrittenLine
 from hermes_desktop.state.stopping import Progress
 
 _BETWEEN_S = 0.1
@@ -18,7 +19,7 @@ class LongWork:
     def __init__(self) -> None:
         self._stopped = False
         self._shown_at = 0.0
-        self._line = ""
+        self._line = RewrittenLine()
 
     def is_set(self) -> bool:
         """Whether the person pressed Ctrl-C."""
@@ -37,16 +38,11 @@ class LongWork:
             return
         self._shown_at = now
         share = 100 * progress.done // max(progress.total, 1)
-        self._show(f"{progress.step} … {share} %")
+        self._line.rewrite(f"{progress.step} … {share} %")
 
     def clear(self) -> None:
         """Take the line away."""
-        if self._line:
-            self._show("")
-
-    def _show(self, line: str) -> None:
-        output.ask("\r" + line.ljust(len(self._line)) + ("" if line else "\r"))
-        self._line = line
+        self._line.clear()
 
 
 @contextlib.contextmanager
