@@ -26,6 +26,7 @@ from hermes_desktop.ui.chat.middle_column import put_in_middle
 from hermes_desktop.ui.flow_row import FlowRow
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.questions.request_context import RequestContext
+from hermes_desktop.ui.questions.session_name import SessionName
 from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.transcript.look import tint
 from hermes_desktop.ui.transcript.visible_text import visible
@@ -69,7 +70,7 @@ class ApprovalSheet(QWidget):
         self.what = WhatBox(theme, self)
         self.why = LeadingLabel()
         self.where = LeadingLabel()
-        self.session = LeadingLabel()
+        self.session = SessionName()
         self.bar = CountdownBar(theme, now, self.tr("Denied by itself in {}"))
         self.left = self.bar.words
         self.buttons: dict[ApprovalChoice, QPushButton] = {}
@@ -113,7 +114,7 @@ class ApprovalSheet(QWidget):
             button.setVisible(choice in asked.choices)
         self.row.settle()
         context = context or RequestContext(asked.expires_at - self._now())
-        self._name_session(context.session)
+        self.session.show_title(context.session)
         self.bar.run_to(asked.expires_at, span=context.span)
         self.show()
         if is_new:
@@ -182,10 +183,6 @@ class ApprovalSheet(QWidget):
         self.setAccessibleDescription(f"{text}\n{self.why.text()}\n{self.where.text()}")
         for button in self.buttons.values():
             button.setAccessibleDescription(f"{text[:500]}. {self.why.text()}")
-
-    def _name_session(self, title: str) -> None:
-        self.session.setText(self.tr("Session: {}").format(visible(title)) if title else "")
-        self.session.setVisible(bool(title))
 
     def _count(self, place: tuple[int, int]) -> None:
         number, of = place

@@ -23,9 +23,9 @@ from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.line_room import give_room
 from hermes_desktop.ui.questions.asked_area import AskedArea
 from hermes_desktop.ui.questions.request_context import RequestContext
+from hermes_desktop.ui.questions.session_name import SessionName
 from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Theme
 from hermes_desktop.ui.transcript.look import tint
-from hermes_desktop.ui.transcript.visible_text import visible
 
 _MOST_ANSWER = 8000
 
@@ -57,7 +57,7 @@ class QuestionSheet(QWidget):
         self.armed = False
         self._focus_before: QWidget | None = None
         self.title = LeadingLabel()
-        self.session = LeadingLabel()
+        self.session = SessionName()
         self.place = QLabel()
         self.area = AskedArea(theme, self)
         self.field = QLineEdit(self)
@@ -104,7 +104,7 @@ class QuestionSheet(QWidget):
         self.go.setVisible(elsewhere)
         self._offer(asked=True)
         context = context or RequestContext(asked.expires_at - self._now())
-        self._name_session(context.session)
+        self.session.show_title(context.session)
         self.bar.run_to(asked.expires_at, span=context.span)
         if is_new:
             self._begin(asked)
@@ -161,10 +161,6 @@ class QuestionSheet(QWidget):
         self.field.setPlaceholderText(own)
         self.field.setAccessibleName(own)
         self.field.setAccessibleDescription(self.area.question.text())
-
-    def _name_session(self, title: str) -> None:
-        self.session.setText(self.tr("Session: {}").format(visible(title)) if title else "")
-        self.session.setVisible(bool(title))
 
     def _name(self, title: str, asked: QuestionAsked) -> None:
         self.title.setText(title)
