@@ -1,7 +1,6 @@
 """Talking to the assistant from this machine: send, stop, and what to say before."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -109,20 +108,20 @@ class DesktopChat:
         return await self._readers.run(self._readiness, chosen)
 
     async def others_in(self, session: SessionSummary) -> str:
-        """What to know before writing into a session, "" for nothing.
+        """What to know of other people's programs before writing into a session, "" for nothing.
 
-        Other people's programs, where they may be at work (in which session is not known: the file
-        that they have open holds all), and the folder that an imported session had elsewhere.
+        Which session such a program works on is not known: the file that it has open holds all.
         """
         if self._adapter.running(session.id) or self.read_only_reason(session):
             return ""
-        return await self._readers.run(self._notes_on, session.id)
+        return await self._readers.run(self._others_in, session.id)
 
-    def _notes_on(self, session_id: str) -> str:
-        notes = [self._others_in(session_id)]
-        with contextlib.suppress(HermesError):  # it is gone; sending says so
-            notes.append(working_folder(self._db, session_id).note)
-        return "\n".join(note for note in notes if note)
+    async def folder_note(self, session: SessionSummary) -> str:
+        """Which folder an imported session had elsewhere, "" where there is nothing to know."""
+        try:
+            return (await self._readers.run(working_folder, self._db, session.id)).note
+        except HermesError:
+            return ""  # it is gone; sending says so
 
     def wait_for_others(self, tell: Tell) -> None:
         """From now on messages wait for turns of other people's programs; ``tell`` hears of it."""

@@ -33,7 +33,7 @@ from hermes_desktop.ui.transcript.transcript_view import TranscriptView
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hermes_desktop.core.events import SessionsChanged
+    from hermes_desktop.core.events import SessionsChanged, TurnFinished
     from hermes_desktop.services.desktop_chat import ChatReadiness
     from hermes_desktop.services.desktop_services import DesktopServices
     from hermes_desktop.state.records import SessionSummary
@@ -298,6 +298,10 @@ class ChatPage(QWidget):
     def _not_stored(self, turn: LedgerTurn, here: bool) -> None:  # noqa: FBT001 - a slot
         self._sending.give_back(turn.session_id, turn.prompt, here=here)
 
+    def _turn_finished(self, event: TurnFinished) -> None:
+        if event.session_id in self._shown.ids:
+            self._check_settings()  # it may have been /model
+
     def _sessions_changed(self, event: SessionsChanged) -> None:
         ids = self._shown.ids
         if ids and (event.reload_all or ids & (event.session_ids | event.removed_ids)):
@@ -361,12 +365,9 @@ class ChatPage(QWidget):
         self._sending.taken.connect(self._message_taken)
         self.context.changed.connect(lambda _: self._tell())
         bridge.sessions_changed.connect(self._sessions_changed)
-        for news in (
-            bridge.store_condition_changed,
-            bridge.settings_changed,
-            bridge.turn_finished,  # it may have been /model
-        ):
+        for news in (bridge.store_condition_changed, bridge.settings_changed):
             news.connect(lambda _: self._check_settings())
+        bridge.turn_finished.connect(self._turn_finished)
         self.header.renamed.connect(self._rename)
         self.header.back_wanted.connect(self.back_requested)
         self.header.menu_wanted.connect(self.menu_wanted)

@@ -52,7 +52,7 @@ class SessionPlace(QObject):
         self.strip = ResetStrip(theme)
         self._slots = slots
         self._shown = ShownSession(nothing=True)
-        self._waiting = ""
+        self._waiting = self._folder = ""
         self._others = OthersWatch(chat, slots, self)
         self._others.changed.connect(self._tell)
         bridge.gateway_status_changed.connect(self._gateway_changed)
@@ -63,8 +63,13 @@ class SessionPlace(QObject):
 
     def show(self, shown: ShownSession) -> None:
         """Another conversation is shown, or its row was read again."""
+        if shown is not self._shown:
+            self._folder = ""
         self._shown = shown
         self._others.follow(shown)
+        if shown.summary is not None:
+            reading = self._read_folder(shown, shown.summary)
+            self._slots.start(reading, doing=self.tr("Reading the session's folder"))
         self._tell()
         self.strip.show_for(shown.ids)
 
@@ -78,12 +83,18 @@ class SessionPlace(QObject):
             self._waiting = reason
             self._tell()
 
+    async def _read_folder(self, shown: ShownSession, summary: SessionSummary) -> None:
+        note = await self._chat.folder_note(summary)
+        if shown is self._shown and note != self._folder:
+            self._folder = note
+            self._tell()
+
     def _gateway_changed(self, _: GatewayStatusChanged) -> None:
         self._tell()
 
     def _tell(self) -> None:
         summary = self._shown.summary
-        lines = (self._waiting, self._others.words, self._chat.note_for(summary))
+        lines = (self._waiting, self._others.words, self._folder, self._chat.note_for(summary))
         self._composer.set_note("\n".join(line for line in lines if line))
         self._composer.set_read_only(
             self._chat.read_only_reason(summary), self._chat.command_elsewhere(summary)
