@@ -11,14 +11,15 @@ from hermes_desktop.gateway.bounded_calls import BoundedCalls
 from hermes_desktop.gateway.config import Platform
 from hermes_desktop.gateway.platforms.base import ErrorKind, Piece, PlatformAdapter, SendResult
 from hermes_desktop.gateway.platforms.messages import Shown
+from hermes_desktop.gateway.reply_text import split_text
 
 log = logging.getLogger(__name__)
 
 _RETRIES = 2
 _PAUSE_S = 2.0
 _LONGEST_PAUSE_S = 60.0
-_FALLBACK_UNITS = 3500
-"""UTF-16 units of a message without formatting: every platform takes as many."""
+_FALLBACK_LENGTH = 3500
+"""Of a message without formatting, as its platform counts: each takes as many."""
 _NO_USE_TO_SEND = frozenset({"forbidden", "transient", "rate_limited"})
 
 AdapterOf = Callable[[Platform], PlatformAdapter | None]
@@ -149,8 +150,10 @@ class Sender:
             result = await self._try(adapter, parcel, piece, shown)
         if result.error_kind == "bad_format":
             plain = piece.plain or (piece.text if piece.form is not None else _plain(piece.text))
-            most = max(_units(piece.text), _FALLBACK_UNITS) if piece.form else _FALLBACK_UNITS
-            return await self._send_plain(adapter, parcel, _portions(plain, most), shown)
+            length = adapter.message_length
+            most = max(length(piece.text), _FALLBACK_LENGTH) if piece.form else _FALLBACK_LENGTH
+            parts = split_text(plain, most, length, numbered=False)
+            return await self._send_plain(adapter, parcel, parts, shown)
         return result
 
     async def _send_plain(
@@ -188,23 +191,3 @@ def _plain(text: str) -> str:
     for mark in ("**", "__", "```", "`"):
         text = text.replace(mark, "")
     return text
-
-
-def _units(text: str) -> int:
-    """How long a text is in UTF-16, as platforms count."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _portions(text: str, limit: int) -> list[str]:
-    """A text in parts of so many UTF-16 units, cut at line ends or blanks where there are any."""
-    parts: list[str] = []
-    rest = text.strip()
-    while _units(rest) > limit:
-        # A character outside of the basic plane counts twice; half as many characters always fit.
-        wide = any(character > "\uffff" for character in rest[:limit])
-        most = limit // 2 if wide else limit
-        breaks = (rest.rfind(each, most // 2, most) for each in ("\n", " "))
-        end = next((place for place in breaks if place > 0), most)
-        parts.append(rest[:end].rstrip())
-        rest = rest[end:].lstrip()
-    return [*parts, rest] if rest or not parts else parts
