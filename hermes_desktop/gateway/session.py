@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.gateway import session_rows
 from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.session_async import AsyncSessionStore
 from hermes_desktop.gateway.session_expiry import reset_reason
 from hermes_desktop.gateway.session_marks import EntryMarks
 from hermes_desktop.gateway.session_records import (
@@ -21,7 +20,6 @@ from hermes_desktop.gateway.session_single_flight import SingleFlight
 from hermes_desktop.gateway.session_transcripts import Transcripts
 
 __all__ = [
-    "AsyncSessionStore",
     "SessionEntry",
     "SessionSource",
     "SessionStore",

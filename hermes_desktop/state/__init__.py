@@ -7,16 +7,16 @@ from hermes_desktop.state.session_db import SessionDB
 from hermes_desktop.state.sqlite_errors import MissingSessionError
 from hermes_desktop.state.titles import TitleError
 
-if TYPE_CHECKING:
-    from hermes_desktop.state.async_session_db import AsyncSessionDB
-
 __all__ = ["SCHEMA_VERSION", "AsyncSessionDB", "MissingSessionError", "SessionDB", "TitleError"]
 
+if TYPE_CHECKING:
+    from hermes_desktop.state.async_session_db import AsyncSessionDB
+else:  # hidden from type checkers, which would accept any name that is imported from here
 
-def __getattr__(name: str) -> Any:
-    """Load AsyncSessionDB, and asyncio with it, only for those who use it."""
-    if name == "AsyncSessionDB":
-        from hermes_desktop.state.async_session_db import AsyncSessionDB  # noqa: PLC0415
+    def __getattr__(name: str) -> Any:
+        """Load AsyncSessionDB, and asyncio with it, only when it is used."""
+        if name == "AsyncSessionDB":
+            from hermes_desktop.state.async_session_db import AsyncSessionDB  # noqa: PLC0415
 
-        return AsyncSessionDB
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return AsyncSessionDB
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

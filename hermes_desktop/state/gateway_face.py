@@ -47,7 +47,7 @@ class GatewayReads(StoreFace):
         )
 
     def find_latest_gateway_session_for_peer(
-        self, *, source: str, session_key: str | None = None, **address: str | None
+        self, /, *, source: str, session_key: str | None = None, **address: str | None
     ) -> SessionRow | None:
         """The session that a chat goes on with; see :func:`peers.latest_of_peer`.
 
@@ -97,6 +97,7 @@ class GatewayFace(WritingFace, GatewayReads):
 
     def record_gateway_session_peer(
         self,
+        /,
         session_id: str,
         *,
         source: str,

@@ -1,8 +1,8 @@
 """What every face of the store is built on: one file, its lock, its clock.
 
 ``SessionDB`` is put together from faces, one per subject. A face holds no statements: it gives each
-function of a module its connection. Faces that change something derive from :class:`WritingFace`,
-which is how ``AsyncSessionDB`` knows on which thread a method belongs.
+function of a module its connection. Faces that change something derive from :class:`WritingFace`;
+``AsyncSessionDB`` runs their methods on the thread for writes.
 """
 
 import sqlite3

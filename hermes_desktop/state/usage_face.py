@@ -15,6 +15,7 @@ class UsageFace(WritingFace):
 
     def update_token_counts(
         self,
+        /,
         session_id: str,
         input_tokens: int = 0,
         output_tokens: int = 0,
@@ -45,7 +46,7 @@ class UsageFace(WritingFace):
         )
 
     def record_auxiliary_usage(
-        self, session_id: str, task: str, *, only_existing: bool = False, **amounts: Any
+        self, /, session_id: str, task: str, *, only_existing: bool = False, **amounts: Any
     ) -> None:
         """Book one call of a side task (``vision``, ``title_generation``, …) beside the totals.
 

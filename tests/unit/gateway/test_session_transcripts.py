@@ -1,17 +1,15 @@
 """What was said, by way of the session store: a failed write waits, taking back hides."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import BusyError, StateUnavailableError
 from hermes_desktop.gateway import session_transcripts
 from hermes_desktop.gateway.config import GatewayConfig, Platform
-from hermes_desktop.gateway.session import AsyncSessionStore, SessionSource, SessionStore
+from hermes_desktop.gateway.session import SessionSource, SessionStore
 from hermes_desktop.state import SessionDB
 
 
@@ -148,19 +146,3 @@ def test_without_a_database_nothing_is_known(tmp_path: Path) -> None:
     assert not store.rewrite_transcript("s", [])
     assert store.rewind_session("s") is None
     assert not store.has_platform_message_id("s", "m")
-
-
-@pytest.mark.parametrize("own_workers", [False, True])
-def test_coroutines_await_the_same_methods(store: SessionStore, own_workers: bool) -> None:
-    workers = WorkerThreads("gateway-sessions") if own_workers else None
-    awaited = AsyncSessionStore(store, workers=workers)
-    assert awaited.config is store.config
-
-    async def ask() -> None:
-        entry = await awaited.get_or_create_session(SessionSource(Platform.SLACK, "c"))
-        assert await awaited.peek_session_id(entry.session_key) == entry.session_id
-        assert await awaited.list_sessions(active_minutes=5) == [entry]
-
-    asyncio.run(ask())
-    if workers is not None:
-        workers.close()
