@@ -232,15 +232,14 @@ class HostingLife:
         self._wish.add(Ending("not_ours", drain_until, words=self._not_ours.title))
 
     async def _unless_ending(self, starting: Awaitable[None]) -> bool:
-        """Start; whether that was done before an end was wished for."""
+        """Start the gateway. Returns whether it runs and nothing asked for its end meanwhile."""
         start = asyncio.ensure_future(starting)
         wish = asyncio.ensure_future(self._wish.asked())
         try:
             await asyncio.wait({start, wish}, return_when=asyncio.FIRST_COMPLETED)
             if start.done():
                 start.result()
-                return True
-            return False
+            return self._wish.ending is None
         finally:
             wish.cancel()
             start.cancel()

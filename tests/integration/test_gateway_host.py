@@ -498,6 +498,25 @@ async def test_a_restart_before_it_runs_is_a_start(tmp_path: Path) -> None:
             assert stage.host.state == "stopped"
 
 
+async def test_a_restart_at_the_moment_it_runs_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restarts: list[asyncio.Future[None]] = []
+    start = HostedGateway.start
+
+    async def start_and_ask_for_a_restart(hosted: HostedGateway) -> None:
+        await start(hosted)
+        if not restarts:
+            restarts.append(asyncio.ensure_future(stage.host.restart(drain_s=0.0)))
+
+    monkeypatch.setattr(HostedGateway, "start", start_and_ask_for_a_restart)
+    async with host_stage(tmp_path) as stage:
+        await stage.host.start()
+        assert stage.host.state == "running"
+        await restarts[0]
+        assert stage.host.state == "running"
+
+
 async def test_other_programs_are_told_when_no_platform_works(tmp_path: Path) -> None:
     async with host_stage(tmp_path) as stage:
         stage.chat.set(refuse_login="rate_limited")
