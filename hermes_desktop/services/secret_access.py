@@ -44,9 +44,7 @@ def open_secrets(paths: HermesPaths, clock: Clock) -> SecretAccess:
 
 def _label(name: str, paths: HermesPaths) -> str:
     """What an entry is called for a person: which secret, of which home."""
-    from hermes_desktop.services.settings_book import (  # noqa: PLC0415 - only who keeps one needs it
-        SECRETS,
-    )
+    from hermes_desktop.services.known_secrets import SECRETS  # noqa: PLC0415 - only who keeps one needs it
 
     what = SECRETS[name].label if name in SECRETS else name
     return f"Hermes Desktop, {what} ({paths.home})"
@@ -88,9 +86,7 @@ def model_key_warnings(environ: Mapping[str, str]) -> tuple[str, ...]:
     found = secret_warnings(environ)
     if not found:
         return ()
-    from hermes_desktop.services.settings_book import (  # noqa: PLC0415 - only where there are some
-        SECRETS,
-    )
+    from hermes_desktop.services.known_secrets import SECRETS  # noqa: PLC0415 - only where there are some
 
     return tuple(
         words for name, words in found.items() if name not in SECRETS or not SECRETS[name].platform

@@ -11,10 +11,10 @@ from hermes_desktop.gateway.config import platform_or_none
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
 from hermes_desktop.gateway.platforms.shipped import shipped_platforms
 from hermes_desktop.gateway.token_locks import TokenLocks, locks_folder
+from hermes_desktop.services.known_secrets import SECRETS
 from hermes_desktop.services.platform_checks import PlatformChecker, refused_by
 from hermes_desktop.services.platform_facts import PLATFORMS
 from hermes_desktop.services.secret_access import with_secrets
-from hermes_desktop.services.settings_book import SECRETS
 
 
 def platform_that_knows(name: str) -> str:

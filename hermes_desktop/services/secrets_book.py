@@ -11,10 +11,10 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError, HermesError, NotFoundError, RefusedError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.services.known_secrets import SECRETS
 from hermes_desktop.services.platform_facts import PLATFORMS
 from hermes_desktop.services.secret_access import SecretAccess
 from hermes_desktop.services.secret_checks import checked_name, checked_value
-from hermes_desktop.services.settings_book import SECRETS
 from hermes_desktop.settings.careful_writing import is_managed
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.config_patch import Edit, value_at

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_desktop.agent.config_options import AGENT_OPTIONS, AGENT_SECRETS
+from hermes_desktop.agent.config_options import AGENT_OPTIONS
 from hermes_desktop.agent.tool_options import TOOL_OPTIONS
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import ConfigError, NotFoundError
 from hermes_desktop.core.events import SettingChanged
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
+from hermes_desktop.gateway.config_options import GATEWAY_OPTIONS
 from hermes_desktop.services.desktop_config import (
     DESKTOP_OPTIONS,
     SETTINGS_NAME,
@@ -21,6 +21,7 @@ from hermes_desktop.services.desktop_config import (
     read_desktop_config,
 )
 from hermes_desktop.services.history_options import HISTORY_OPTIONS
+from hermes_desktop.services.known_secrets import SECRETS
 from hermes_desktop.services.settings_placing import edits_for
 from hermes_desktop.services.settings_reading import (
     Layers,
@@ -44,7 +45,6 @@ from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.json_file import read_json_settings
 from hermes_desktop.settings.options import Option
 from hermes_desktop.settings.secret_index import SecretIndex
-from hermes_desktop.settings.secret_options import SecretOption
 
 OPTIONS: Mapping[str, Option] = {
     option.key: option
@@ -55,9 +55,6 @@ OPTIONS: Mapping[str, Option] = {
         *HISTORY_OPTIONS,
         *DESKTOP_OPTIONS,
     )
-}
-SECRETS: Mapping[str, SecretOption] = {
-    secret.variable: secret for secret in (*AGENT_SECRETS, *GATEWAY_SECRETS)
 }
 
 

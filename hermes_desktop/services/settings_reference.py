@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hermes_desktop.services.settings_book import OPTIONS, SECRETS
+from hermes_desktop.services.known_secrets import SECRETS
+from hermes_desktop.services.settings_book import OPTIONS
 from hermes_desktop.settings.options import EFFECT_WORDS, Option
 from hermes_desktop.settings.secret_options import SecretOption
 

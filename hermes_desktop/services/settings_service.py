@@ -28,6 +28,7 @@ from hermes_desktop.services.config_health import (
 )
 from hermes_desktop.services.desktop_config import DesktopConfig
 from hermes_desktop.services.gateway_settings import running_config
+from hermes_desktop.services.known_secrets import SECRETS
 from hermes_desktop.services.live_settings import HostedGateway, LiveParts, LiveSettings
 from hermes_desktop.services.platform_checks import PlatformChecker, refused_by
 from hermes_desktop.services.platform_facts import PLATFORMS
@@ -36,7 +37,7 @@ from hermes_desktop.services.secret_access import SecretAccess, with_secrets
 from hermes_desktop.services.secret_checks import checked_name, checked_value
 from hermes_desktop.services.secrets_book import SecretsBook
 from hermes_desktop.services.secrets_face import SecretsFace
-from hermes_desktop.services.settings_book import SECRETS, Change, Saved, SettingsBook
+from hermes_desktop.services.settings_book import Change, Saved, SettingsBook
 from hermes_desktop.services.settings_reading import SettingView, UnknownKey
 from hermes_desktop.services.settings_snapshot import Snapshot, SnapshotTaker, secret_news
 from hermes_desktop.services.settings_watch import SettingsWatch

@@ -8,7 +8,8 @@ from typing import Any
 
 from hermes_desktop.core.events import SettingChanged
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings_book import OPTIONS, SECRETS, SettingsBook, news_of
+from hermes_desktop.services.known_secrets import SECRETS
+from hermes_desktop.services.settings_book import OPTIONS, SettingsBook, news_of
 from hermes_desktop.settings.config_patch import value_at
 from hermes_desktop.settings.env_file import read_env_file
 from hermes_desktop.settings.options import Effect

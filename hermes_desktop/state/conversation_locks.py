@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hermes_desktop.core.atomic_files import write_bytes_atomic
 from hermes_desktop.core.errors import HermesError
@@ -20,7 +21,9 @@ from hermes_desktop.core.shared_lock import LockOwner, SharedLock, owner_of, rem
 from hermes_desktop.state import lineage
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.records import Message
-from hermes_desktop.state.session_db import SessionDB
+
+if TYPE_CHECKING:
+    from hermes_desktop.state.session_db import SessionDB
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +85,7 @@ class ConversationLocks:
         program: What other programs are told of this one.
     """
 
-    def __init__(self, db: SessionDB, folder: Path, program: str) -> None:
+    def __init__(self, db: "SessionDB", folder: Path, program: str) -> None:
         self._db = db
         self._folder = folder / FOLDER
         self._program = program

@@ -3,14 +3,16 @@
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.state import delivery_table, inbox_table
 from hermes_desktop.state.delivery_table import Obligation, ObligationState, Owner
 from hermes_desktop.state.inbox_table import InboxRow
 from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.session_db import SessionDB
+
+if TYPE_CHECKING:
+    from hermes_desktop.state.session_db import SessionDB
 
 __all__ = ["DeliveryStore", "InboxRow", "Obligation", "ObligationState", "Owner"]
 
@@ -31,7 +33,7 @@ class DeliveryStore:
 
     def __init__(
         self,
-        db: SessionDB,
+        db: "SessionDB",
         own: OwnStore,
         owner: Callable[[], Owner],
         *,

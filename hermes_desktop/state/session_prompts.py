@@ -7,12 +7,15 @@ with its own that names its skills and tools.
 import logging
 import sqlite3
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import lineage, prompts_table, sessions_table, trash_rows
 from hermes_desktop.state.content_codec import clean_text
 from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.session_db import SessionDB
+
+if TYPE_CHECKING:
+    from hermes_desktop.state.session_db import SessionDB
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +37,7 @@ class SessionPrompts:
         own: Where our prompts are kept.
     """
 
-    def __init__(self, db: SessionDB, own: OwnStore) -> None:
+    def __init__(self, db: "SessionDB", own: OwnStore) -> None:
         self._db = db
         self._own = own
 

@@ -8,11 +8,13 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from hermes_desktop.state import connection
 from hermes_desktop.state.stopping import CancelSignal
-from hermes_desktop.state.store_face import WritingFace
+
+if TYPE_CHECKING:
+    from hermes_desktop.state.store_face import WritingFace
 
 T = TypeVar("T")
 
@@ -67,7 +69,7 @@ def unheard(_: int) -> None:
 
 
 def in_steps(
-    db: WritingFace,
+    db: "WritingFace",
     pieces: Sequence[Piece[T]],
     work: Work[T],
     *,
@@ -97,7 +99,7 @@ def in_steps(
     return None
 
 
-def _timed(db: WritingFace, portion: Sequence[T], work: Work[T], pace: "_Pace") -> Ended | None:
+def _timed(db: "WritingFace", portion: Sequence[T], work: Work[T], pace: "_Pace") -> Ended | None:
     began = 0.0
 
     def step(conn: sqlite3.Connection) -> Ended | None:

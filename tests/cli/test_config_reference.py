@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from hermes_desktop.services.settings_book import OPTIONS, SECRETS
+from hermes_desktop.services.known_secrets import SECRETS
+from hermes_desktop.services.settings_book import OPTIONS
 from hermes_desktop.services.settings_reference import settings_reference
 from tests.fakes.program import Program
 

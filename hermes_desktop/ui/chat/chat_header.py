@@ -24,11 +24,11 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from hermes_desktop.ui.chat.middle_column import SIDE
 from hermes_desktop.ui.gateway.leading_text import draw_text
 from hermes_desktop.ui.gateway.section_parts import LeadingLabel
 from hermes_desktop.ui.resource_files import icon, icon_size
 from hermes_desktop.ui.theme import RADIUS_BUTTON, Theme
-from hermes_desktop.ui.transcript.column import SIDE
 from hermes_desktop.ui.transcript.look import tint
 
 _TITLE_INSET = 6

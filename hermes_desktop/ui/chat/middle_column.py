@@ -3,8 +3,8 @@
 from PySide6.QtCore import QMargins
 from PySide6.QtWidgets import QHBoxLayout, QLayout, QWidget
 
-from hermes_desktop.ui.transcript.column import MAX_WIDTH, SIDE
-
+MAX_WIDTH = 760
+SIDE = 24
 SCROLL_BAR = 12
 """Width of the transcript's bar: what stands below it is exactly below the messages."""
 _ALL = 1_000

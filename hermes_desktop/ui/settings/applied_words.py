@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_desktop.services.settings_book import SECRETS
+from hermes_desktop.services.known_secrets import SECRETS
 from hermes_desktop.ui.sessions.source_names import source_name
 from hermes_desktop.ui.settings.field_words import label_parts, plain
 

@@ -7,7 +7,7 @@ from datetime import date
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from hermes_desktop.ui.transcript.column import MAX_WIDTH
+from hermes_desktop.ui.chat.middle_column import MAX_WIDTH
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry, Separator
 from hermes_desktop.ui.transcript.fitted import Fitted
 from hermes_desktop.ui.transcript.look import Look

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
+from hermes_desktop.ui.chat.middle_column import MAX_WIDTH, SIDE
 from hermes_desktop.ui.transcript.fitted import Fitted
 
-MAX_WIDTH = 760
-SIDE = 24
 GAP = 16
 CLOSE_GAP = 8
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hermes_desktop.core.errors import UsageError
 from hermes_desktop.gateway.config_environment import HOME_VARIABLES, TOKEN_VARIABLES
 from hermes_desktop.gateway.config_platforms import Platform
+from hermes_desktop.services.known_secrets import SECRETS
 from hermes_desktop.services.pasted_secret import (
     LONGEST,
     given_secret,
@@ -15,7 +16,6 @@ from hermes_desktop.services.pasted_secret import (
 )
 from hermes_desktop.services.platform_facts import PLATFORMS, SecretFacts
 from hermes_desktop.services.secret_checks import checked_value
-from hermes_desktop.services.settings_book import SECRETS
 
 GOOD = "123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"
 SLACK = "xoxb-1234567890-abcdefghij"
