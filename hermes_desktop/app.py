@@ -16,10 +16,10 @@ from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
 
 if TYPE_CHECKING:
-    from hermes_desktop.ui.theme import ColorScheme
+    from hermes_desktop.ui.widgets.theme import ColorScheme
 
-_WITHOUT_QT = ("hermes_desktop.services.desktop_services", "markdown_it")
-_WITH_QT = ("hermes_desktop.ui.chat.chat_page", "hermes_desktop.ui.desktop_program")
+_WITHOUT_QT = ("hermes_desktop.services.assembly.desktop_services", "markdown_it")
+_WITH_QT = ("hermes_desktop.ui.chat.chat_page", "hermes_desktop.ui.start.desktop_program")
 """What the window is made of, in two portions that need about as much memory to load."""
 
 
@@ -70,7 +70,7 @@ def run_self_test() -> int:
     """
     _use_no_screen()
     _check_qt()
-    from hermes_desktop.ui.self_test import run_parts
+    from hermes_desktop.ui.start.self_test import run_parts
 
     with tempfile.TemporaryDirectory(prefix="hermes-self-test-") as folder:
         versions = run_parts(Path(folder))
@@ -80,7 +80,7 @@ def run_self_test() -> int:
 
 
 def _run_demo(options: DesktopOptions) -> int:
-    from hermes_desktop.services.demo_home import create_demo_home
+    from hermes_desktop.services.assembly.demo_home import create_demo_home
 
     with tempfile.TemporaryDirectory(prefix="hermes-demo-", ignore_cleanup_errors=True) as folder:
         paths = create_demo_home(Path(folder), now=time.time())
@@ -90,8 +90,8 @@ def _run_demo(options: DesktopOptions) -> int:
 def _run(options: DesktopOptions, paths: HermesPaths, redactor: SecretRedactor) -> int:
     set_up_logging(redactor, log_file=paths.log_file)
     load_lean(*_WITH_QT)
-    from hermes_desktop.services.desktop_config import read_desktop_config
-    from hermes_desktop.ui.desktop_program import ProgramSetup, run_program
+    from hermes_desktop.services.settings.desktop_config import read_desktop_config
+    from hermes_desktop.ui.start.desktop_program import ProgramSetup, run_program
 
     desktop = read_desktop_config(paths)
     return run_program(
@@ -114,7 +114,7 @@ def _use_no_screen() -> None:
 
 def _check_qt() -> None:
     """Find out whether a window is possible before Qt aborts the process over it."""
-    from hermes_desktop.ui.display_check import check_display, missing_library
+    from hermes_desktop.ui.start.display_check import check_display, missing_library
 
     check_display(os.environ)
     load_lean(*_WITHOUT_QT)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_desktop.agent.types import ConversationMessage, ModelChoice
-from hermes_desktop.state.content_codec import plain_text
+from hermes_desktop.state.records.content_codec import plain_text
 
 GUESS = 128_000
 """For models that nobody knows."""

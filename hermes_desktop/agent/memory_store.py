@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from hermes_desktop.core import file_lock
-from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import NotFoundError, RefusedError, StateError
-from hermes_desktop.core.private_files import make_private_folder
+from hermes_desktop.core.files import file_lock
+from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.private_files import make_private_folder
 
 log = logging.getLogger(__name__)
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_desktop.agent.auxiliary_models import task_section
-from hermes_desktop.agent.compression_plan import is_summary
+from hermes_desktop.agent.compression.compression_plan import is_summary
 from hermes_desktop.agent.conversation_loop import Reply, ask
+from hermes_desktop.agent.models.auxiliary_models import task_section
 from hermes_desktop.agent.providers.base import ChatProvider
 from hermes_desktop.agent.types import ChatRequest, ConversationMessage
 from hermes_desktop.agent.usage import amounts_of
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.content_codec import clean_text, plain_text
-from hermes_desktop.state.titles import TitleError
+from hermes_desktop.state.records.content_codec import clean_text, plain_text
+from hermes_desktop.state.sessions.titles import TitleError
 
 log = logging.getLogger(__name__)
 

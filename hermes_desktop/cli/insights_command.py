@@ -9,11 +9,11 @@ import click
 from hermes_desktop.cli import output
 from hermes_desktop.cli.home_option import with_home
 from hermes_desktop.cli.store_access import open_store
-from hermes_desktop.state.insights import insights as count_insights
+from hermes_desktop.state.maintenance.insights import insights as count_insights
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
-    from hermes_desktop.state.insights import Insights, Used
+    from hermes_desktop.state.maintenance.insights import Insights, Used
 
 _MOST_DAYS = 3650
 _ANY_LENGTH = 1_000_000

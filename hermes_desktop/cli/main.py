@@ -22,15 +22,15 @@ PROGRAM = "hermes-desktop"
 DONE, FAILED, CANCELLED = 0, 1, CancelledError.exit_code
 
 _COMMANDS = {
-    "chat": ("hermes_desktop.cli.chat_command", "chat"),
-    "config": ("hermes_desktop.cli.settings_commands", "config"),
-    "gateway": ("hermes_desktop.cli.gateway_commands", "gateway"),
+    "chat": ("hermes_desktop.cli.chat.chat_command", "chat"),
+    "config": ("hermes_desktop.cli.settings.settings_commands", "config"),
+    "gateway": ("hermes_desktop.cli.gateway.gateway_commands", "gateway"),
     "insights": ("hermes_desktop.cli.insights_command", "insights"),
-    "models": ("hermes_desktop.cli.model_commands", "models"),
-    "plugins": ("hermes_desktop.cli.plugin_commands", "plugins"),
+    "models": ("hermes_desktop.cli.settings.model_commands", "models"),
+    "plugins": ("hermes_desktop.cli.settings.plugin_commands", "plugins"),
     "rpc": ("hermes_desktop.cli.rpc_command", "rpc"),
-    "secrets": ("hermes_desktop.cli.secrets_commands", "secrets"),
-    "sessions": ("hermes_desktop.cli.session_commands", "sessions"),
+    "secrets": ("hermes_desktop.cli.settings.secrets_commands", "secrets"),
+    "sessions": ("hermes_desktop.cli.sessions.session_commands", "sessions"),
 }
 
 

@@ -45,7 +45,7 @@ def rpc(*, socket: str | None, paths: "HermesPaths") -> int:
     """
     if socket is None:
         from hermes_desktop import __version__
-        from hermes_desktop.tui_gateway import frames
+        from hermes_desktop.tui_gateway.protocol import frames
         from hermes_desktop.tui_gateway.transport.streams import StreamTransport, claim_streams
 
         if output.is_input_terminal():
@@ -68,10 +68,10 @@ def _serve(
     paths: "HermesPaths", *, streams: "Streams | None" = None, socket: str | None = None
 ) -> int:
     from hermes_desktop.core.clock import SystemClock
-    from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, ExitDeadline
     from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
-    from hermes_desktop.services.rpc_program import RpcParts
-    from hermes_desktop.services.secret_access import with_secrets
+    from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S, ExitDeadline
+    from hermes_desktop.services.assembly.rpc_program import RpcParts
+    from hermes_desktop.services.secrets.secret_access import with_secrets
     from hermes_desktop.tui_gateway.serving import Ending, SocketServing, StreamServing
 
     redactor = SecretRedactor()

@@ -10,7 +10,7 @@ from hermes_desktop.state import SessionDB
 
 if TYPE_CHECKING:
     from hermes_desktop.core.paths import HermesPaths
-    from hermes_desktop.services.session_actions import SessionActions
+    from hermes_desktop.services.sessions.session_actions import SessionActions
 
 
 @contextlib.contextmanager
@@ -64,9 +64,9 @@ def open_actions(
         write: False where the store need not be writable, because it is not changed.
     """
     from hermes_desktop.core.clock import SystemClock
-    from hermes_desktop.services.open_turns import OpenTurns
-    from hermes_desktop.services.session_actions import SessionActions
-    from hermes_desktop.state.conversation_locks import ConversationLocks
+    from hermes_desktop.services.sessions.open_turns import OpenTurns
+    from hermes_desktop.services.sessions.session_actions import SessionActions
+    from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 
     with open_store(paths, write=write) as db:
         clock = SystemClock()

@@ -1,6 +1,6 @@
 """Commands that answer what waits for a person's word: ``/approve``, ``/deny``, ``/yolo``."""
 
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue, ApprovalRequest, Choice
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue, ApprovalRequest, Choice
 from hermes_desktop.commands.context import CommandContext, CommandReply, Sender
 from hermes_desktop.core.errors import RefusedError, UsageError
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from hermes_desktop.agent.context_compression import ContextCare, Shortened, Wish
+from hermes_desktop.agent.compression.context_compression import ContextCare, Shortened, Wish
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.parsing import take_flags
 from hermes_desktop.commands.present_session import begun_session

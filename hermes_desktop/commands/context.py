@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
-from hermes_desktop.agent.context_compression import ContextCare
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.process_table import ProcessTable
-from hermes_desktop.agent.tools.question_queue import QuestionQueue
+from hermes_desktop.agent.compression.context_compression import ContextCare
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 from hermes_desktop.agent.types import CancelSignal, ModelChoice
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock

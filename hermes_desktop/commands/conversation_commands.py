@@ -8,7 +8,7 @@ from hermes_desktop.commands.words import count, first_words, lines
 from hermes_desktop.core.errors import NotFoundError, UsageError
 from hermes_desktop.core.ids import new_session_id
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.branching import Branch
+from hermes_desktop.state.conversations.branching import Branch
 
 MOST_UNDONE = 500
 _PREVIEW = 200

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hermes_desktop.commands.context import CommandContext, CommandReply
 from hermes_desktop.commands.words import count
 from hermes_desktop.core.errors import RefusedError, UsageError
-from hermes_desktop.state.insights import Insights, Used, insights
+from hermes_desktop.state.maintenance.insights import Insights, Used, insights
 
 USUAL_DAYS = 30
 MOST_DAYS = 3650

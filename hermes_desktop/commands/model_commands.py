@@ -15,8 +15,8 @@ from hermes_desktop.commands.present_session import (
 from hermes_desktop.commands.words import cost_words, count, first_words, lines
 from hermes_desktop.core.errors import UsageError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records import SessionRow
-from hermes_desktop.state.session_usage import ModelUsage, cost_of
+from hermes_desktop.state.records.records import SessionRow
+from hermes_desktop.state.sessions.session_usage import ModelUsage, cost_of
 
 MOST_NAME_CHARS = 200
 _MOST_MODELS = 12

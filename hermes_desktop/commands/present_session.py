@@ -6,7 +6,7 @@ from hermes_desktop.agent.context_length import estimate
 from hermes_desktop.commands.context import CommandContext
 from hermes_desktop.core.errors import HermesError, NotFoundError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records import SessionRow
+from hermes_desktop.state.records.records import SessionRow
 
 
 async def begun_session(context: CommandContext) -> str:

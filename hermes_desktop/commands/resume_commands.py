@@ -7,7 +7,7 @@ from hermes_desktop.commands.parsing import take_flags
 from hermes_desktop.commands.words import ago, count, first_words, lines
 from hermes_desktop.core.errors import NotFoundError, RefusedError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records import SessionRow, SessionSummary
+from hermes_desktop.state.records.records import SessionRow, SessionSummary
 
 MOST_LISTED = 10
 _LOOKED_AT = 500

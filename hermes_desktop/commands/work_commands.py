@@ -1,8 +1,8 @@
 """``/background`` and ``/agents``: what is done beside the conversation, listed and ended."""
 
-from hermes_desktop.agent.tools.approval_queue import ApprovalRequest
-from hermes_desktop.agent.tools.process_table import ProcessInfo
-from hermes_desktop.agent.tools.question_queue import Question
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalRequest
+from hermes_desktop.agent.tools.asking.question_queue import Question
+from hermes_desktop.agent.tools.processes.process_table import ProcessInfo
 from hermes_desktop.commands.context import CommandContext, CommandReply, Work
 from hermes_desktop.commands.words import ago, count, first_words, lines
 from hermes_desktop.core.errors import NotFoundError, UsageError

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from hermes_desktop.core.clean_environment import names_secret
-from hermes_desktop.core.private_files import make_private_folder, open_private
+from hermes_desktop.core.files.private_files import make_private_folder, open_private
+from hermes_desktop.core.processes.clean_environment import names_secret
 
 _PATTERNS = (
     re.compile(r"\b(sk-[A-Za-z0-9_-]{4})[A-Za-z0-9_-]{4,}"),

@@ -11,32 +11,28 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.session_context import reset_session_vars
-from hermes_desktop.gateway import (
-    agent_cache,
-    expiry_watcher,
-    housekeeping,
-    turn_outcome,
-)
-from hermes_desktop.gateway.access import Access
-from hermes_desktop.gateway.agents import AgentFactory
-from hermes_desktop.gateway.config import GatewayConfig, Platform
-from hermes_desktop.gateway.empty_replies import (
-    normalize_empty_agent_response as _normalize_empty_agent_response,
-)
-from hermes_desktop.gateway.inbound_text import inbound_text
-from hermes_desktop.gateway.keyed_locks import KeyedLocks
+from hermes_desktop.gateway.access.access import Access
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.runner_report import RunnerReport
-from hermes_desktop.gateway.runner_state import CommandDispatch, EventHooks, Phase
-from hermes_desktop.gateway.runner_stopping import RunnerStopping
+from hermes_desktop.gateway.runner import expiry_watcher, housekeeping
+from hermes_desktop.gateway.runner.runner_report import RunnerReport
+from hermes_desktop.gateway.runner.runner_state import CommandDispatch, EventHooks, Phase
+from hermes_desktop.gateway.runner.runner_stopping import RunnerStopping
 from hermes_desktop.gateway.session import SessionEntry, SessionSource, SessionStore
 from hermes_desktop.gateway.status import IdentityHolder
-from hermes_desktop.gateway.turn import TurnRecord
-from hermes_desktop.gateway.turn_outcome import TurnOutcome
+from hermes_desktop.gateway.turns import agent_cache, turn_outcome
+from hermes_desktop.gateway.turns.agents import AgentFactory
+from hermes_desktop.gateway.turns.empty_replies import (
+    normalize_empty_agent_response as _normalize_empty_agent_response,
+)
+from hermes_desktop.gateway.turns.inbound_text import inbound_text
+from hermes_desktop.gateway.turns.turn import TurnRecord
+from hermes_desktop.gateway.turns.turn_outcome import TurnOutcome
 from hermes_desktop.state import AsyncSessionDB
 
 __all__ = ["GatewayRunner", "_normalize_empty_agent_response"]

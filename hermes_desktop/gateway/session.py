@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hermes_desktop.core.ids import new_session_id
-from hermes_desktop.gateway import session_rows
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.session_expiry import reset_reason
-from hermes_desktop.gateway.session_marks import EntryMarks
-from hermes_desktop.gateway.session_records import (
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.sessions import session_rows
+from hermes_desktop.gateway.sessions.session_expiry import reset_reason
+from hermes_desktop.gateway.sessions.session_marks import EntryMarks
+from hermes_desktop.gateway.sessions.session_records import (
     SessionEntry,
     SessionSource,
     build_session_key,
     is_shared_session,
 )
-from hermes_desktop.gateway.session_single_flight import SingleFlight
-from hermes_desktop.gateway.session_transcripts import Transcripts
+from hermes_desktop.gateway.sessions.session_single_flight import SingleFlight
+from hermes_desktop.gateway.sessions.session_transcripts import Transcripts
 
 __all__ = [
     "SessionEntry",

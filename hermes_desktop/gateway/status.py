@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from hermes_desktop.gateway import identity_files, process_facts
-from hermes_desktop.gateway.identity_events import ForeignGateway
+from hermes_desktop.gateway.runtime_files import identity_files, process_facts
+from hermes_desktop.gateway.runtime_files.identity_events import ForeignGateway
 
 DRAIN_REQUEST = ".drain_request.json"
 

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.core.file_lock import hold
-from hermes_desktop.core.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.file_lock import hold
+from hermes_desktop.core.files.private_files import make_private_folder
 
 Standing = Literal["given", "refused", "changed", "none"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from hermes_desktop.core.time_bound import PendingCall
+from hermes_desktop.core.concurrency.time_bound import PendingCall
 from hermes_desktop.plugins.commands import CommandTable
 from hermes_desktop.plugins.context import PluginContext
 from hermes_desktop.plugins.discovery import GROUP, Found

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.core.child_process import Ended, run_bounded
-from hermes_desktop.core.clean_environment import without_secrets
+from hermes_desktop.core.processes.child_process import Ended, run_bounded
+from hermes_desktop.core.processes.clean_environment import without_secrets
 from hermes_desktop.plugins.hooks import HOOKS
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from hermes_desktop.core.atomic_files import remove_leftovers, write_bytes_atomic
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import BusyError, ConfigError
+from hermes_desktop.core.files.atomic_files import remove_leftovers, write_bytes_atomic
 from hermes_desktop.settings.config_file import read_settings_bytes
 from hermes_desktop.settings.last_good import EMPTY_S, SETTLE_S
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.core import file_lock
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
-from hermes_desktop.core.private_files import make_private_folder
+from hermes_desktop.core.files import file_lock
+from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.settings.careful_writing import (
     TRIES,
     CarefulFile,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hermes_desktop.core.atomic_files import write_bytes_atomic
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import NotFoundError
-from hermes_desktop.core.private_files import make_private_folder
+from hermes_desktop.core.files.atomic_files import write_bytes_atomic
+from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.settings.careful_writing import unwritable
 from hermes_desktop.settings.secret_marks import without_values
 

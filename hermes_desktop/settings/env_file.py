@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hermes_desktop.core import file_lock
 from hermes_desktop.core.errors import ConfigError, RefusedError
-from hermes_desktop.core.private_files import make_private_folder
+from hermes_desktop.core.files import file_lock
+from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.settings.careful_writing import (
     TRIES,
     CarefulFile,

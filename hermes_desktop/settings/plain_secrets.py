@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from hermes_desktop.core import file_lock
-from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.core.private_files import make_private_folder
+from hermes_desktop.core.files import file_lock
+from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.settings.json_file import read_json_settings
 from hermes_desktop.settings.secret_index import SecretIndex
 

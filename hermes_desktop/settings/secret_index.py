@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.core import file_lock
-from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.core.private_files import make_private_folder
+from hermes_desktop.core.files import file_lock
+from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.settings.json_file import read_json_settings
 
 INDEX_NAME = "secrets.json"

@@ -13,8 +13,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.settings.keyring_answers import Person, ask_for, reading_of
 from hermes_desktop.settings.secret_index import SecretIndex

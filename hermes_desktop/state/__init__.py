@@ -2,21 +2,21 @@
 
 from typing import TYPE_CHECKING, Any
 
-from hermes_desktop.state.schema import SCHEMA_VERSION
-from hermes_desktop.state.session_db import SessionDB
-from hermes_desktop.state.sqlite_errors import MissingSessionError
-from hermes_desktop.state.titles import TitleError
+from hermes_desktop.state.database.schema import SCHEMA_VERSION
+from hermes_desktop.state.facade.session_db import SessionDB
+from hermes_desktop.state.records.sqlite_errors import MissingSessionError
+from hermes_desktop.state.sessions.titles import TitleError
 
 __all__ = ["SCHEMA_VERSION", "AsyncSessionDB", "MissingSessionError", "SessionDB", "TitleError"]
 
 if TYPE_CHECKING:
-    from hermes_desktop.state.async_session_db import AsyncSessionDB
+    from hermes_desktop.state.facade.async_session_db import AsyncSessionDB
 else:  # hidden from type checkers, which would accept any name that is imported from here
 
     def __getattr__(name: str) -> Any:
         """Load AsyncSessionDB, and asyncio with it, only when it is used."""
         if name == "AsyncSessionDB":
-            from hermes_desktop.state.async_session_db import AsyncSessionDB  # noqa: PLC0415
+            from hermes_desktop.state.facade.async_session_db import AsyncSessionDB  # noqa: PLC0415
 
             return AsyncSessionDB
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

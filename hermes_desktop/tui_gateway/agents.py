@@ -6,8 +6,8 @@ from typing import Any
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.tui_gateway import thinking_rows
-from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.program import AgentWish
+from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import source_of
 

@@ -3,19 +3,20 @@
 import threading
 from typing import TYPE_CHECKING, Any
 
-from hermes_desktop.agent.tools.approval_queue import (
+from hermes_desktop.agent.tools.asking.approval_queue import (
     Answered,
     ApprovalQueue,
     ApprovalRequest,
     Attendant,
 )
-from hermes_desktop.agent.tools.question_queue import (
+from hermes_desktop.agent.tools.asking.question_queue import (
     Question,
     QuestionAttendant,
     QuestionQueue,
     QuestionReply,
 )
-from hermes_desktop.tui_gateway import frames, live_sessions
+from hermes_desktop.tui_gateway import live_sessions
+from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.transport.base import Audience, Transport
 

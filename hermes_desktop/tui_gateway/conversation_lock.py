@@ -4,9 +4,9 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
-from hermes_desktop.core.shared_lock import LockOwner
-from hermes_desktop.state.conversation_locks import ConversationLocks
-from hermes_desktop.tui_gateway.errors import Code, RpcError
+from hermes_desktop.core.files.shared_lock import LockOwner
+from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
+from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 
 LOOK_S = 0.1

@@ -5,13 +5,14 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hermes_desktop.tui_gateway import frames, methods
-from hermes_desktop.tui_gateway.errors import Code, RpcError
-from hermes_desktop.tui_gateway.frames import Frame
+from hermes_desktop.tui_gateway.methods import methods
+from hermes_desktop.tui_gateway.protocol import frames
+from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
+from hermes_desktop.tui_gateway.protocol.frames import Frame
+from hermes_desktop.tui_gateway.protocol.work_queue import WorkQueue
 from hermes_desktop.tui_gateway.serving_state import after_answer, current_peer
 from hermes_desktop.tui_gateway.transport.base import Transport
 from hermes_desktop.tui_gateway.transport.lines import MOST_BYTES, TOO_LONG
-from hermes_desktop.tui_gateway.work_queue import WorkQueue
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from hermes_desktop.tui_gateway import background_methods, boundaries, rows
 from hermes_desktop.tui_gateway.agents import close_agent
-from hermes_desktop.tui_gateway.frames import event
+from hermes_desktop.tui_gateway.protocol.frames import event
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import model_of, source_of
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records import SessionMark
+from hermes_desktop.state.records.records import SessionMark
 from hermes_desktop.tui_gateway.serving_state import Session
 
 _UNKNOWN: Final = object()

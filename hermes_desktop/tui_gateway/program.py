@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.commands.registry import CommandDef
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.conversation_locks import ConversationLocks
+from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ from typing import Any, Final
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.tui_gateway import boundaries, ending, frames, methods, process_methods
+from hermes_desktop.tui_gateway import boundaries, ending
 from hermes_desktop.tui_gateway.asking import Asking
-from hermes_desktop.tui_gateway.errors import Code, RpcError, in_protocol
-from hermes_desktop.tui_gateway.frames import Frame
-from hermes_desktop.tui_gateway.params import Params
+from hermes_desktop.tui_gateway.methods import methods, process_methods
 from hermes_desktop.tui_gateway.program import RpcProgram
+from hermes_desktop.tui_gateway.protocol import frames
+from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.protocol.frames import Frame
+from hermes_desktop.tui_gateway.protocol.params import Params
 from hermes_desktop.tui_gateway.render import make_stream_renderer, render_message
 from hermes_desktop.tui_gateway.serving_state import Call, ServerState, Session, current_peer
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.tui_gateway import frames, live_sessions
+from hermes_desktop.tui_gateway import live_sessions
 from hermes_desktop.tui_gateway.dispatching import Dispatcher
 from hermes_desktop.tui_gateway.program import RpcProgram
+from hermes_desktop.tui_gateway.protocol import frames
 from hermes_desktop.tui_gateway.server import SERVER, configure, handle_request
 from hermes_desktop.tui_gateway.transport.base import Transport
 from hermes_desktop.tui_gateway.transport.lines import read_lines

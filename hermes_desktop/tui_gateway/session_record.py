@@ -15,7 +15,7 @@ from hermes_desktop.agent.thinking import EFFORT, TIER
 from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.commands.present_session import chain_rows
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.session_usage import cost_of
+from hermes_desktop.state.sessions.session_usage import cost_of
 from hermes_desktop.tui_gateway import thinking_rows
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.transport.base import Audience

@@ -13,10 +13,10 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.ids import new_turn_id
 from hermes_desktop.core.session_context import set_session_vars
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records import SessionMark
+from hermes_desktop.state.records.records import SessionMark
 from hermes_desktop.tui_gateway import agents, boundaries, ending, guard, rows, titles
 from hermes_desktop.tui_gateway.conversation_lock import held_for_turn, held_now
-from hermes_desktop.tui_gateway.errors import Code, RpcError
+from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError
 from hermes_desktop.tui_gateway.serving_state import Server, Session
 from hermes_desktop.tui_gateway.session_record import (
     info_of,

@@ -45,14 +45,14 @@ OF_OTHERS = {
 }  # fmt: skip
 OF_OURS = {
     "agent.providers.http_call",
-    "cli.session_commands",
+    "cli.sessions.session_commands",
     "gateway.platforms.telegram.adapter",
     "gateway.platforms.telegram.api",
-    "services.demo_home",
+    "services.assembly.demo_home",
     "tui_gateway",
-    "ui.chat.usage_dialog",
-    "ui.demo_picture",
-    "ui.self_test",
+    "ui.chat.header.usage_dialog",
+    "ui.start.demo_picture",
+    "ui.start.self_test",
     "ui.settings.settings_view",
 }
 MAY_BE_KEPT = 400_000
@@ -107,7 +107,7 @@ def idle(tmp_path_factory: pytest.TempPathFactory) -> Idle:
 
 
 def test_the_window_and_the_gateway_are_there(idle: Idle) -> None:
-    assert {"hermes_desktop.ui.main_window", "hermes_desktop.gateway.run"} <= idle.modules
+    assert {"hermes_desktop.ui.shell.main_window", "hermes_desktop.gateway.run"} <= idle.modules
 
 
 def test_nothing_of_others_is_loaded_that_waits_for_a_need(idle: Idle) -> None:

@@ -117,7 +117,7 @@ def test_nobody_sleeps_but_the_waiting_for_a_locked_database() -> None:
     sleeping = [
         f"{relative(file)}:{line}"
         for file in SOURCES
-        if file != PACKAGE / "state" / "connection.py"
+        if file != PACKAGE / "state" / "database" / "connection.py"
         for name, line in called(tree_of(file))
         if name == "time.sleep"
     ]
@@ -157,7 +157,7 @@ def test_only_the_state_layer_speaks_sql() -> None:
 
 def test_the_process_environment_is_not_written() -> None:
     """Two turns run side by side. Only what Qt itself reads there may be told to it that way."""
-    for_qt = {PACKAGE / "app.py", PACKAGE / "ui" / "desktop_program.py"}
+    for_qt = {PACKAGE / "app.py", PACKAGE / "ui" / "start" / "desktop_program.py"}
     writing = [
         f"{relative(file)}:{node.lineno}"
         for file in SOURCES
@@ -236,7 +236,7 @@ def test_the_services_know_no_qt(home: Path) -> None:
     names = [
         relative(file).removesuffix(".py").replace("/", ".")
         for file in SOURCES
-        if file.parent == PACKAGE / "services" and file.stem != "__init__"
+        if file.is_relative_to(PACKAGE / "services") and file.stem != "__init__"
     ]
 
     assert not loaded("\n".join(f"import {name}" for name in names), home) & {"PySide6", "qasync"}

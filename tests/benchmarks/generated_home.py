@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.schema import full_text_ddl
+from hermes_desktop.state.database.schema import full_text_ddl
 
 SIZES = {2_000: 76_000, 20_000: 340_000, 54_647: 760_000}
 LONG_SESSION = "20250101_000000_fffff0"

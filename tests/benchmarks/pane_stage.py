@@ -13,17 +13,17 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from hermes_desktop.core.background_tasks import TaskSet
 from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.concurrency.background_tasks import TaskSet
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.services.desktop_services import DesktopServices
-from hermes_desktop.ui.application import DesktopLoop, LoopWatchdog, run_on_loop
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.services.assembly.assembly import build_services
+from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from hermes_desktop.ui.sessions.session_pane import SessionPane
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.start.application import DesktopLoop, LoopWatchdog, run_on_loop
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 
 
 @dataclass(frozen=True)

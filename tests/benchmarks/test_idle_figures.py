@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from hermes_desktop.gateway.identity_files import read_json
+from hermes_desktop.gateway.runtime_files.identity_files import read_json
 from tests.fakes.identity import wait_until
 from tests.fakes.program import Program
 from tests.fakes.soak_figures import table

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from hermes_desktop.state import SessionDB, trash_rows
-from hermes_desktop.state.branching import Branch
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.trash import trash_sessions
-from hermes_desktop.state.trash_restore import restore_from_trash
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations import trash_rows
+from hermes_desktop.state.conversations.branching import Branch
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import trash_sessions
+from hermes_desktop.state.trash.trash_restore import restore_from_trash
 
 MESSAGES = 15_000
 PRUNED = 2_000

@@ -10,7 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from hermes_desktop.agent.conversation_loop import Reply
-from hermes_desktop.agent.turn_hooks import TurnHooks
+from hermes_desktop.agent.turns.turn_hooks import TurnHooks
 from hermes_desktop.agent.types import AgentResult, ChatRequest, Finished, TextDelta
 from tests.fakes.agents import CHOICE
 from tests.fakes.plugin_folders import care, enable, plugin, shell_hooks

@@ -27,9 +27,9 @@ from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import ApprovalRequested, ToolFinished, TurnDelta, TurnStarted
-from hermes_desktop.ui.application import DesktopLoop, LoopWatchdog, run_on_loop
-from hermes_desktop.ui.questions.asking import Asking
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.shell.asking import Asking
+from hermes_desktop.ui.start.application import DesktopLoop, LoopWatchdog, run_on_loop
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.real_model import KEY, NAME, real_model
 from tests.fakes.window_stage import WindowStage
 

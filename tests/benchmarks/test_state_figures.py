@@ -24,8 +24,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.activity_index import ActivityIndex
-from hermes_desktop.state.change_watcher import ChangeWatcher
+from hermes_desktop.state.facade.activity_index import ActivityIndex
+from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
 
 _HERE = Path(__file__).parent
 _SIZES = tuple(int(n) for n in os.environ.get("HERMES_BENCH_SESSIONS", "2000,20000").split(","))

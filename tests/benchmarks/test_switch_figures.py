@@ -19,9 +19,9 @@ from PySide6.QtWidgets import QApplication
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.ui.application import DesktopLoop
-from hermes_desktop.ui.garbage_collection import MainThreadCollector
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.start.application import DesktopLoop
+from hermes_desktop.ui.start.garbage_collection import MainThreadCollector
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.session_switches import history_of, left_over, switch
 from tests.fakes.soak_figures import table
 from tests.fakes.window_stage import WindowStage

@@ -22,14 +22,14 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.services.transcript import TranscriptPage, TranscriptReader
+from hermes_desktop.services.sessions.transcript import TranscriptPage, TranscriptReader
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records import Message, SessionSummary
-from hermes_desktop.ui.application import DesktopLoop
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.state.records.records import Message, SessionSummary
+from hermes_desktop.ui.start.application import DesktopLoop
 from hermes_desktop.ui.transcript.transcript_view import TranscriptView
+from hermes_desktop.ui.widgets.theme import Theme
 
 REPLY_CHARACTERS = 60_000
 DELTAS_A_SECOND = 200

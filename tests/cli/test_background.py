@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.process_facts import is_alive
+from hermes_desktop.gateway.runtime_files.process_facts import is_alive
 from tests.fakes.model_server import ModelServer, hang, text, tool_call
 from tests.fakes.program import Program
 from tests.fakes.rpc_client import RpcProcess

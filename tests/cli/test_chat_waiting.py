@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.cli.waiting_line import WaitingLine
-from hermes_desktop.services.open_turns import OpenTurn
+from hermes_desktop.cli.chat.waiting_line import WaitingLine
+from hermes_desktop.services.sessions.open_turns import OpenTurn
 from hermes_desktop.state import SessionDB
 from tests.fakes.foreign_program import ForeignProgram, foreign_program
 from tests.fakes.model_server import ModelServer, Recorded, Reply, echo, error
@@ -323,7 +323,7 @@ def test_after_five_minutes_it_ends_with_a_code_of_its_own(
 ) -> None:
     with foreign_program(Path(unanswered)):
         code = (
-            "import sys; from hermes_desktop.services import foreign_wait;"
+            "import sys; from hermes_desktop.services.sessions import foreign_wait;"
             "foreign_wait.PATIENCE_S = 0.0; "
             "from hermes_desktop.__main__ import main; sys.exit(main())"
         )

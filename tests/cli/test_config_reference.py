@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from hermes_desktop.services.known_secrets import SECRETS
-from hermes_desktop.services.settings_book import OPTIONS
-from hermes_desktop.services.settings_reference import settings_reference
+from hermes_desktop.services.secrets.known_secrets import SECRETS
+from hermes_desktop.services.settings.settings_book import OPTIONS
+from hermes_desktop.services.settings.settings_reference import settings_reference
 from tests.fakes.program import Program
 
 PAGE = Path(__file__).parents[2] / "resources" / "docs" / "settings.md"

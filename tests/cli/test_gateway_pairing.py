@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.gateway.pairing import PairingStore
+from hermes_desktop.gateway.access.pairing import PairingStore
 from tests.cli.test_light_commands import HEAVY, loaded
 from tests.fakes.program import Program, files_of
 from tests.fakes.terminal import at_terminal

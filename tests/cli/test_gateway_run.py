@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.identity_files import (
+from hermes_desktop.gateway.runtime_files.identity_files import (
     LOCK_FILE,
     PID_FILE,
     STATE_FILE,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.identity_files import PID_FILE, STATE_FILE, GatewayRecord
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE, STATE_FILE, GatewayRecord
 from tests.cli.test_light_commands import HEAVY, loaded
 from tests.fakes.identity import gateway_lookalike, identity_stage, wait_until, write_record
 from tests.fakes.program import Program, files_of

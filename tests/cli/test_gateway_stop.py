@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.identity_events import StopRequested
-from hermes_desktop.gateway.identity_files import PID_FILE, STOP_MARKER, GatewayRecord
+from hermes_desktop.gateway.runtime_files.identity_events import StopRequested
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE, STOP_MARKER, GatewayRecord
 from tests.fakes.identity import IdentityStage, gateway_lookalike, identity_stage, write_record
 from tests.fakes.program import Program, files_of
 from tests.fakes.terminal import at_terminal

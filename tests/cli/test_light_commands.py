@@ -38,9 +38,12 @@ def test_a_list_loads_only_the_list(program: Program, converse: Converse) -> Non
     modules = loaded(program, "sessions", "list")
 
     assert not HEAVY & modules
-    ours = {name for name in modules if name.startswith("hermes_desktop.cli.session_")}
-    assert ours == {"hermes_desktop.cli.session_commands", "hermes_desktop.cli.session_text"}
-    assert "hermes_desktop.services.session_actions" not in modules
+    ours = {name for name in modules if name.startswith("hermes_desktop.cli.sessions.session_")}
+    assert ours == {
+        "hermes_desktop.cli.sessions.session_commands",
+        "hermes_desktop.cli.sessions.session_text",
+    }
+    assert "hermes_desktop.services.sessions.session_actions" not in modules
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_a_crash_is_reported_without_them(planted: Program, home: Path) -> None:
         "import os, sys\n"
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'hermes_desktop.cli.session_commands':\n"
+        "        if name == 'hermes_desktop.cli.sessions.session_commands':\n"
         "            words = ' '.join(os.environ[n] for n in ('WORK_API_KEY', 'DB_PASSWORD'))\n"
         f"            raise ValueError(words + ' ' + {IN_FILE['EXTRA_TOKEN']!r})\n"
         "sys.meta_path.insert(0, Finder())\n"

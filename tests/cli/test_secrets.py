@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.core.exit_deadline import EXIT_SLACK_S
-from hermes_desktop.gateway.identity_files import PID_FILE
+from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE
 from tests.fakes.identity import wait_until
 from tests.fakes.model_server import ModelServer
 from tests.fakes.private_bus import NEEDS_KEYRING, PrivateBus, private_bus

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.cli import session_bulk
+from hermes_desktop.cli.sessions import session_bulk
 from hermes_desktop.core.errors import RefusedError
-from hermes_desktop.services import bulk_sessions
-from hermes_desktop.services.session_actions import SessionActions
+from hermes_desktop.services.sessions import bulk_sessions
+from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.bulk_filters import SessionFilter
-from hermes_desktop.state.trash import NoRoomError, TrashTooLargeError
+from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.trash.trash import NoRoomError, TrashTooLargeError
 from tests.fakes.program import Converse, Program
 from tests.fakes.state_files import dump
 from tests.fakes.terminal import at_terminal

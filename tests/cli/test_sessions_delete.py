@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.services.session_actions import SessionActions
+from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.state import SessionDB
 from tests.fakes.program import Converse, Program
 from tests.fakes.state_files import dump

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import (
     AgentResult,
     CancelSignal,
@@ -19,7 +19,7 @@ from hermes_desktop.agent.types import (
 )
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import ProviderError
-from hermes_desktop.gateway.agents import AgentRequest
+from hermes_desktop.gateway.turns.agents import AgentRequest
 from hermes_desktop.state import SessionDB
 from tests.fakes.prompts import prompts_beside
 

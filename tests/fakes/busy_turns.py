@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import SplitResult
 
-from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.tools import web_fetch
+from hermes_desktop.agent.tools.web import web_fetch
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import AgentResult
 from tests.fakes import model_server as fake
 from tests.fakes.agents import CHOICE

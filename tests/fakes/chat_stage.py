@@ -13,12 +13,12 @@ from PySide6.QtWidgets import QApplication, QDialog
 from hermes_desktop.core.events import Notice, TurnFinished
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
+from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.state import SessionDB
-from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.model_server import ModelServer
 
 

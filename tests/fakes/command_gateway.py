@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
-from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import NotConfiguredError, RefusedError
 from hermes_desktop.core.events import PlatformHealth
-from hermes_desktop.gateway.command_dispatch import CommandDispatch
-from hermes_desktop.gateway.config import GatewayConfig
+from hermes_desktop.gateway.commands.command_dispatch import CommandDispatch
+from hermes_desktop.gateway.commands.quick_commands import QuickRunner
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig
 from hermes_desktop.gateway.platforms.base import MessageEvent
-from hermes_desktop.gateway.quick_commands import QuickRunner
 from hermes_desktop.gateway.session import SessionSource
 from tests.fakes.agents import CHOICE
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway

@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import enumerate as threads
 from typing import Any, TypeVar
 
-from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import (
     SessionReset,
@@ -20,7 +20,7 @@ from hermes_desktop.core.events import (
     TurnQueued,
     TurnStarted,
 )
-from hermes_desktop.gateway.config import (
+from hermes_desktop.gateway.config.gateway_config import (
     GatewayConfig,
     Platform,
     PlatformConfig,
@@ -28,7 +28,7 @@ from hermes_desktop.gateway.config import (
 )
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
-from hermes_desktop.gateway.runner_report import RunnerReport
+from hermes_desktop.gateway.runner.runner_report import RunnerReport
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from tests.fakes.agents import CountingFactory, ScriptedModel

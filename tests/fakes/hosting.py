@@ -13,12 +13,12 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, NoticeCleared
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.hosting_checks import HostingChecks
-from hermes_desktop.gateway.identity_files import read_json
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
 from hermes_desktop.gateway.platforms.registry import AdapterRegistry
-from hermes_desktop.services.desktop_services import DesktopServices, join_parts
-from hermes_desktop.services.gateway_host import GatewayHost, HostSetup
+from hermes_desktop.gateway.runtime_files.identity_files import read_json
+from hermes_desktop.services.assembly.desktop_services import DesktopServices, join_parts
+from hermes_desktop.services.hosting.gateway_host import GatewayHost, HostSetup
 from hermes_desktop.settings.plain_secrets import PlainSecrets
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway import process_facts
-from hermes_desktop.gateway.hosting_checks import HostingChecks
-from hermes_desktop.gateway.identity_events import Claimed, IdentityEvent
-from hermes_desktop.gateway.identity_files import GatewayRecord, read_json
-from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
+from hermes_desktop.gateway.identity.identity_supervisor import GatewayIdentity
+from hermes_desktop.gateway.runtime_files import process_facts
+from hermes_desktop.gateway.runtime_files.identity_events import Claimed, IdentityEvent
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord, read_json
 
 T = TypeVar("T")
 WAIT_S = 20.0

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from hermes_desktop.core.events import Notice, SettingsChanged
-from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config.gateway_config import Platform
 from tests.fakes.hosting import HostStage, host_stage
 from tests.fakes.keyring import FakeKeyring
 from tests.fakes.model_server import Recorded, Reply, echo, text

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from hermes_desktop.state.schema import INDEXES, TABLES, Column, index_ddl, table_ddl
+from hermes_desktop.state.database.schema import INDEXES, TABLES, Column, index_ddl, table_ddl
 from tests.fakes.state_files import add_message, add_session
 
 NOW = 1_795_000_000.0

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter, SendResult
 from hermes_desktop.gateway.session import SessionSource
 

@@ -15,8 +15,8 @@ from hermes_desktop.core.paths import HermesPaths
 from hermes_desktop.plugins.commands import CommandTable
 from hermes_desktop.plugins.hooks import HookRegistry
 from hermes_desktop.plugins.loading import Loaded
-from hermes_desktop.services.plugin_care import PluginCare
-from hermes_desktop.services.plugin_survey import PluginEntry, PluginSurvey
+from hermes_desktop.services.agents.plugin_care import PluginCare
+from hermes_desktop.services.agents.plugin_survey import PluginEntry, PluginSurvey
 
 
 def plugin(home: Path, name: str, code: str, **files: str) -> Path:

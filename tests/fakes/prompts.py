@@ -1,8 +1,8 @@
 """Where agents of tests keep the system prompts that they send: beside the store, as in a home."""
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.session_prompts import SessionPrompts
+from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+from hermes_desktop.state.shared_tables.own_store import OwnStore
 
 
 def prompts_beside(db: SessionDB) -> SessionPrompts:

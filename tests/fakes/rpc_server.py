@@ -8,15 +8,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.commands.context import ProgramFacts
 from hermes_desktop.core.errors import HermesError, StateError
-from hermes_desktop.services.session_catalog import find_session_id
+from hermes_desktop.services.sessions.session_catalog import find_session_id
 from hermes_desktop.state import SessionDB
 from hermes_desktop.tui_gateway import server
-from hermes_desktop.tui_gateway.frames import Frame
 from hermes_desktop.tui_gateway.program import AgentWish, OwnCommand, RpcProgram
+from hermes_desktop.tui_gateway.protocol.frames import Frame
 from hermes_desktop.tui_gateway.serving_state import Session, current_peer
 from tests.fakes.agents import CHOICE, ScriptedModel
 from tests.fakes.clock import MovableClock

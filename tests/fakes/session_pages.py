@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from hermes_desktop.core.errors import NotFoundError
-from hermes_desktop.services.live_catalog import ListQuery, SessionPage
-from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.state.search_records import SearchHit, SearchOutcome, SearchQuery
+from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
+from hermes_desktop.state.records.records import SessionSummary
+from hermes_desktop.state.search.search_records import SearchHit, SearchOutcome, SearchQuery
 
 NOON = 1_795_867_200.0
 """28 November 2026, 12:00 UTC."""

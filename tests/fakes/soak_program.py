@@ -18,12 +18,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from hermes_desktop.cli import output
-from hermes_desktop.cli.gateway_program import GatewayProgram
+from hermes_desktop.cli.gateway.gateway_program import GatewayProgram
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.core.exit_deadline import ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_gateway
+from hermes_desktop.core.processes.exit_deadline import ExitDeadline
+from hermes_desktop.services.assembly.assembly import build_gateway
 from tests.fakes.socket_platform import socket_registry
 
 DRAIN_S = 10.0

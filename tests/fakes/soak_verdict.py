@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.gateway import refusals
-from hermes_desktop.gateway.delivery import MAYBE_TWICE
-from hermes_desktop.gateway.resume_after_restart import GIVEN_UP, SEND_AGAIN
+from hermes_desktop.gateway.access import refusals
+from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE
+from hermes_desktop.gateway.delivery.resume_after_restart import GIVEN_UP, SEND_AGAIN
 from tests.fakes.soak_crowd import Crowd, Said
 from tests.fakes.soak_words import MIXED, conversations, marked
 from tests.fakes.socket_chat import SentText

@@ -7,20 +7,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice
-from hermes_desktop.gateway import process_facts
-from hermes_desktop.gateway.config import GatewayConfig, Platform
-from hermes_desktop.gateway.mail import MailParts
-from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor, SupervisorWiring
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
+from hermes_desktop.gateway.delivery.mail import MailParts
+from hermes_desktop.gateway.delivery.sending import SendingManners
+from hermes_desktop.gateway.platforms.platform_supervisor import (
+    PlatformSupervisor,
+    SupervisorWiring,
+)
 from hermes_desktop.gateway.platforms.registry import AdapterFactory, AdapterRegistry
 from hermes_desktop.gateway.run import GatewayRunner
-from hermes_desktop.gateway.sending import SendingManners
+from hermes_desktop.gateway.runtime_files import process_facts
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import AsyncSessionDB, SessionDB
-from hermes_desktop.state.delivery_store import Owner
-from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.shared_tables.delivery_store import Owner
+from hermes_desktop.state.shared_tables.own_store import OwnStore
 from tests.fakes.agents import CountingFactory, ScriptedModel
 from tests.fakes.socket_platform import QUICK, make_socket_platform, socket_config
 

@@ -19,7 +19,7 @@ import json
 from typing import Any
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.gateway.config import Platform, PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import (
     MessageEvent,
     Piece,
@@ -28,8 +28,8 @@ from hermes_desktop.gateway.platforms.base import (
     TokenIdentity,
 )
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
+from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
-from hermes_desktop.gateway.reconnect import LinkTiming
 from hermes_desktop.gateway.session import SessionSource
 from tests.fakes.socket_chat import ChatProcess, ChatServer, chat_process, chat_server
 

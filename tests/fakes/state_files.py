@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.schema import (
+from hermes_desktop.state.database.schema import (
     INDEXES,
     TABLES,
     Column,

@@ -13,11 +13,11 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import Notice, PlatformHealth, TurnFinished
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.hosting_checks import HostingChecks
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
+from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from hermes_desktop.gateway.platforms.shipped import shipped_platforms
-from hermes_desktop.gateway.reconnect import LinkTiming
-from hermes_desktop.services.desktop_services import DesktopServices, join_parts
-from hermes_desktop.services.gateway_host import HostSetup
+from hermes_desktop.services.assembly.desktop_services import DesktopServices, join_parts
+from hermes_desktop.services.hosting.gateway_host import HostSetup
 from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.model_server import ModelServer
 

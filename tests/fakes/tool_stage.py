@@ -6,22 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
-from hermes_desktop.agent.tools.approval_queue import (
+from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.asking.approval_queue import (
     ApprovalQueue,
     ApprovalRequest,
     Attendant,
     Choice,
 )
-from hermes_desktop.agent.tools.building import ToolParts, build_tools
-from hermes_desktop.agent.tools.executor import ToolBox
-from hermes_desktop.agent.tools.process_table import ProcessTable
-from hermes_desktop.agent.tools.question_queue import (
+from hermes_desktop.agent.tools.asking.question_queue import (
     Question,
     QuestionAttendant,
     QuestionQueue,
 )
+from hermes_desktop.agent.tools.building import ToolParts, build_tools
+from hermes_desktop.agent.tools.executor import ToolBox
+from hermes_desktop.agent.tools.processes.process_table import ProcessTable
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ToolCall
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor

@@ -18,12 +18,12 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.ui.chat.chat_page import ChatPage
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.main_window import FIRST_SIZE, MainWindow
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.shell.main_window import FIRST_SIZE, MainWindow
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.model_server import ModelServer
 
 CHECKOUT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ import json
 import sys
 import threading
 
-from hermes_desktop.agent.compression_settings import CompressionSettings
-from hermes_desktop.agent.context_compression import ContextCare, Wish
+from hermes_desktop.agent.compression.compression_settings import CompressionSettings
+from hermes_desktop.agent.compression.context_compression import ContextCare, Wish
 from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import ModelChoice

@@ -13,8 +13,8 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.desktop_services import join_parts
-from hermes_desktop.services.gateway_host import HostSetup
+from hermes_desktop.services.assembly.desktop_services import join_parts
+from hermes_desktop.services.hosting.gateway_host import HostSetup
 from tests.fakes.hosting import NO_SERVICES
 from tests.fakes.socket_platform import socket_registry
 

@@ -31,7 +31,7 @@ def hang_here() -> None:
 
 
 def start_hanging(home: Path, how: str) -> None:
-    from hermes_desktop.services import agent_builder
+    from hermes_desktop.services.agents import agent_builder
 
     read = agent_builder.read_agent_settings
 
@@ -50,8 +50,8 @@ def start_hanging(home: Path, how: str) -> None:
 
 
 def gateway(home: Path, how: str, drain_s: float) -> int:
-    from hermes_desktop.cli.gateway_program import run_gateway
-    from hermes_desktop.gateway.config import Platform, PlatformConfig
+    from hermes_desktop.cli.gateway.gateway_program import run_gateway
+    from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
     from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
     from tests.fakes.socket_platform import SocketPlatform
 
@@ -74,10 +74,10 @@ def gateway(home: Path, how: str, drain_s: float) -> int:
 
 
 def desktop(home: Path, how: str, message: str) -> int:
-    from hermes_desktop.services.desktop_services import DesktopServices
-    from hermes_desktop.ui import desktop_program
-    from hermes_desktop.ui.main_window import MainWindow
-    from hermes_desktop.ui.tray import Tray
+    from hermes_desktop.services.assembly.desktop_services import DesktopServices
+    from hermes_desktop.ui.shell.main_window import MainWindow
+    from hermes_desktop.ui.shell.tray import Tray
+    from hermes_desktop.ui.start import desktop_program
 
     async def say(services: DesktopServices) -> None:
         while services.gateway.state not in {"running", "working", "degraded"}:

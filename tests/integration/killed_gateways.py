@@ -18,7 +18,7 @@ import threading
 import time
 from pathlib import Path
 
-from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.session import SessionSource, SessionStore
 from hermes_desktop.state import SessionDB
 

@@ -21,13 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.state import SessionDB, hidden_rows
-from hermes_desktop.state.branching import Branch
-from hermes_desktop.state.health import health_report
-from hermes_desktop.state.holders import Holders
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.trash import list_trash, trash_sessions
-from hermes_desktop.state.trash_restore import restore_from_trash, settle_trash
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations.branching import Branch
+from hermes_desktop.state.database.holders import Holders
+from hermes_desktop.state.maintenance.health import health_report
+from hermes_desktop.state.sessions import hidden_rows
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import list_trash, trash_sessions
+from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 
 Rows = list[tuple[object, ...]]
 

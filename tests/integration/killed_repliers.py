@@ -19,12 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hermes_desktop.gateway.config import PlatformConfig
-from hermes_desktop.gateway.delivery import MAYBE_TWICE
+from hermes_desktop.gateway.config.gateway_config import PlatformConfig
+from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, SendResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.shared_tables.own_store import OwnStore
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import ChatProcess, SocketPlatform, chat_process
 

@@ -13,13 +13,13 @@ import signal
 import sys
 from pathlib import Path
 
-from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression_turn import TurnRoom
-from hermes_desktop.agent.context_compression import ContextCare
+from hermes_desktop.agent.compression.compression_settings import CompressionSettings
+from hermes_desktop.agent.compression.compression_turn import TurnRoom
+from hermes_desktop.agent.compression.context_compression import ContextCare
 from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.state import SessionDB

@@ -18,11 +18,11 @@ from collections import Counter
 from pathlib import Path
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.health import health_report
-from hermes_desktop.state.holders import Holders
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.trash import list_trash, trash_sessions
-from hermes_desktop.state.trash_restore import restore_from_trash, settle_trash
+from hermes_desktop.state.database.holders import Holders
+from hermes_desktop.state.maintenance.health import health_report
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import list_trash, trash_sessions
+from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 
 SESSIONS = tuple(f"s{number}" for number in range(6))
 FULL_CHECK_EVERY = 10

@@ -10,8 +10,8 @@ from pathlib import Path
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings_book import Change
-from hermes_desktop.services.settings_service import SettingsService, build_settings
+from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
 from hermes_desktop.settings.plain_secrets import PlainSecrets
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from hermes_desktop import plugins
-from hermes_desktop.gateway import quick_commands
-from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.gateway.event_hooks import EventHookSet
-from hermes_desktop.gateway.quick_commands import QuickRunner
+from hermes_desktop.gateway.commands import quick_commands
+from hermes_desktop.gateway.commands.quick_commands import QuickRunner
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.gateway.runner.event_hooks import EventHookSet
 from hermes_desktop.plugins.commands import PluginCommand
 from tests.fakes.command_gateway import UNASKED, CommandGateway, command_gateway
 from tests.fakes.gateway import until

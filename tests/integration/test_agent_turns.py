@@ -12,10 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.config import AgentConfig, resolve_model
+from hermes_desktop.agent.models.config import AgentConfig, resolve_model
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import read_env_file

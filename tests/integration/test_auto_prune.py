@@ -9,11 +9,11 @@ import pytest
 
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_gateway
-from hermes_desktop.services.desktop_services import DesktopServices, join_parts
-from hermes_desktop.services.gateway_host import HostSetup
-from hermes_desktop.services.history_upkeep import LOOK_S
-from hermes_desktop.services.hosting_services import GatewayServices
+from hermes_desktop.services.assembly.assembly import build_gateway
+from hermes_desktop.services.assembly.desktop_services import DesktopServices, join_parts
+from hermes_desktop.services.assembly.history_upkeep import LOOK_S
+from hermes_desktop.services.assembly.hosting_services import GatewayServices
+from hermes_desktop.services.hosting.gateway_host import HostSetup
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import until

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tools.process_table import ProcessTable, Wanted
+from hermes_desktop.agent.tools.processes.process_table import ProcessTable, Wanted
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, TurnFinished, TurnStarted
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.services.background_care import LOST_KEY, BackgroundCare
+from hermes_desktop.services.agents.background_care import LOST_KEY, BackgroundCare
+from hermes_desktop.services.assembly.assembly import build_services
 from tests.fakes.command_gateway import KEY, command_gateway
 from tests.fakes.gateway import until
 from tests.fakes.model_server import ModelServer, text, tool_call

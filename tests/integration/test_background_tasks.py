@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.process_table import ProcessTable, Wanted
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.processes.process_table import ProcessTable, Wanted
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import OFFERED_SESSION, Notice, TurnFinished, TurnStarted
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.background_tasks import MOST_TASKS
-from hermes_desktop.gateway.chat_approvals import ChatApprovals
-from hermes_desktop.gateway.chat_questions import ChatQuestions
-from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.gateway.refusals import asked_to_drain
-from hermes_desktop.gateway.runner_background import END_REASON
-from hermes_desktop.services.assembly import build_services
+from hermes_desktop.gateway.access.refusals import asked_to_drain
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.gateway.runner.background_tasks import MOST_TASKS
+from hermes_desktop.gateway.runner.chat_approvals import ChatApprovals
+from hermes_desktop.gateway.runner.chat_questions import ChatQuestions
+from hermes_desktop.gateway.runner.runner_background import END_REASON
+from hermes_desktop.services.assembly.assembly import build_services
 from tests.fakes.command_gateway import UNASKED, CommandGateway, command_gateway
 from tests.fakes.gateway import until
 from tests.fakes.model_server import ModelServer

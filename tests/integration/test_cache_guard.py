@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import CannotReachError
-from hermes_desktop.gateway.agent_cache import NEVER_SEEN
+from hermes_desktop.gateway.turns.agent_cache import NEVER_SEEN
 from hermes_desktop.state import SessionDB
 from tests.fakes.gateway import RunningGateway, in_other_process, running_gateway, until
 

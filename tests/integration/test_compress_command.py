@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.compression_settings import CompressionSettings
-from hermes_desktop.agent.context_compression import ContextCare
+from hermes_desktop.agent.compression.compression_settings import CompressionSettings
+from hermes_desktop.agent.compression.context_compression import ContextCare
 from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.gateway.command_dispatch import CommandDispatch
+from hermes_desktop.gateway.commands.command_dispatch import CommandDispatch
 from tests.fakes.command_gateway import CommandGateway, command_gateway
 from tests.fakes.narrow_model import NarrowModel
 from tests.fakes.prompts import prompts_beside

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.demo_home import DEMO_SESSION_TITLE, create_demo_home
-from hermes_desktop.services.session_catalog import SessionCatalog
+from hermes_desktop.services.assembly.demo_home import DEMO_SESSION_TITLE, create_demo_home
+from hermes_desktop.services.sessions.session_catalog import SessionCatalog
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.state.records.records import SessionSummary
 
 NOW = 1_800_000_000.0
 

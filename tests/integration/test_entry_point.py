@@ -64,7 +64,7 @@ def test_the_token_leads_to_the_identity_process(tmp_path: Path, code: list[str]
     assert process.returncode == 0
     if code[0] == "-c":
         modules = set(err.split())
-        assert "hermes_desktop.gateway.identity" in modules
+        assert "hermes_desktop.gateway.identity.identity" in modules
         assert not HEAVY & modules
         ours = {name for name in modules if name.startswith("hermes_desktop")}
         assert ours == {
@@ -72,8 +72,10 @@ def test_the_token_leads_to_the_identity_process(tmp_path: Path, code: list[str]
             "hermes_desktop.__main__",
             "hermes_desktop.gateway",
             "hermes_desktop.gateway.identity",
-            "hermes_desktop.gateway.identity_files",
-            "hermes_desktop.gateway.process_facts",
+            "hermes_desktop.gateway.identity.identity",
+            "hermes_desktop.gateway.runtime_files",
+            "hermes_desktop.gateway.runtime_files.identity_files",
+            "hermes_desktop.gateway.runtime_files.process_facts",
         }
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.identity_files import PID_FILE, STATE_FILE, GatewayRecord
-from hermes_desktop.services.hosting_words import OTHER_CRASHED, OTHER_STOPPED
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE, STATE_FILE, GatewayRecord
+from hermes_desktop.services.hosting.hosting_words import OTHER_CRASHED, OTHER_STOPPED
 from tests.fakes.hosting import HostStage, host_stage
 from tests.fakes.identity import gateway_lookalike, write_record
 from tests.integration.test_gateway_host import mark_stop, pid_of

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression_turn import TurnRoom
-from hermes_desktop.agent.context_compression import ContextCare
+from hermes_desktop.agent.compression.compression_settings import CompressionSettings
+from hermes_desktop.agent.compression.compression_turn import TurnRoom
+from hermes_desktop.agent.compression.context_compression import ContextCare
 from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.gateway.agents import AgentRequest
-from hermes_desktop.gateway.hygiene import NOT_SHORTENED
+from hermes_desktop.gateway.turns.agents import AgentRequest
+from hermes_desktop.gateway.turns.hygiene import NOT_SHORTENED
 from tests.fakes.command_gateway import KEY, CommandGateway, command_gateway
 from tests.fakes.gateway import until
 from tests.fakes.narrow_model import NarrowModel

@@ -13,16 +13,16 @@ import pytest
 
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.events import Notice, TurnFinished, TurnQueued, TurnStarted
-from hermes_desktop.gateway import process_facts
-from hermes_desktop.gateway.hosting_checks import HostingChecks
-from hermes_desktop.gateway.identity_files import (
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
+from hermes_desktop.gateway.runtime_files import process_facts
+from hermes_desktop.gateway.runtime_files.identity_files import (
     LOCK_FILE,
     PID_FILE,
     STATE_FILE,
     ask_to_stop,
     parse_record,
 )
-from hermes_desktop.services.hosted_gateway import HostedGateway
+from hermes_desktop.services.hosting.hosted_gateway import HostedGateway
 from tests.fakes.hosting import TOKEN, HostStage, host_stage, write_config
 from tests.fakes.identity import gateway_lookalike, is_gone, write_record
 from tests.fakes.model_server import HANG, Reply, text

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.identity_files import PID_FILE, ask_to_stop, parse_record
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE, ask_to_stop, parse_record
 from tests.fakes.hosting import HostStage, host_stage
 from tests.fakes.identity import gateway_lookalike, write_record
 

@@ -10,8 +10,8 @@ import pytest
 
 from hermes_desktop.core.errors import StateReadOnlyError
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.gateway.hosting_checks import HostingChecks
-from hermes_desktop.gateway.identity_files import LOCK_FILE, PID_FILE, STATE_FILE
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
+from hermes_desktop.gateway.runtime_files.identity_files import LOCK_FILE, PID_FILE, STATE_FILE
 from hermes_desktop.state import SessionDB
 from tests.fakes.hosting import HostStage, host_stage
 from tests.fakes.model_server import HANG, Reply, text

@@ -14,9 +14,12 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway import identity, process_facts
-from hermes_desktop.gateway.hosting_checks import HostingChecks
-from hermes_desktop.gateway.identity_events import (
+from hermes_desktop.gateway.identity import identity
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
+from hermes_desktop.gateway.identity.identity_process import identity_command
+from hermes_desktop.gateway.identity.identity_supervisor import GatewayIdentity
+from hermes_desktop.gateway.runtime_files import process_facts
+from hermes_desktop.gateway.runtime_files.identity_events import (
     Claimed,
     ForeignChanged,
     HardStop,
@@ -27,7 +30,7 @@ from hermes_desktop.gateway.identity_events import (
     NotHere,
     StopRequested,
 )
-from hermes_desktop.gateway.identity_files import (
+from hermes_desktop.gateway.runtime_files.identity_files import (
     LOCK_FILE,
     PID_FILE,
     STATE_FILE,
@@ -36,8 +39,6 @@ from hermes_desktop.gateway.identity_files import (
     GatewayRecord,
     live_gateway,
 )
-from hermes_desktop.gateway.identity_process import identity_command
-from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
 from tests.fakes.clock import MovableClock
 from tests.fakes.identity import (
     IdentityStage,
@@ -150,8 +151,9 @@ def test_it_loads_the_standard_library_and_three_modules_of_ours() -> None:
     loaded = set(done.stdout.split())
     assert {name for name in loaded if name.startswith("hermes_desktop.")} == {
         "hermes_desktop.gateway",
-        "hermes_desktop.gateway.identity_files",
-        "hermes_desktop.gateway.process_facts",
+        "hermes_desktop.gateway.runtime_files",
+        "hermes_desktop.gateway.runtime_files.identity_files",
+        "hermes_desktop.gateway.runtime_files.process_facts",
     }
     foreign = {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names
     assert foreign <= {"hermes_desktop", "__main__", "__mp_main__"}
@@ -607,7 +609,7 @@ _DYING = """
 import os, queue, sys
 from pathlib import Path
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.identity_supervisor import GatewayIdentity
+from hermes_desktop.gateway.identity.identity_supervisor import GatewayIdentity
 home = Path(sys.argv[1])
 held = GatewayIdentity(HermesPaths(home, home), events=print)
 held.start()

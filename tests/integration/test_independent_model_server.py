@@ -13,20 +13,20 @@ from typing import Any
 import httpx
 import pytest
 
-from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.compression_turn import SHORTENING
+from hermes_desktop.agent.compression.compression_turn import SHORTENING
 from hermes_desktop.agent.conversation_loop import ask
 from hermes_desktop.agent.providers.endpoint_check import check_endpoint
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import AgentResult, CallNote, ChatRequest, ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.agents import AgentRequest
-from hermes_desktop.services.agent_builder import AgentBuilder
-from hermes_desktop.services.agent_tools import AgentTools
+from hermes_desktop.gateway.turns.agents import AgentRequest
+from hermes_desktop.services.agents.agent_builder import AgentBuilder
+from hermes_desktop.services.agents.agent_tools import AgentTools
 from hermes_desktop.state import SessionDB
 from tests.fakes.independent_model_server import KEY, IndependentServer, independent_server
 from tests.fakes.program import Program, rows, said

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.session_prompts import SessionPrompts
+from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+from hermes_desktop.state.shared_tables.own_store import OwnStore
 from tests.fakes.clock import MovableClock
 from tests.fakes.model_server import ModelServer, Recorded
 from tests.fakes.narrow_model import NarrowModel

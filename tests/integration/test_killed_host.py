@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.delivery import MAYBE_TWICE
+from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE
 from tests.fakes.hosting import write_config
 from tests.fakes.model_server import HANG, ModelServer, Reply
 from tests.fakes.socket_platform import ChatProcess, chat_process

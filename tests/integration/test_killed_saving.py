@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hermes_desktop.core import file_lock
+from hermes_desktop.core.files import file_lock
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.services.gateway_settings import running_config
-from hermes_desktop.services.settings_book import Change
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.services.settings.gateway_settings import running_config
+from hermes_desktop.services.settings.settings_book import Change
 from tests.integration.saving_settings import TOKEN, VALUE, settings_of, surroundings
 
 BEFORE = "agent:\n  max_turns: 9 # mine\nplatforms:\n  telegram: {enabled: true, token: '1:old'}\n"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.compression_plan import is_summary
+from hermes_desktop.agent.compression.compression_plan import is_summary
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.health import health_report
+from hermes_desktop.state.maintenance.health import health_report
 from tests.fakes.narrow_model import NarrowModel
 from tests.integration.killed_turns import SID, TEXT, agent_on
 

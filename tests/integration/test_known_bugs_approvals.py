@@ -7,11 +7,15 @@ from typing import Any, ClassVar
 
 import pytest
 
-from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.tools.approval_queue import Answered, ApprovalQueue, ApprovalRequest
+from hermes_desktop.agent.tools.asking.approval_queue import (
+    Answered,
+    ApprovalQueue,
+    ApprovalRequest,
+)
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.gateway.chat_approvals import ChatApprovals
+from hermes_desktop.gateway.runner.chat_approvals import ChatApprovals
 from tests.fakes.gateway import running_gateway, until
 
 KEY = "agent:main:telegram:dm:c1"

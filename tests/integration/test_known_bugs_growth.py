@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.gateway import process_facts
-from hermes_desktop.gateway.agent_cache import MAX_AGENTS
-from hermes_desktop.gateway.config import SessionResetPolicy
-from hermes_desktop.gateway.inbound_dedup import Inbox
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
+from hermes_desktop.gateway.delivery.inbound_dedup import Inbox
+from hermes_desktop.gateway.identity.token_locks import TokenLocks
 from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.runtime_files import process_facts
 from hermes_desktop.gateway.session import SessionSource
-from hermes_desktop.gateway.token_locks import TokenLocks
+from hermes_desktop.gateway.turns.agent_cache import MAX_AGENTS
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.delivery_store import DeliveryStore, Obligation, Owner
-from hermes_desktop.state.inbox_table import KEPT_S
-from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
+from hermes_desktop.state.shared_tables.inbox_table import KEPT_S
+from hermes_desktop.state.shared_tables.own_store import OwnStore
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, running_gateway, until
 from tests.fakes.identity import gateway_lookalike

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.gateway.config import SessionResetPolicy
-from hermes_desktop.gateway.refusals import closing
-from hermes_desktop.gateway.resume_after_restart import PROMPT, SEND_AGAIN
-from hermes_desktop.gateway.runner_state import MAX_TURNS
-from hermes_desktop.gateway.sending import SendingManners
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.gateway.access.refusals import closing
+from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
+from hermes_desktop.gateway.delivery.resume_after_restart import PROMPT, SEND_AGAIN
+from hermes_desktop.gateway.delivery.sending import SendingManners
+from hermes_desktop.gateway.runner.runner_state import MAX_TURNS
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.events import SessionReset
-from hermes_desktop.gateway import expiry_watcher
-from hermes_desktop.gateway.agents import AgentRequest
-from hermes_desktop.gateway.config import SessionResetPolicy
+from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
+from hermes_desktop.gateway.runner import expiry_watcher
+from hermes_desktop.gateway.turns.agents import AgentRequest
 from tests.fakes.clock import MovableClock
 from tests.fakes.command_gateway import command_gateway
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until

@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.exit_deadline import EXIT_SLACK_S, OVERDUE
-from hermes_desktop.gateway.identity_files import PID_FILE, STATE_FILE, read_json, read_record
+from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S, OVERDUE
+from hermes_desktop.gateway.runtime_files.identity_files import (
+    PID_FILE,
+    STATE_FILE,
+    read_json,
+    read_record,
+)
 from hermes_desktop.state import SessionDB
-from hermes_desktop.ui.desktop_program import DRAIN_S
+from hermes_desktop.ui.start.desktop_program import DRAIN_S
 from tests.fakes.hosting import write_config
 from tests.fakes.identity import is_gone, wait_until
 from tests.fakes.model_server import ModelServer, hang

@@ -13,11 +13,11 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import Notice, NoticeCleared
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway import expiry_watcher
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.services.assembly import build_gateway
-from hermes_desktop.services.platform_checks import RefusedByPlatformError
-from hermes_desktop.services.settings_book import Change
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.runner import expiry_watcher
+from hermes_desktop.services.assembly.assembly import build_gateway
+from hermes_desktop.services.settings.platform_checks import RefusedByPlatformError
+from hermes_desktop.services.settings.settings_book import Change
 from hermes_desktop.settings.config_store import ChangedElsewhereError
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secrets import KeyringSecretStore, SecretStoreError

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hermes_desktop.gateway.delivery import MAYBE_TWICE
-from hermes_desktop.services.settings_book import Change
+from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE
+from hermes_desktop.services.settings.settings_book import Change
 from tests.fakes.live_stage import FIRST, SECOND, VARIABLE, LiveStage, live_stage
 
 ROUNDS, MESSAGES = 30, 25

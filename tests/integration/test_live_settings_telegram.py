@@ -7,8 +7,8 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from hermes_desktop.services.platform_checks import RefusedByPlatformError
-from hermes_desktop.services.settings_book import Change
+from hermes_desktop.services.settings.platform_checks import RefusedByPlatformError
+from hermes_desktop.services.settings.settings_book import Change
 from tests.fakes.bot_api_emulator import TOKEN
 from tests.fakes.telegram_server import TelegramServer, telegram_server
 from tests.fakes.telegram_stage import TelegramStage, telegram_stage

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.compression_plan import MARK, is_summary
-from hermes_desktop.agent.compression_settings import CompressionSettings
-from hermes_desktop.agent.compression_turn import TurnRoom
-from hermes_desktop.agent.context_compression import COOLDOWN_S, ContextCare, Wish
+from hermes_desktop.agent.compression.compression_plan import MARK, is_summary
+from hermes_desktop.agent.compression.compression_settings import CompressionSettings
+from hermes_desktop.agent.compression.compression_turn import TurnRoom
+from hermes_desktop.agent.compression.context_compression import COOLDOWN_S, ContextCare, Wish
 from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider
-from hermes_desktop.agent.tool_rounds import ToolResult
+from hermes_desktop.agent.turns.agent import AIAgent
+from hermes_desktop.agent.turns.tool_rounds import ToolResult
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor

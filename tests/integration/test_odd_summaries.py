@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.compression_plan import MARK, is_summary
-from hermes_desktop.agent.compression_settings import CompressionSettings
-from hermes_desktop.agent.context_compression import ContextCare, Shortened, Wish
+from hermes_desktop.agent.compression.compression_plan import MARK, is_summary
+from hermes_desktop.agent.compression.compression_settings import CompressionSettings
+from hermes_desktop.agent.compression.context_compression import ContextCare, Shortened, Wish
 from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.openai_compatible import OpenAICompatibleProvider

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.compression_plan import MARK
-from hermes_desktop.agent.others_shortening import WAITING, let_others_finish
+from hermes_desktop.agent.compression.compression_plan import MARK
+from hermes_desktop.agent.compression.others_shortening import WAITING, let_others_finish
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import CallNote
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, Recorded, Reply

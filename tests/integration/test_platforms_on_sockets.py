@@ -6,11 +6,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from hermes_desktop.gateway.config import GatewayConfig, Platform
-from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor, SupervisorWiring
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
+from hermes_desktop.gateway.delivery.sending import send_once
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
-from hermes_desktop.gateway.reconnect import LinkTiming
-from hermes_desktop.gateway.sending import send_once
+from hermes_desktop.gateway.platforms.platform_supervisor import (
+    PlatformSupervisor,
+    SupervisorWiring,
+)
+from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from tests.fakes.gateway import until
 from tests.fakes.socket_platform import ChatServer, chat_server, socket_config, socket_registry
 

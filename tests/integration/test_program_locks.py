@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.events import Notice, TurnQueued, TurnStarted
-from hermes_desktop.gateway.keyed_locks import GivenUpError
-from hermes_desktop.gateway.program_locks import ProgramLocks
-from hermes_desktop.state.conversation_locks import ConversationLocks
+from hermes_desktop.gateway.turns.program_locks import ProgramLocks
+from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 from tests.fakes.gateway import RunningGateway, running_gateway, until
 
 pytestmark = pytest.mark.asyncio

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.agents import AgentRequest
-from hermes_desktop.services.agent_builder import AgentBuilder
-from hermes_desktop.services.agent_tools import AgentTools
+from hermes_desktop.gateway.turns.agents import AgentRequest
+from hermes_desktop.services.agents.agent_builder import AgentBuilder
+from hermes_desktop.services.agents.agent_tools import AgentTools
 from hermes_desktop.state import SessionDB
 from tests.fakes import model_server as fake
 from tests.fakes.clock import MovableClock

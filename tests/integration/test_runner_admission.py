@@ -7,13 +7,13 @@ import pytest
 
 from hermes_desktop.core.errors import BusyError
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.session import SessionSource, SessionStore
 from tests.fakes.gateway import running_gateway, until
 
 if TYPE_CHECKING:
-    from hermes_desktop.gateway.access import Access
+    from hermes_desktop.gateway.access.access import Access
 
 KEY = "agent:main:telegram:dm:c1"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.gateway import expiry_watcher
-from hermes_desktop.gateway.config import (
+from hermes_desktop.gateway.config.gateway_config import (
     GatewayConfig,
     Platform,
     RunningSettings,
     SessionResetPolicy,
 )
 from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.runner import expiry_watcher
 from hermes_desktop.gateway.session import SessionSource
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until

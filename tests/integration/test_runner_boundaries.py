@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from hermes_desktop import plugins
-from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.commands.context import ProgramFacts
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.events import SessionReset, TurnFinished
-from hermes_desktop.gateway import expiry_watcher
-from hermes_desktop.gateway.command_dispatch import CommandDispatch
-from hermes_desktop.gateway.config import Platform, SessionResetPolicy
-from hermes_desktop.gateway.ephemeral_reply import EphemeralReply
+from hermes_desktop.gateway.commands.command_dispatch import CommandDispatch
+from hermes_desktop.gateway.config.gateway_config import Platform, SessionResetPolicy
 from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.runner import expiry_watcher
 from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
 from tests.fakes.clock import MovableClock
 from tests.fakes.command_gateway import choose
 from tests.fakes.gateway import ALLOWED, RunningGateway, running_gateway, until

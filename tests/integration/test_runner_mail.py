@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.delivery import MAYBE_TWICE
-from hermes_desktop.gateway.resume_after_restart import note_for
-from hermes_desktop.gateway.sending import SendingManners
-from hermes_desktop.state.delivery_store import DeliveryStore, Owner
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE
+from hermes_desktop.gateway.delivery.resume_after_restart import note_for
+from hermes_desktop.gateway.delivery.sending import SendingManners
+from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Owner
 from tests.fakes.gateway import until
 from tests.fakes.socket_gateway import socket_gateway
 from tests.fakes.socket_platform import ChatServer, chat_server

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.gateway.config import GatewayConfig, Platform, SessionResetPolicy
-from hermes_desktop.gateway.resume_after_restart import (
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, SessionResetPolicy
+from hermes_desktop.gateway.delivery.resume_after_restart import (
     BACK,
     GIVEN_UP,
     NOTE,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hermes_desktop.gateway.identity_files import PID_FILE
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE
 from tests.fakes.identity import wait_until
 from tests.fakes.program import Program
 

@@ -13,11 +13,11 @@ import pytest
 
 from hermes_desktop.core.errors import BusyError, StateError, StateUnavailableError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.connection import Patience
-from hermes_desktop.state.health import health_report
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.snapshot import list_snapshots, take_snapshot
-from hermes_desktop.state.trash import list_trash, trash_sessions
+from hermes_desktop.state.database.connection import Patience
+from hermes_desktop.state.maintenance.health import health_report
+from hermes_desktop.state.maintenance.snapshot import list_snapshots, take_snapshot
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import list_trash, trash_sessions
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
 

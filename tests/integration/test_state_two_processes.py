@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.change_watcher import ChangeWatcher
-from hermes_desktop.state.records import StateChanges
+from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
+from hermes_desktop.state.records.records import StateChanges
 
 pytestmark = pytest.mark.two_processes
 

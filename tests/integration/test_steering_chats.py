@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.steering import split
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.core.events import TurnFinished, TurnStarted
-from hermes_desktop.gateway.config import GatewayConfig, RunningSettings
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, RunningSettings
 from tests.fakes.command_gateway import KEY, CommandGateway, command_gateway
 from tests.fakes.gateway import ALLOWED, running_gateway, until
 from tests.fakes.socket_gateway import socket_gateway

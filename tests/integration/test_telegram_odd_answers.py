@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.config import Platform, PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.messages import MessageEvent
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.telegram.adapter import TelegramPlatform

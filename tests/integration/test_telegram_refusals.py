@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.config import Platform, PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.checks import answered
 from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Question, SendResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext

@@ -10,8 +10,8 @@ from hermes_desktop.agent.thinking import chosen_of, stored, wire_fields, with_t
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.services.desktop_services import DesktopServices
+from hermes_desktop.services.assembly.assembly import build_services
+from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from tests.fakes.agents import CHOICE
 from tests.fakes.command_gateway import KEY, command_gateway
 from tests.fakes.gateway import until

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.health import health_report
+from hermes_desktop.state.maintenance.health import health_report
 from tests.fakes.model_server import ModelServer, Recorded, Reply
 from tests.fakes.narrow_model import NarrowModel
 

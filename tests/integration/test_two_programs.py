@@ -16,8 +16,8 @@ import pytest
 from hermes_desktop.core.events import SessionsChanged, TurnFinished
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.services.desktop_services import DesktopServices
+from hermes_desktop.services.assembly.assembly import build_services
+from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from tests.fakes import model_server
 from tests.fakes.model_server import ModelServer
 

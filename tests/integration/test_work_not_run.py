@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.events import UndoneWork
-from hermes_desktop.gateway.identity_files import PID_FILE
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE
 from tests.fakes.hosting import HostStage, host_stage
 from tests.fakes.identity import gateway_lookalike, write_record
 

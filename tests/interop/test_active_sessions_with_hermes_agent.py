@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_desktop.gateway.active_sessions import ActiveSessions
+from hermes_desktop.gateway.identity.active_sessions import ActiveSessions
 from tests.interop.conftest import RealHermes
 
 BOUND_S = 40.0

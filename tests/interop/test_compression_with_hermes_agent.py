@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.compaction import Compaction
+from hermes_desktop.state.conversations.compaction import Compaction
 
 SUMMARY = [
     {"role": "user", "content": "the first question"},

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.dead_targets import DeadTargets
-from hermes_desktop.gateway.delivery import MAYBE_TWICE, Deliverer
-from hermes_desktop.gateway.delivery_ledger import DeliveryLedger
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.delivery.dead_targets import DeadTargets
+from hermes_desktop.gateway.delivery.delivery import MAYBE_TWICE, Deliverer
+from hermes_desktop.gateway.delivery.delivery_ledger import DeliveryLedger
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.delivery_store import DeliveryStore, Obligation, Owner
-from hermes_desktop.state.delivery_table import TABLE, obligation_id
-from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
+from hermes_desktop.state.shared_tables.delivery_table import TABLE, obligation_id
+from hermes_desktop.state.shared_tables.own_store import OwnStore
 from tests.fakes.platform import FakePlatform
 from tests.interop.conftest import RealHermes
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from hermes_desktop.core.paths import resolve_paths
-from hermes_desktop.services.gateway_settings import load_gateway_config
+from hermes_desktop.services.settings.gateway_settings import load_gateway_config
 
 TOKEN = {"TELEGRAM_BOT_TOKEN": "123456:abcdef"}
 

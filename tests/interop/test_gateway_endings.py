@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_desktop.services.hosting_return import TAKE_UP_AFTER_S
-from hermes_desktop.services.hosting_words import OTHER_CRASHED, OTHER_STOPPED
+from hermes_desktop.services.hosting.hosting_return import TAKE_UP_AFTER_S
+from hermes_desktop.services.hosting.hosting_words import OTHER_CRASHED, OTHER_STOPPED
 from tests.fakes.identity import wait_until
 from tests.fakes.island import Hosted, Island
 

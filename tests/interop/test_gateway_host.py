@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.services.hosting_words import OTHER_STOPPED
+from hermes_desktop.services.hosting.hosting_words import OTHER_STOPPED
 from hermes_desktop.state import SessionDB
 from tests.fakes.identity import wait_until
 from tests.fakes.island import Hosted, Island

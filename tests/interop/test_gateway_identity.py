@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work
+from hermes_desktop.gateway.identity.scheduled_work import ScheduledWork, scheduled_work
 from tests.fakes.identity import wait_until
 from tests.fakes.island import SCRIPTS, Island
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.insights import insights
+from hermes_desktop.state.maintenance.insights import insights
 from tests.fakes.program import Program
 from tests.interop.conftest import RealHermes
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.branching import Branch
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.trash import trash_sessions
-from hermes_desktop.state.trash_restore import restore_from_trash
+from hermes_desktop.state.conversations.branching import Branch
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import trash_sessions
+from hermes_desktop.state.trash.trash_restore import restore_from_trash
 
 LONG, OTHER = "20260101_000000_aaaaaa", "20260102_000000_bbbbbb"
 MESSAGES = 2_500

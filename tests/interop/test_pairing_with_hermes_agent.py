@@ -6,7 +6,7 @@ import pytest
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import NotFoundError, RefusedError
-from hermes_desktop.gateway.pairing import PairingStore
+from hermes_desktop.gateway.access.pairing import PairingStore
 from tests.interop.conftest import RealHermes
 
 

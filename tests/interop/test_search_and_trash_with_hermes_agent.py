@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.health import health_report
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.repair import repair_index
-from hermes_desktop.state.restore import restore_snapshot
-from hermes_desktop.state.snapshot import take_snapshot
-from hermes_desktop.state.trash import trash_sessions
-from hermes_desktop.state.trash_restore import restore_from_trash
+from hermes_desktop.state.maintenance.health import health_report
+from hermes_desktop.state.maintenance.repair import repair_index
+from hermes_desktop.state.maintenance.restore import restore_snapshot
+from hermes_desktop.state.maintenance.snapshot import take_snapshot
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import trash_sessions
+from hermes_desktop.state.trash.trash_restore import restore_from_trash
 
 SAME = (
     {"query": "trip"},

@@ -3,8 +3,8 @@
 import dataclasses
 import json
 
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.gateway_commands import write_home
+from hermes_desktop.gateway.commands.gateway_commands import write_home
+from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.settings.env_file import read_env_file
 from tests.fakes.senders import CASES

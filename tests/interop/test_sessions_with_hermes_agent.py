@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.session import SessionSource, SessionStore
 from hermes_desktop.state import SessionDB
 

@@ -7,10 +7,10 @@ import pytest
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.paths import resolve_paths
-from hermes_desktop.services.gateway_settings import load_gateway_config
-from hermes_desktop.services.secret_access import open_secrets
-from hermes_desktop.services.secrets_book import SecretsBook
-from hermes_desktop.services.settings_book import Change, SettingsBook
+from hermes_desktop.services.secrets.secret_access import open_secrets
+from hermes_desktop.services.secrets.secrets_book import SecretsBook
+from hermes_desktop.services.settings.gateway_settings import load_gateway_config
+from hermes_desktop.services.settings.settings_book import Change, SettingsBook
 from hermes_desktop.settings.env_file import read_env_file
 from tests.fakes.config_corpus import BASES
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.change_watcher import ChangeWatcher
+from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
 from tests.fakes import state_files
 
 _OBSERVE = Path(__file__).parent / "scripts" / "observe_home.py"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hermes_desktop.gateway.config import PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import PlatformConfig
 from hermes_desktop.gateway.platforms.telegram.inbound import message_event
 from hermes_desktop.gateway.platforms.telegram.incoming import incoming
 from hermes_desktop.gateway.platforms.telegram.options import read_options

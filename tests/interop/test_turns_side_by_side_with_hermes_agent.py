@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.services.open_turns import OpenTurns
+from hermes_desktop.services.sessions.open_turns import OpenTurns
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, Recorded, Reply, echo
 from tests.fakes.program import Program, said

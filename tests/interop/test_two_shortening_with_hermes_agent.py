@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.health import health_report
+from hermes_desktop.state.maintenance.health import health_report
 from tests.fakes.model_server import ModelServer, Recorded, Reply, text
 from tests.interop.conftest import RealHermes
 

@@ -17,12 +17,12 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
-from hermes_desktop.core.background_tasks import TaskSet
+from hermes_desktop.core.concurrency.background_tasks import TaskSet
 from hermes_desktop.core.event_bus import EventBus
-from hermes_desktop.ui.application import DesktopLoop
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.start.application import DesktopLoop
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 
 
 def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item):

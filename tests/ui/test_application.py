@@ -6,7 +6,7 @@ import time
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 
-from hermes_desktop.ui.application import ApplicationFilter, DesktopLoop, LoopWatchdog
+from hermes_desktop.ui.start.application import ApplicationFilter, DesktopLoop, LoopWatchdog
 
 
 @pytest.mark.asyncio

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 
 from hermes_desktop.core.errors import CancelledError, NotFoundError
 from hermes_desktop.core.events import Notice
-from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.ui.closing_question import ClosingQuestion, ClosingRules
+from hermes_desktop.ui.shell.closing_question import ClosingQuestion, ClosingRules
 
 
 @pytest.fixture

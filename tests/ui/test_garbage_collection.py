@@ -12,18 +12,18 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.ui.application import ApplicationFilter
-from hermes_desktop.ui.collection_pace import APART_S, FEW_OBJECTS, QUIET_S
-from hermes_desktop.ui.garbage_collection import (
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.ui.start.application import ApplicationFilter
+from hermes_desktop.ui.start.collection_pace import APART_S, FEW_OBJECTS, QUIET_S
+from hermes_desktop.ui.start.garbage_collection import (
     FAST_MS,
     SLOW_MS,
     MainThreadCollector,
     no_automatic_collection,
 )
-from hermes_desktop.ui.main_thread import MainThreadCalls
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
+from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
 from tests.fakes.clock import MovableClock
 
 BOUND_S = 10.0

@@ -12,16 +12,16 @@ from PySide6.QtWidgets import QApplication, QDialog, QMainWindow, QMessageBox, Q
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, OtherGateway, PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.services.demo_home import create_demo_home
+from hermes_desktop.services.assembly.assembly import build_services
+from hermes_desktop.services.assembly.demo_home import create_demo_home
 from hermes_desktop.state import SessionDB
-from hermes_desktop.ui.async_slots import AsyncSlots
 from hermes_desktop.ui.chat.chat_page import ChatPage
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.main_window import FIRST_SIZE, MainWindow
-from hermes_desktop.ui.theme import Theme
-from hermes_desktop.ui.two_sides import TwoSides
-from hermes_desktop.ui.window_memory import WindowMemory
+from hermes_desktop.ui.shell.main_window import FIRST_SIZE, MainWindow
+from hermes_desktop.ui.shell.two_sides import TwoSides
+from hermes_desktop.ui.shell.window_memory import WindowMemory
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 
 SCREENS = Path(__file__).parents[2] / ".ci" / "out" / "screens"
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
 
 from hermes_desktop.core.events import Notice, NoticeCleared
-from hermes_desktop.ui.notice_presenter import NoticeStrip
+from hermes_desktop.ui.widgets.notice_presenter import NoticeStrip
 
 
 @pytest.fixture

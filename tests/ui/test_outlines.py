@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QCheckBox, QLineEdit, QPlainTextEdit, QWidget
 
-from hermes_desktop.ui.theme import Theme, contrast
+from hermes_desktop.ui.widgets.theme import Theme, contrast
 
 
 def _edge(widget: QWidget, ground: QColor) -> float:

@@ -16,10 +16,10 @@ from hermes_desktop.core.events import (
     SettingsChanged,
     TurnFinished,
 )
-from hermes_desktop.services.desktop_config import DesktopConfig
-from hermes_desktop.ui.desktop_news import DesktopNews
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.preferences import Preferences
+from hermes_desktop.services.settings.desktop_config import DesktopConfig
+from hermes_desktop.ui.shell.desktop_news import DesktopNews
+from hermes_desktop.ui.shell.preferences import Preferences
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
 
 
 class Settings:

@@ -10,14 +10,14 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.core.exit_deadline import ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.services.demo_home import create_demo_home
-from hermes_desktop.services.live_catalog import ListQuery
-from hermes_desktop.ui.application import LoopWatchdog
-from hermes_desktop.ui.desktop_program import DesktopProgram, ProgramSetup
-from hermes_desktop.ui.main_window import MainWindow
-from hermes_desktop.ui.single_instance import SingleInstance, instance_name
+from hermes_desktop.core.processes.exit_deadline import ExitDeadline
+from hermes_desktop.services.assembly.demo_home import create_demo_home
+from hermes_desktop.services.sessions.live_catalog import ListQuery
+from hermes_desktop.ui.shell.main_window import MainWindow
+from hermes_desktop.ui.start.application import LoopWatchdog
+from hermes_desktop.ui.start.desktop_program import DesktopProgram, ProgramSetup
+from hermes_desktop.ui.start.single_instance import SingleInstance, instance_name
 
 
 @pytest.fixture

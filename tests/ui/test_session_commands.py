@@ -12,10 +12,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton
 
 from hermes_desktop.core.events import Notice, TurnStarted
-from hermes_desktop.services.demo_home import create_demo_home
+from hermes_desktop.services.assembly.demo_home import create_demo_home
 from hermes_desktop.state import SessionDB
 from hermes_desktop.ui.sessions.delete_question import DeleteQuestion
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.window_stage import WindowStage
 
 SCREENS = Path(__file__).parents[2] / ".ci" / "out" / "screens"

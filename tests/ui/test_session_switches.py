@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.ui.garbage_collection import MainThreadCollector
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.start.garbage_collection import MainThreadCollector
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.session_switches import history_of, left_over, switch
 from tests.fakes.window_stage import WindowStage
 

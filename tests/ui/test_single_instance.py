@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtNetwork import QLocalSocket
 
-from hermes_desktop.ui.single_instance import (
+from hermes_desktop.ui.start.single_instance import (
     InstanceName,
     SingleInstance,
     ask_first_instance,
@@ -19,7 +19,9 @@ from hermes_desktop.ui.single_instance import (
 SECOND = """
 import sys
 from pathlib import Path
-from hermes_desktop.ui.single_instance import SingleInstance, ask_first_instance, instance_name
+from hermes_desktop.ui.start.single_instance import (
+    SingleInstance, ask_first_instance, instance_name
+)
 name = instance_name(Path(sys.argv[1]), Path(sys.argv[2]))
 if SingleInstance(name).acquire():
     print("first")
@@ -29,7 +31,7 @@ else:
 HOLDER = """
 import sys
 from pathlib import Path
-from hermes_desktop.ui.single_instance import SingleInstance, instance_name
+from hermes_desktop.ui.start.single_instance import SingleInstance, instance_name
 instance = SingleInstance(instance_name(Path(sys.argv[1]), Path(sys.argv[2])))
 print(instance.acquire(), flush=True)
 sys.stdin.read()

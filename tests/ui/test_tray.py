@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtWidgets import QSystemTrayIcon
 
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, NoticeCleared, UndoneWork
-from hermes_desktop.ui.tray import Tray
+from hermes_desktop.ui.shell.tray import Tray
 from tests.fakes.scripted_gateway import OTHER
 from tests.fakes.session_pages import summary
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtDBus import QDBusConnection, QDBusMessage
 
-from hermes_desktop.ui.tray_host_watch import WATCHER, TrayHostWatch
+from hermes_desktop.ui.shell.tray_host_watch import WATCHER, TrayHostWatch
 
 pytestmark = [
     pytest.mark.asyncio,

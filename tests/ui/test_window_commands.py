@@ -6,7 +6,7 @@ import pytest
 
 from hermes_desktop.agent.steering import Hint, with_hints
 from hermes_desktop.state import SessionDB
-from hermes_desktop.ui.transcript.tool_calls import result_text, succeeded
+from hermes_desktop.ui.transcript.blocks.tool_calls import result_text, succeeded
 from tests.fakes import model_server
 from tests.fakes.window_stage import WindowStage
 

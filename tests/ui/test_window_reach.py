@@ -8,10 +8,10 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu, QWidget
 
-from hermes_desktop.services.demo_home import create_demo_home
-from hermes_desktop.ui.chat.usage_dialog import UsageDialog
-from hermes_desktop.ui.rail import Rail
-from hermes_desktop.ui.transcript.fold import FoldButton
+from hermes_desktop.services.assembly.demo_home import create_demo_home
+from hermes_desktop.ui.chat.header.usage_dialog import UsageDialog
+from hermes_desktop.ui.shell.rail import Rail
+from hermes_desktop.ui.transcript.blocks.fold import FoldButton
 from tests.fakes.model_server import text, tool_call
 from tests.fakes.window_stage import WindowStage
 

@@ -6,11 +6,12 @@ import pytest
 from PySide6.QtTest import QTest
 
 from hermes_desktop.core.events import SettingsChanged
-from hermes_desktop.services.session_import import plan_import, run_import
-from hermes_desktop.state import SessionDB, window_state_table
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.ui.sessions.source_names import _NAMES, source_name
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.services.transfer.session_import import plan_import, run_import
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.shared_tables import window_state_table
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.ui.widgets.theme import Theme
+from hermes_desktop.ui.words.source_names import _NAMES, source_name
 from tests.fakes.model_server import hang, text
 from tests.fakes.window_stage import WindowStage
 

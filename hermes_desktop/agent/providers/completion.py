@@ -24,8 +24,8 @@ from hermes_desktop.agent.types import (
     TextDelta,
     TextRetracted,
 )
-from hermes_desktop.core.thinking_split import Part, ThinkingSplitter
-from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.core.text.thinking_split import Part, ThinkingSplitter
+from hermes_desktop.state.records.content_codec import clean_text
 
 DONE = "[DONE]"
 _MOST_TOKENS = 10**12

@@ -8,8 +8,8 @@ from hermes_desktop.agent.providers.base import TimeOuts
 from hermes_desktop.agent.providers.failures import Failures
 from hermes_desktop.agent.providers.shared_tls import CertificatesError, SharedTls
 from hermes_desktop.agent.types import CancelSignal, ModelChoice
-from hermes_desktop.core.odd_characters import odd_character
 from hermes_desktop.core.proxies import ProxySettingError, route_to
+from hermes_desktop.core.text.odd_characters import odd_character
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from hermes_desktop.agent.providers.tolerances import (
     TEXT_FIELDS,
     THINKING_FIELDS,
 )
-from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.records.content_codec import clean_text
 
 _MESSAGES = tuple(each.name for each in MESSAGE_FIELDS)
 _THINKING = tuple(each.name for each in THINKING_FIELDS)

@@ -30,7 +30,7 @@ from hermes_desktop.agent.types import (
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.errors import ProviderError
 from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.core.thinking_marks import BEGINS_IN_THOUGHT
+from hermes_desktop.core.text.thinking_marks import BEGINS_IN_THOUGHT
 
 if TYPE_CHECKING:
     import httpx

@@ -1,13 +1,13 @@
 """What is taken from servers and gateways beyond what OpenAI's chat completions say.
 
 Each row names who sends it. The code that reads answers works from these rows; what is not here is
-passed over. The marks of thinking inside the text are in ``core/thinking_marks``.
+passed over. The marks of thinking inside the text are in ``core/text/thinking_marks``.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-from hermes_desktop.core.thinking_marks import DROPPED_MARKS, THINKING_MARKS
+from hermes_desktop.core.text.thinking_marks import DROPPED_MARKS, THINKING_MARKS
 
 __all__ = [
     "DROPPED_MARKS",

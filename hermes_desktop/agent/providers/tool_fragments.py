@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_desktop.agent.types import ToolCall
-from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.records.content_codec import clean_text
 
 MOST_CALLS = 128
 """More in one answer are no honest wish."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hermes_desktop.agent.tools.base import Arguments, Tool, ToolError
-from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.state.records.content_codec import clean_text
 
 _WHOLE = re.compile(r"\s*-?\d{1,18}\s*")
 _TYPES: Mapping[str, tuple[type, ...]] = {

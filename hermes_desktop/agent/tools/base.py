@@ -10,9 +10,9 @@ from hermes_desktop.core.clock import Clock
 from hermes_desktop.state import SessionDB
 
 if TYPE_CHECKING:
-    from hermes_desktop.agent.tools.approvals import ApprovalGate
-    from hermes_desktop.agent.tools.clarify import PersonAsker
-    from hermes_desktop.agent.tools.process_table import ProcessTable
+    from hermes_desktop.agent.tools.asking.approvals import ApprovalGate
+    from hermes_desktop.agent.tools.asking.clarify import PersonAsker
+    from hermes_desktop.agent.tools.processes.process_table import ProcessTable
 
 Arguments = Mapping[str, Any]
 Answer = Mapping[str, Any]

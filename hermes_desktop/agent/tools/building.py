@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.approvals import ApprovalGate, ApprovalRules
+from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.approvals import ApprovalGate, ApprovalRules
+from hermes_desktop.agent.tools.asking.clarify import PersonAsker, question_timeout
+from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
 from hermes_desktop.agent.tools.base import ToolSetup
-from hermes_desktop.agent.tools.clarify import PersonAsker, question_timeout
-from hermes_desktop.agent.tools.danger_paths import Places
+from hermes_desktop.agent.tools.danger.danger_paths import Places
 from hermes_desktop.agent.tools.executor import ToolBox
+from hermes_desktop.agent.tools.files.project_notes import project_notes
 from hermes_desktop.agent.tools.memory import memory_prompt
-from hermes_desktop.agent.tools.process_table import ProcessTable
-from hermes_desktop.agent.tools.processes import PROCESS
-from hermes_desktop.agent.tools.project_notes import project_notes
-from hermes_desktop.agent.tools.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.processes.process_table import ProcessTable
+from hermes_desktop.agent.tools.processes.processes import PROCESS
 from hermes_desktop.agent.tools.registry import enabled_tools
-from hermes_desktop.core.clean_environment import without_secrets
 from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.processes.clean_environment import without_secrets
 from hermes_desktop.state import SessionDB
 
 _LONGEST_S = 600.0

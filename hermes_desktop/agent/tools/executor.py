@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop import plugins
-from hermes_desktop.agent.tool_rounds import ToolResult, ToolTurn
-from hermes_desktop.agent.tools.approvals import ApprovalGate
 from hermes_desktop.agent.tools.arguments import read_arguments
+from hermes_desktop.agent.tools.asking.approvals import ApprovalGate
 from hermes_desktop.agent.tools.base import (
     STOPPED,
     Answer,
@@ -23,9 +22,10 @@ from hermes_desktop.agent.tools.base import (
     ToolError,
     ToolSetup,
 )
+from hermes_desktop.agent.turns.tool_rounds import ToolResult, ToolTurn
 from hermes_desktop.agent.types import ToolCall, ToolNews
-from hermes_desktop.core.time_bound import PendingCall, call_within
-from hermes_desktop.state.content_codec import clean_text
+from hermes_desktop.core.concurrency.time_bound import PendingCall, call_within
+from hermes_desktop.state.records.content_codec import clean_text
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class _Begun:
 
 
 class ToolBox:
-    """The tools of one agent; see :class:`~hermes_desktop.agent.tool_rounds.Tools`.
+    """The tools of one agent; see :class:`~hermes_desktop.agent.turns.tool_rounds.Tools`.
 
     Args:
         tools: What may be called.

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hermes_desktop.agent.tools.approvals import HERE
+from hermes_desktop.agent.tools.asking.approvals import HERE
+from hermes_desktop.agent.tools.asking.clarify import CLARIFY
 from hermes_desktop.agent.tools.base import Tool
-from hermes_desktop.agent.tools.clarify import CLARIFY
-from hermes_desktop.agent.tools.file_tools import PATCH, READ_FILE, WRITE_FILE
+from hermes_desktop.agent.tools.files.file_tools import PATCH, READ_FILE, WRITE_FILE
+from hermes_desktop.agent.tools.files.search_files import SEARCH_FILES
 from hermes_desktop.agent.tools.memory import MEMORY
-from hermes_desktop.agent.tools.processes import PROCESS
-from hermes_desktop.agent.tools.search_files import SEARCH_FILES
+from hermes_desktop.agent.tools.processes.processes import PROCESS
+from hermes_desktop.agent.tools.processes.terminal import TERMINAL
 from hermes_desktop.agent.tools.session_search import SESSION_SEARCH
-from hermes_desktop.agent.tools.terminal import TERMINAL
 from hermes_desktop.agent.tools.todo import TODO
-from hermes_desktop.agent.tools.web_fetch import WEB_FETCH
+from hermes_desktop.agent.tools.web.web_fetch import WEB_FETCH
 
 TOOLS: Final[tuple[Tool, ...]] = (
     READ_FILE,

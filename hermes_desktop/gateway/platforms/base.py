@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hermes_desktop.core.clock import Clock, SystemClock
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.config_running import BusyInputMode
+from hermes_desktop.gateway.config.config_running import BusyInputMode
+from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.messages import (
     ErrorKind,
     MessageEvent,
@@ -16,8 +16,8 @@ from hermes_desktop.gateway.platforms.messages import (
     Question,
     SendResult,
 )
-from hermes_desktop.gateway.reply_text import split_text
-from hermes_desktop.gateway.session_records import SessionEntry
+from hermes_desktop.gateway.platforms.reply_text import split_text
+from hermes_desktop.gateway.sessions.session_records import SessionEntry
 
 if TYPE_CHECKING:
     import asyncio

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.gateway.bounded_calls import BoundedCalls
-from hermes_desktop.gateway.config import PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import PlatformConfig
 from hermes_desktop.gateway.platforms.not_taken import not_taken
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from hermes_desktop.core.errors import HermesError, NotFoundError, UsageError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import TurnFinished
 from hermes_desktop.core.ids import new_session_id
-from hermes_desktop.gateway.config import Platform, platform_or_none
+from hermes_desktop.gateway.access.refusals import gone
+from hermes_desktop.gateway.config.gateway_config import Platform, platform_or_none
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter, SendResult
-from hermes_desktop.gateway.refusals import gone
 from hermes_desktop.gateway.session import SessionEntry, SessionSource, SessionStore
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hermes_desktop.core.ids import new_turn_id
-from hermes_desktop.gateway.session_records import SessionSource
+from hermes_desktop.gateway.sessions.session_records import SessionSource
 
 
 class MessageType(enum.Enum):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from hermes_desktop.core.clock import Clock, SystemClock
 from hermes_desktop.core.lean_loading import forget_sources
-from hermes_desktop.gateway.config import Platform, PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.checks import PlatformCheck
-from hermes_desktop.gateway.reconnect import LinkTiming
+from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ import importlib
 from functools import cached_property
 from typing import Protocol
 
-from hermes_desktop.gateway.config import Platform, PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
+from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from hermes_desktop.gateway.platforms.telegram import packages
-from hermes_desktop.gateway.reconnect import LinkTiming
 
 _SERVED = {Platform.TELEGRAM: "hermes_desktop.gateway.platforms.telegram.serving"}
 """Modules with a class ``Serving``, loaded once they are needed; see :class:`Serving`."""

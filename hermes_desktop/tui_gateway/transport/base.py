@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from typing import Protocol
 
-from hermes_desktop.tui_gateway.frames import Frame
+from hermes_desktop.tui_gateway.protocol.frames import Frame
 
 
 class Transport(Protocol):

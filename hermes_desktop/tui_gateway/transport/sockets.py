@@ -11,10 +11,10 @@ import threading
 from collections import deque
 from pathlib import Path
 
-from hermes_desktop.core import file_lock
 from hermes_desktop.core.errors import BusyError, RefusedError, UsageError
-from hermes_desktop.core.private_files import make_private_folder
-from hermes_desktop.tui_gateway.frames import Frame, encode
+from hermes_desktop.core.files import file_lock
+from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.tui_gateway.protocol.frames import Frame, encode
 
 log = logging.getLogger(__name__)
 

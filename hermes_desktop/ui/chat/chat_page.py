@@ -8,38 +8,38 @@ from PySide6.QtCore import QMargins, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeySequence, QPalette, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from hermes_desktop.core.background_tasks import WorkerThreads
 from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.ui.chat.chat_header import ChatHeader, ChatState
+from hermes_desktop.ui.asking.sheet_place import GivingWay, SheetPlace
 from hermes_desktop.ui.chat.composer import Composer
-from hermes_desktop.ui.chat.context_watch import ContextWatch
 from hermes_desktop.ui.chat.empty_page import EmptyPage
+from hermes_desktop.ui.chat.header.chat_header import ChatHeader, ChatState
+from hermes_desktop.ui.chat.header.context_watch import ContextWatch
+from hermes_desktop.ui.chat.header.session_words import facts_of, is_live, tip_of, title_of
+from hermes_desktop.ui.chat.header.title_writer import store_title
 from hermes_desktop.ui.chat.loading_signs import LoadingSigns
 from hermes_desktop.ui.chat.questions import ask_to_open
 from hermes_desktop.ui.chat.sending import Sending
 from hermes_desktop.ui.chat.session_place import SessionPlace
 from hermes_desktop.ui.chat.session_refresh import SessionRefresh
-from hermes_desktop.ui.chat.session_words import facts_of, is_live, tip_of, title_of
-from hermes_desktop.ui.chat.sheet_place import GivingWay, SheetPlace
 from hermes_desktop.ui.chat.shown_session import ShownSession
-from hermes_desktop.ui.chat.title_writer import store_title
 from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
 from hermes_desktop.ui.chat.turn_news import TurnNews
 from hermes_desktop.ui.chat.turn_replay import replay
-from hermes_desktop.ui.transcript.markdown_blocks import safe_link
+from hermes_desktop.ui.transcript.blocks.markdown_blocks import safe_link
 from hermes_desktop.ui.transcript.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hermes_desktop.core.events import SessionsChanged, TurnFinished
-    from hermes_desktop.services.desktop_chat import ChatReadiness
-    from hermes_desktop.services.desktop_services import DesktopServices
-    from hermes_desktop.state.records import SessionSummary
-    from hermes_desktop.ui.async_slots import AsyncSlots
-    from hermes_desktop.ui.event_bridge import EventBridge
-    from hermes_desktop.ui.theme import Theme
+    from hermes_desktop.services.assembly.desktop_services import DesktopServices
+    from hermes_desktop.services.hosting.desktop_chat import ChatReadiness
+    from hermes_desktop.state.records.records import SessionSummary
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+    from hermes_desktop.ui.widgets.event_bridge import EventBridge
+    from hermes_desktop.ui.widgets.theme import Theme
 
 
 class ChatPage(QWidget):

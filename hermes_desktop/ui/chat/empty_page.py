@@ -5,9 +5,9 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.resource_files import pixmap
-from hermes_desktop.ui.theme import Theme
-from hermes_desktop.ui.transcript.look import scaled, tint
+from hermes_desktop.ui.widgets.look import scaled, tint
+from hermes_desktop.ui.widgets.resource_files import pixmap
+from hermes_desktop.ui.widgets.theme import Theme
 
 _MARK = 44
 _WIDTH = 380

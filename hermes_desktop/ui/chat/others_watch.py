@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 
 if TYPE_CHECKING:
-    from hermes_desktop.services.desktop_chat import DesktopChat
-    from hermes_desktop.ui.async_slots import AsyncSlots
+    from hermes_desktop.services.hosting.desktop_chat import DesktopChat
     from hermes_desktop.ui.chat.shown_session import ShownSession
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 AGAIN_MS = 5_000
 

@@ -8,12 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from hermes_desktop.ui.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.dialog_buttons import without_icons
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hermes_desktop.ui.async_slots import AsyncSlots
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 
 class LinkQuestion(QMessageBox):

@@ -4,9 +4,9 @@ from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from hermes_desktop.ui.gateway.section_parts import LeadingLabel
-from hermes_desktop.ui.theme import Theme
-from hermes_desktop.ui.transcript.look import tint
+from hermes_desktop.ui.widgets.look import tint
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel
+from hermes_desktop.ui.widgets.theme import Theme
 
 
 class ReadOnlyBox(QWidget):

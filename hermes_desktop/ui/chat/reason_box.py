@@ -3,12 +3,12 @@
 from PySide6.QtCore import QMargins, Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from hermes_desktop.services.desktop_chat import ChatReadiness
-from hermes_desktop.ui.flow_row import FlowRow
-from hermes_desktop.ui.gateway.gateway_words import plain
-from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel, words_label
-from hermes_desktop.ui.setting_names import setting_in
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.services.hosting.desktop_chat import ChatReadiness
+from hermes_desktop.ui.widgets.flow_row import FlowRow
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel, words_label
+from hermes_desktop.ui.widgets.theme import Theme
+from hermes_desktop.ui.words.gateway_words import plain
+from hermes_desktop.ui.words.setting_names import setting_in
 
 
 class ReasonBox(QWidget):

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QWidget
 
-    from hermes_desktop.services.desktop_chat import DesktopChat
-    from hermes_desktop.services.window_state import WindowState
-    from hermes_desktop.ui.async_slots import AsyncSlots
+    from hermes_desktop.services.assembly.window_state import WindowState
+    from hermes_desktop.services.hosting.desktop_chat import DesktopChat
     from hermes_desktop.ui.chat.composer import Composer
     from hermes_desktop.ui.chat.shown_session import ShownSession
     from hermes_desktop.ui.chat.turn_ledger import TurnLedger
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 
 class Sending(QObject):

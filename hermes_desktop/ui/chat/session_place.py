@@ -3,16 +3,16 @@
 from PySide6.QtCore import QObject, Signal
 
 from hermes_desktop.core.events import GatewayStatusChanged, SessionReset
-from hermes_desktop.services.desktop_chat import DesktopChat
-from hermes_desktop.services.gateway_host import GatewayHost
-from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.services.hosting.desktop_chat import DesktopChat
+from hermes_desktop.services.hosting.gateway_host import GatewayHost
+from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.chat.composer import Composer
 from hermes_desktop.ui.chat.others_watch import OthersWatch
 from hermes_desktop.ui.chat.reset_strip import ResetStrip
 from hermes_desktop.ui.chat.shown_session import ShownSession
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 
 
 class SessionPlace(QObject):

@@ -11,11 +11,11 @@ from hermes_desktop.core.errors import HermesError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hermes_desktop.services.transcript import TranscriptReader
-    from hermes_desktop.state.records import Message
-    from hermes_desktop.ui.async_slots import AsyncSlots
+    from hermes_desktop.services.sessions.transcript import TranscriptReader
+    from hermes_desktop.state.records.records import Message
     from hermes_desktop.ui.chat.shown_session import ShownSession
     from hermes_desktop.ui.transcript.transcript_view import TranscriptView
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 
 class SessionRefresh(QObject):

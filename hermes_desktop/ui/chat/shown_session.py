@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.state.records.records import SessionSummary
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from hermes_desktop.ui.chat.announcement import announce
+from hermes_desktop.ui.widgets.announcement import announce
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     )
     from hermes_desktop.ui.chat.shown_session import ShownSession
     from hermes_desktop.ui.chat.turn_ledger import LedgerTurn, TurnLedger
-    from hermes_desktop.ui.event_bridge import EventBridge
     from hermes_desktop.ui.transcript.transcript_view import TranscriptView
+    from hermes_desktop.ui.widgets.event_bridge import EventBridge
 
 
 class TurnNews(QObject):

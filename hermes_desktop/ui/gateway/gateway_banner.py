@@ -14,11 +14,11 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal, UndoneWork
-from hermes_desktop.ui.gateway.gateway_words import attached_text, plain, undone_text
-from hermes_desktop.ui.gateway.section_parts import LeadingLabel
-from hermes_desktop.ui.notice_presenter import level_colour, paint_strip
-from hermes_desktop.ui.resource_files import icon, icon_size, pixmap
-from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Theme
+from hermes_desktop.ui.widgets.notice_presenter import level_colour, paint_strip
+from hermes_desktop.ui.widgets.resource_files import icon, icon_size, pixmap
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, Theme
+from hermes_desktop.ui.words.gateway_words import attached_text, plain, undone_text
 
 
 class GatewayBanner(QWidget):

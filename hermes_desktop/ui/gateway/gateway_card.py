@@ -4,14 +4,18 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from hermes_desktop.core.events import GatewayStatusChanged, HostingRefusal, UndoneWork
-from hermes_desktop.services.undone_words import (
+from hermes_desktop.services.hosting.undone_words import (
     UNDONE_HINT,
     WHY_UNDONE,
     undone_heading,
     undone_lines,
 )
-from hermes_desktop.ui.gateway.ages import span_words
-from hermes_desktop.ui.gateway.gateway_words import (
+from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.widgets.state_shapes import StateShape
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, Theme
+from hermes_desktop.ui.words.ages import span_words
+from hermes_desktop.ui.words.day_words import words_for
+from hermes_desktop.ui.words.gateway_words import (
     allowed,
     attached_text,
     explained,
@@ -20,10 +24,6 @@ from hermes_desktop.ui.gateway.gateway_words import (
     shape_of,
     state_words,
 )
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_label
-from hermes_desktop.ui.gateway.state_shapes import StateShape
-from hermes_desktop.ui.sessions.day_words import words_for
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, Theme
 
 _SHAPE = 16
 _SERVING = frozenset({"running", "working", "degraded"})

@@ -8,9 +8,9 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QStyle, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.gateway.leading_text import draw_text
-from hermes_desktop.ui.gateway.state_shapes import DOT, paint_shape
-from hermes_desktop.ui.theme import RADIUS_BUTTON, SPACE_4, SPACE_8, Theme
+from hermes_desktop.ui.widgets.leading_text import draw_text
+from hermes_desktop.ui.widgets.state_shapes import DOT, paint_shape
+from hermes_desktop.ui.widgets.theme import RADIUS_BUTTON, SPACE_4, SPACE_8, Theme
 
 _GAP = " · "
 _INSET = SPACE_8

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from hermes_desktop.core.events import HostingRefusal, OtherGateway
-from hermes_desktop.ui.dialog_buttons import without_icons
-from hermes_desktop.ui.gateway.ages import span_words
-from hermes_desktop.ui.gateway.gateway_words import plain, running_text
-from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel, words_label
-from hermes_desktop.ui.sessions.source_names import source_name
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
+from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel, words_label
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
+from hermes_desktop.ui.words.ages import span_words
+from hermes_desktop.ui.words.gateway_words import plain, running_text
+from hermes_desktop.ui.words.source_names import source_name
 
 _WIDTH = 440
 _INNER = _WIDTH - 2 * SPACE_24

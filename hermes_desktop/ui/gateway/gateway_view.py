@@ -7,27 +7,22 @@ from PySide6.QtWidgets import QWidget
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayStatusChanged, Notice, PairingChanged, UndoneWork
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.chat.announcement import announce
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.gateway.age_timer import AgeTimer
-from hermes_desktop.ui.gateway.ages import next_look_ms
 from hermes_desktop.ui.gateway.gateway_banner import GatewayBanner
 from hermes_desktop.ui.gateway.gateway_commands import GatewayCommands
-from hermes_desktop.ui.gateway.gateway_words import (
-    requests_text,
-    shape_of,
-    status_words,
-    undone_text,
-)
 from hermes_desktop.ui.gateway.pairing_commands import ASKED, PairingCommands, People
-from hermes_desktop.ui.gateway.platform_words import distances
 from hermes_desktop.ui.gateway.platforms_page import PlatformsPage
 from hermes_desktop.ui.gateway.running_replies import RunningReplies
+from hermes_desktop.ui.gateway.status_strip import StatusStrip
 from hermes_desktop.ui.gateway.wanted import GatewayControl, PairingDesk, Person
-from hermes_desktop.ui.sessions.source_names import source_name
-from hermes_desktop.ui.status_strip import StatusStrip
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.age_timer import AgeTimer
+from hermes_desktop.ui.widgets.announcement import announce
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
+from hermes_desktop.ui.words.ages import next_look_ms
+from hermes_desktop.ui.words.gateway_words import requests_text, shape_of, status_words, undone_text
+from hermes_desktop.ui.words.platform_words import distances
+from hermes_desktop.ui.words.source_names import source_name
 
 _NOT_NEWS = ({"running", "working"}, {"degraded", "working"})
 """States between which the gateway goes with every reply."""

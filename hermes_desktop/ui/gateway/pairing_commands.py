@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QDialog, QWidget
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
-from hermes_desktop.gateway.pairing import CODE_LIFETIME_S
-from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.gateway.access.pairing import CODE_LIFETIME_S
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
 from hermes_desktop.ui.gateway.wanted import PairingDesk, Person
-from hermes_desktop.ui.sessions.source_names import source_name
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.theme import Theme
+from hermes_desktop.ui.words.source_names import source_name
 
 UNDO_PREFIX = "pairing-undo-"
 ASKED = "pairing-asked"

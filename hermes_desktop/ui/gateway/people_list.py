@@ -13,12 +13,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from hermes_desktop.ui.gateway.ages import ago_words
-from hermes_desktop.ui.gateway.section_parts import Block, LeadingLabel, QuietLabel
 from hermes_desktop.ui.gateway.wanted import Person
-from hermes_desktop.ui.resource_files import pixmap
-from hermes_desktop.ui.sessions.source_names import source_icon, source_name
-from hermes_desktop.ui.theme import SPACE_8, Theme
+from hermes_desktop.ui.widgets.resource_files import pixmap
+from hermes_desktop.ui.widgets.section_parts import Block, LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_8, Theme
+from hermes_desktop.ui.words.ages import ago_words
+from hermes_desktop.ui.words.source_names import source_icon, source_name
 
 _ICON = 18
 

@@ -13,10 +13,10 @@ from hermes_desktop.ui.gateway.platform_model import (
     PlatformOrder,
 )
 from hermes_desktop.ui.gateway.platform_table import PlatformTable
-from hermes_desktop.ui.gateway.platform_words import explained
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel
-from hermes_desktop.ui.sessions.source_names import source_name
-from hermes_desktop.ui.theme import SPACE_8, Theme
+from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_8, Theme
+from hermes_desktop.ui.words.platform_words import explained
+from hermes_desktop.ui.words.source_names import source_name
 
 _MOST_ROWS = 8
 _SEARCH_FROM = 6

@@ -14,13 +14,13 @@ from PySide6.QtCore import (
 from typing_extensions import override
 
 from hermes_desktop.core.events import PlatformHealth
-from hermes_desktop.ui.gateway.platform_words import (
+from hermes_desktop.ui.words.platform_words import (
     explained,
     heard_words,
     next_try_words,
     state_words,
 )
-from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.words.source_names import source_name
 
 Index = QModelIndex | QPersistentModelIndex
 HEALTH_ROLE = int(Qt.ItemDataRole.UserRole) + 1

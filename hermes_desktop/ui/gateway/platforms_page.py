@@ -15,14 +15,14 @@ from PySide6.QtWidgets import (
 
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.ui.gateway.gateway_card import GatewayCard
-from hermes_desktop.ui.gateway.gateway_words import serves
 from hermes_desktop.ui.gateway.pairing_commands import People
 from hermes_desktop.ui.gateway.people_list import Offer, PeopleList
 from hermes_desktop.ui.gateway.platform_list import PlatformList
-from hermes_desktop.ui.gateway.platform_words import distances
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_label
-from hermes_desktop.ui.scroll_bars import make_slim
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24, Theme
+from hermes_desktop.ui.widgets.scroll_bars import make_slim
+from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24, Theme
+from hermes_desktop.ui.words.gateway_words import serves
+from hermes_desktop.ui.words.platform_words import distances
 
 _MOST_WIDTH = 860
 SETUP_COMMAND = "hermes gateway setup"

@@ -1,7 +1,7 @@
 """Replies to messages of platforms that run now, for whoever is about to stop them. No Qt."""
 
 from hermes_desktop.core.events import TurnFinished, TurnQueued, TurnStarted
-from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.words.source_names import source_name
 
 _OWN = frozenset({"desktop", "local", "cli"})
 _PLATFORM_PART = 2

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hermes_desktop.core.events import GatewayStatusChanged
-from hermes_desktop.gateway.pairing import PairedUser
-from hermes_desktop.services.pairing_requests import WaitingUser
+from hermes_desktop.gateway.access.pairing import PairedUser
+from hermes_desktop.services.hosting.pairing_requests import WaitingUser
 
 _MOST_LETTERS = 60
 

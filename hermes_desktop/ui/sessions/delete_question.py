@@ -13,10 +13,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from hermes_desktop.services.delete_plan import PlannedConversation
-from hermes_desktop.services.live_actions import DeletePreview
-from hermes_desktop.ui.dialog_buttons import without_icons
-from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.services.sessions.delete_plan import PlannedConversation
+from hermes_desktop.services.sessions.live_actions import DeletePreview
 from hermes_desktop.ui.sessions.delete_words import (
     KEPT_WORDS,
     about,
@@ -24,9 +22,11 @@ from hermes_desktop.ui.sessions.delete_words import (
     sessions_text,
     what_goes,
 )
-from hermes_desktop.ui.sessions.source_names import source_icon, source_name
-from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
-from hermes_desktop.ui.transcript.look import tint
+from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.look import tint
+from hermes_desktop.ui.widgets.resource_files import pixmap
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_16, SPACE_24, Theme
+from hermes_desktop.ui.words.source_names import source_icon, source_name
 
 _NAMED = 5
 _WIDTH = 440

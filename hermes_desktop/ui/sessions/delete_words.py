@@ -1,8 +1,8 @@
 """What a delete takes, in words. No Qt."""
 
-from hermes_desktop.services.delete_plan import DeletePlan, PlannedConversation
-from hermes_desktop.services.live_actions import DeletePreview
-from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.services.sessions.delete_plan import DeletePlan, PlannedConversation
+from hermes_desktop.services.sessions.live_actions import DeletePreview
+from hermes_desktop.ui.words.source_names import source_name
 
 KEPT_WORDS = "Kept in the trash for 30 days; Undo brings everything back."
 _LONGEST_NAME = 60

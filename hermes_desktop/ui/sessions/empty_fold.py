@@ -6,14 +6,14 @@ from PySide6.QtWidgets import QSizePolicy, QToolButton, QVBoxLayout, QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.services.live_catalog import ListQuery, SessionPage
-from hermes_desktop.ui.resource_files import icon, icon_size
-from hermes_desktop.ui.sessions.day_words import words_for
+from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
 from hermes_desktop.ui.sessions.list_feed import ListFeed
 from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.resource_files import icon, icon_size
+from hermes_desktop.ui.widgets.theme import Theme
+from hermes_desktop.ui.words.day_words import words_for
 
 _ROWS_OPEN = 4
 

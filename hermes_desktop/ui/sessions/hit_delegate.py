@@ -13,8 +13,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 from typing_extensions import override
 
-from hermes_desktop.state.search_records import SearchHit
-from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.state.search.search_records import SearchHit
 from hermes_desktop.ui.sessions.hit_model import (
     HIT_ROLE,
     TIME_ROLE,
@@ -23,8 +22,9 @@ from hermes_desktop.ui.sessions.hit_model import (
     hit_title,
 )
 from hermes_desktop.ui.sessions.session_delegate import geometry, paint_ground
-from hermes_desktop.ui.sessions.source_names import source_icon
-from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Palette, Theme, mix
+from hermes_desktop.ui.widgets.resource_files import pixmap
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, Palette, Theme, mix
+from hermes_desktop.ui.words.source_names import source_icon
 
 Index = QModelIndex | QPersistentModelIndex
 _LINES = 2

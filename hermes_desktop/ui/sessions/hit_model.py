@@ -8,10 +8,10 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from typing_extensions import override
 
-from hermes_desktop.state.search_records import SearchHit
-from hermes_desktop.ui.sessions.day_words import DayWords
+from hermes_desktop.state.search.search_records import SearchHit
 from hermes_desktop.ui.sessions.session_list_model import line_of
-from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.words.day_words import DayWords
+from hermes_desktop.ui.words.source_names import source_name
 
 Index = QModelIndex | QPersistentModelIndex
 HIT_ROLE = int(Qt.ItemDataRole.UserRole) + 1

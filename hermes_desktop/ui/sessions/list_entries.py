@@ -8,8 +8,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.ui.sessions.day_words import DayWords
+from hermes_desktop.state.records.records import SessionSummary
+from hermes_desktop.ui.words.day_words import DayWords
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from PySide6.QtCore import QDateTime, QObject, QTimer, Signal
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.services.live_catalog import ListQuery, SessionPage
-from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 REFRESH_EVERY_MS = 250
 """Changes of the data lead to at most four readings a second."""

@@ -20,15 +20,15 @@ from PySide6.QtWidgets import (
 from typing_extensions import override
 
 from hermes_desktop.core.clock import Clock
-from hermes_desktop.state.search_records import SearchHit, SearchOutcome
-from hermes_desktop.ui.resource_files import icon
-from hermes_desktop.ui.scroll_bars import make_slim
-from hermes_desktop.ui.sessions.day_words import words_for
+from hermes_desktop.state.search.search_records import SearchHit, SearchOutcome
 from hermes_desktop.ui.sessions.hit_delegate import HitDelegate
 from hermes_desktop.ui.sessions.hit_model import HitModel
 from hermes_desktop.ui.sessions.message_search import MessageSearch
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
-from hermes_desktop.ui.transcript.look import tint
+from hermes_desktop.ui.widgets.look import tint
+from hermes_desktop.ui.widgets.resource_files import icon
+from hermes_desktop.ui.widgets.scroll_bars import make_slim
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme
+from hermes_desktop.ui.words.day_words import words_for
 
 _LINE = 3
 _LINE_AFTER_MS = 150

@@ -7,8 +7,8 @@ from typing import Protocol
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.state.search_records import SearchHit, SearchOutcome, SearchQuery
-from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.state.search.search_records import SearchHit, SearchOutcome, SearchQuery
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
 
 PAUSE_MS = 250
 """How long typing must pause before the messages are searched."""

@@ -4,10 +4,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
-from hermes_desktop.ui.resource_files import icon, icon_size
 from hermes_desktop.ui.sessions.search_field import SearchField
 from hermes_desktop.ui.sessions.source_button import SourceButton
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_12, Theme
+from hermes_desktop.ui.widgets.resource_files import icon, icon_size
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme
 
 
 class PaneHead(QWidget):

@@ -2,13 +2,13 @@
 
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStackedWidget
 
-from hermes_desktop.services.live_catalog import ListQuery
+from hermes_desktop.services.sessions.live_catalog import ListQuery
 from hermes_desktop.ui.sessions.message_hits import MessageHits
 from hermes_desktop.ui.sessions.place_holder import PlaceHolder, words_for_nothing
 from hermes_desktop.ui.sessions.session_delegate import ROW_HEIGHT
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
-from hermes_desktop.ui.theme import SPACE_12, Theme
-from hermes_desktop.ui.transcript.look import tint
+from hermes_desktop.ui.widgets.look import tint
+from hermes_desktop.ui.widgets.theme import SPACE_12, Theme
 
 _ALL = 16_777_215
 """No limit, in Qt's words."""

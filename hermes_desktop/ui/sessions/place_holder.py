@@ -4,8 +4,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPalette
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
-from hermes_desktop.services.live_catalog import ListQuery
-from hermes_desktop.ui.theme import SPACE_8, SPACE_24, Theme
+from hermes_desktop.services.sessions.live_catalog import ListQuery
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_24, Theme
 
 _LONGEST = 60
 

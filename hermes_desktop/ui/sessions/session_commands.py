@@ -9,17 +9,17 @@ from PySide6.QtWidgets import QApplication, QDialog, QMenu, QWidget
 
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
-from hermes_desktop.services.delete_plan import DeletePlan
-from hermes_desktop.services.live_actions import LiveActions
-from hermes_desktop.services.session_actions import PINS_ARE_OURS
-from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.state.stopping import Progress
-from hermes_desktop.state.trash import TrashReceipt, TrashTooLargeError
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.resource_files import icon
+from hermes_desktop.services.sessions.delete_plan import DeletePlan
+from hermes_desktop.services.sessions.live_actions import LiveActions
+from hermes_desktop.services.sessions.session_actions import PINS_ARE_OURS
+from hermes_desktop.state.records.records import SessionSummary
+from hermes_desktop.state.records.stopping import Progress
+from hermes_desktop.state.trash.trash import TrashReceipt, TrashTooLargeError
 from hermes_desktop.ui.sessions.delete_question import DeleteQuestion, LargeTrashQuestion
 from hermes_desktop.ui.sessions.delete_words import quoted, sessions_text, what_goes
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.resource_files import icon
+from hermes_desktop.ui.widgets.theme import Theme
 
 KEY_PREFIX = "undo-"
 _REMEMBERED = 20

@@ -14,8 +14,7 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.ui.resource_files import pixmap
+from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.sessions.list_entries import HeadingEntry, SessionEntry
 from hermes_desktop.ui.sessions.session_list_model import (
     ENTRY_ROLE,
@@ -23,9 +22,17 @@ from hermes_desktop.ui.sessions.session_list_model import (
     TIME_ROLE,
     line_of,
 )
-from hermes_desktop.ui.sessions.source_names import source_icon, source_name
-from hermes_desktop.ui.text_direction import is_right_to_left
-from hermes_desktop.ui.theme import RADIUS_BUTTON, SPACE_4, SPACE_8, SPACE_12, Palette, Theme
+from hermes_desktop.ui.widgets.resource_files import pixmap
+from hermes_desktop.ui.widgets.theme import (
+    RADIUS_BUTTON,
+    SPACE_4,
+    SPACE_8,
+    SPACE_12,
+    Palette,
+    Theme,
+)
+from hermes_desktop.ui.words.source_names import source_icon, source_name
+from hermes_desktop.ui.words.text_direction import is_right_to_left
 
 Index = QModelIndex | QPersistentModelIndex
 ROW_HEIGHT = 56

@@ -13,8 +13,7 @@ from PySide6.QtCore import (
 )
 from typing_extensions import override
 
-from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.ui.sessions.day_words import DayWords
+from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.sessions.list_entries import (
     Entry,
     HeadingEntry,
@@ -26,7 +25,8 @@ from hermes_desktop.ui.sessions.list_entries import (
     entries_of,
     steps_between,
 )
-from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.ui.words.day_words import DayWords
+from hermes_desktop.ui.words.source_names import source_name
 
 Index = QModelIndex | QPersistentModelIndex
 ENTRY_ROLE = int(Qt.ItemDataRole.UserRole) + 1

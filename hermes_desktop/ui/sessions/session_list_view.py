@@ -24,16 +24,16 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.ui.scroll_bars import make_slim
-from hermes_desktop.ui.sessions.day_words import DayWords
+from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.sessions.session_delegate import (
     HEADING_HEIGHT,
     ROW_HEIGHT,
     SessionDelegate,
 )
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.scroll_bars import make_slim
+from hermes_desktop.ui.widgets.theme import Theme
+from hermes_desktop.ui.words.day_words import DayWords
 
 _KEY_REPEAT_MS = 60
 """While an arrow key is held, sessions are opened only where it rests so long."""

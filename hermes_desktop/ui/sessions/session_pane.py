@@ -15,11 +15,8 @@ from typing_extensions import override
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.core.events import SessionsChanged, TurnFinished, TurnStarted
-from hermes_desktop.services.live_catalog import ListQuery, SessionPage
-from hermes_desktop.state.records import SessionSummary
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.event_bridge import EventBridge
-from hermes_desktop.ui.sessions.day_words import words_for
+from hermes_desktop.services.sessions.live_catalog import ListQuery, SessionPage
+from hermes_desktop.state.records.records import SessionSummary
 from hermes_desktop.ui.sessions.empty_fold import EmptyFold
 from hermes_desktop.ui.sessions.list_feed import FILTER_PAUSE_MS, Catalog, ListFeed
 from hermes_desktop.ui.sessions.message_hits import MessageHits
@@ -28,7 +25,10 @@ from hermes_desktop.ui.sessions.pane_head import PaneHead
 from hermes_desktop.ui.sessions.pane_room import PaneRoom
 from hermes_desktop.ui.sessions.session_list_model import SessionListModel
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
+from hermes_desktop.ui.words.day_words import words_for
 
 PANE_WIDTH = 320
 _LEAST_WIDTH = 240

@@ -7,9 +7,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QActionGroup, QIcon
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from hermes_desktop.ui.resource_files import icon, icon_size, tinted_icon
-from hermes_desktop.ui.sessions.source_names import source_icon, source_name
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.resource_files import icon, icon_size, tinted_icon
+from hermes_desktop.ui.widgets.theme import Theme
+from hermes_desktop.ui.words.source_names import source_icon, source_name
 
 
 class SourceButton(QToolButton):

@@ -9,16 +9,16 @@ from PySide6.QtWidgets import QVBoxLayout
 from typing_extensions import override
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.services.forgetting_preview import Forgetting, ForgettingPreview
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_label
-from hermes_desktop.ui.settings.field_row import heading
+from hermes_desktop.services.assembly.forgetting_preview import Forgetting, ForgettingPreview
+from hermes_desktop.ui.settings.fields.field_row import heading
+from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.forgetting_words import ForgettingWords
-from hermes_desktop.ui.settings.parts import SettingsContext, SettingsPart
+from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
 
 if TYPE_CHECKING:
     import asyncio
 
-    from hermes_desktop.services.settings_book import Change
+    from hermes_desktop.services.settings.settings_book import Change
 
 _WAIT_MS = 250
 """How long after a letter: what is typed is not counted for each of its digits."""

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDate, QLocale, QTime
 
-from hermes_desktop.ui.sessions.source_names import source_name
-from hermes_desktop.ui.settings.field_words import kind_name
+from hermes_desktop.ui.settings.fields.field_words import kind_name
+from hermes_desktop.ui.words.source_names import source_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hermes_desktop.core.events import GatewayState
-    from hermes_desktop.services.forgetting_preview import (
+    from hermes_desktop.services.assembly.forgetting_preview import (
         ChatsForgotten,
         RuleOutlook,
         StoredDeleted,
     )
-    from hermes_desktop.services.history_upkeep import LastPrune
+    from hermes_desktop.services.assembly.history_upkeep import LastPrune
 
 _RUNS = frozenset({"starting", "running", "working", "degraded"})
 _SHORT = QLocale.FormatType.ShortFormat

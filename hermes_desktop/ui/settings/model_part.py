@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtWidgets import QHBoxLayout, QPushButton
 from typing_extensions import override
 
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel
-from hermes_desktop.ui.settings.field_row import heading
-from hermes_desktop.ui.settings.field_words import plain
-from hermes_desktop.ui.settings.parts import SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.quiet_table import Cell, QuietTable
+from hermes_desktop.ui.settings.fields.field_row import heading
+from hermes_desktop.ui.settings.fields.field_words import plain
+from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine
-from hermes_desktop.ui.theme import SPACE_8
+from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable
+from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_8
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Coroutine, Sequence
     from typing import Any
 
-    from hermes_desktop.services.model_servers import EndpointAnswer, LocalModel, LocalServer
+    from hermes_desktop.services.agents.model_servers import EndpointAnswer, LocalModel, LocalServer
 
 MODEL, PROVIDER, ADDRESS = "model.default", "model.provider", "model.base_url"
 OWN_ADDRESS = "custom"

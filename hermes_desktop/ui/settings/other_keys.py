@@ -10,18 +10,18 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton
 from typing_extensions import override
 
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.ui.gateway.section_parts import Block, LeadingLabel, QuietLabel
-from hermes_desktop.ui.settings.field_row import heading
-from hermes_desktop.ui.settings.page_names import OTHER
-from hermes_desktop.ui.settings.parts import Hit, SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.quiet_table import Cell, QuietTable
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8
+from hermes_desktop.ui.settings.fields.field_row import heading
+from hermes_desktop.ui.settings.fields.page_names import OTHER
+from hermes_desktop.ui.settings.fields.parts import Hit, SettingsContext, SettingsPart
+from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable
+from hermes_desktop.ui.widgets.section_parts import Block, LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hermes_desktop.services.config_health import RepeatedKey
-    from hermes_desktop.services.settings_reading import UnknownKey
+    from hermes_desktop.services.settings.config_health import RepeatedKey
+    from hermes_desktop.services.settings.settings_reading import UnknownKey
 
 
 class OtherKeysPart(SettingsPart):

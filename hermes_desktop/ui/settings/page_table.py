@@ -1,8 +1,8 @@
 """Which pages there are, and on which of them each setting stands.
 
-To hang something into a page: write a :class:`~hermes_desktop.ui.settings.parts.SettingsPart` and
-name its class in ``above`` or ``below`` of the page's entry. Where it shows options itself, name
-their sections in ``shown_by_parts``, so that they are not generated a second time.
+To add something to a page: write a :class:`~hermes_desktop.ui.settings.fields.parts.SettingsPart`
+and name its class in ``above`` or ``below`` of the page's entry. Where it shows options itself,
+name their sections in ``shown_by_parts``, so that they are not generated a second time.
 """
 
 from __future__ import annotations
@@ -11,10 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hermes_desktop.ui.settings.forgetting_part import ForgettingPart
-from hermes_desktop.ui.settings.model_part import ModelPart
-from hermes_desktop.ui.settings.other_keys import OtherKeysPart
-from hermes_desktop.ui.settings.page_names import (
+from hermes_desktop.ui.settings.fields.page_names import (
     ASSISTANT,
     GENERAL,
     OTHER,
@@ -22,7 +19,10 @@ from hermes_desktop.ui.settings.page_names import (
     PRIVACY,
     SESSIONS,
 )
-from hermes_desktop.ui.settings.parts import SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.forgetting_part import ForgettingPart
+from hermes_desktop.ui.settings.model_part import ModelPart
+from hermes_desktop.ui.settings.other_keys import OtherKeysPart
 from hermes_desktop.ui.settings.platforms.platforms_part import PlatformsPart
 from hermes_desktop.ui.settings.secrets.secrets_group import SecretsGroup
 from hermes_desktop.ui.settings.versions_part import VersionsPart

@@ -19,20 +19,20 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from hermes_desktop.ui.gateway.section_parts import QuietLabel
-from hermes_desktop.ui.scroll_bars import make_slim
 from hermes_desktop.ui.sessions.search_field import SearchField
-from hermes_desktop.ui.settings.page_column import MOST_WIDTH
 from hermes_desktop.ui.settings.page_table import entry_of
-from hermes_desktop.ui.settings.row_ground import paint_ground
-from hermes_desktop.ui.theme import SPACE_8, SPACE_16, SPACE_24
-from hermes_desktop.ui.transcript.look import SMALL, scaled
+from hermes_desktop.ui.settings.pages.page_column import MOST_WIDTH
+from hermes_desktop.ui.widgets.look import SMALL, scaled
+from hermes_desktop.ui.widgets.row_ground import paint_ground
+from hermes_desktop.ui.widgets.scroll_bars import make_slim
+from hermes_desktop.ui.widgets.section_parts import QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16, SPACE_24
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hermes_desktop.ui.settings.parts import Hit
-    from hermes_desktop.ui.theme import Theme
+    from hermes_desktop.ui.settings.fields.parts import Hit
+    from hermes_desktop.ui.widgets.theme import Theme
 
 _HIT = int(Qt.ItemDataRole.UserRole)
 _WHERE = _HIT + 1

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_desktop.services.known_secrets import SECRETS
-from hermes_desktop.ui.settings.field_words import label_parts
-from hermes_desktop.ui.settings.page_names import ASSISTANT, PLATFORMS
+from hermes_desktop.services.secrets.known_secrets import SECRETS
+from hermes_desktop.ui.settings.fields.field_words import label_parts
+from hermes_desktop.ui.settings.fields.page_names import ASSISTANT, PLATFORMS
+from hermes_desktop.ui.settings.fields.parts import Hit
 from hermes_desktop.ui.settings.page_table import entry_of, page_of
-from hermes_desktop.ui.settings.parts import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from hermes_desktop.services.settings_reading import SettingView
+    from hermes_desktop.services.settings.settings_reading import SettingView
     from hermes_desktop.settings.options import Option
 
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hermes_desktop.core.clock import Clock
-    from hermes_desktop.services.desktop_services import DesktopServices
-    from hermes_desktop.ui.async_slots import AsyncSlots
-    from hermes_desktop.ui.event_bridge import EventBridge
+    from hermes_desktop.services.assembly.desktop_services import DesktopServices
     from hermes_desktop.ui.settings.settings_view import SettingsView
-    from hermes_desktop.ui.theme import Theme
-    from hermes_desktop.ui.window_memory import WindowMemory
-    from hermes_desktop.ui.window_pages import WindowPages
+    from hermes_desktop.ui.shell.window_memory import WindowMemory
+    from hermes_desktop.ui.shell.window_pages import WindowPages
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+    from hermes_desktop.ui.widgets.event_bridge import EventBridge
+    from hermes_desktop.ui.widgets.theme import Theme
 
 _REMEMBERED = "settings/page"
 

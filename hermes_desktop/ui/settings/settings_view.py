@@ -9,26 +9,26 @@ from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.gateway.section_parts import words_label
-from hermes_desktop.ui.line_room import give_room
-from hermes_desktop.ui.settings.applied_words import names
-from hermes_desktop.ui.settings.broken_file import BrokenFile
-from hermes_desktop.ui.settings.draft import Draft
-from hermes_desktop.ui.settings.field_row import FieldRow
-from hermes_desktop.ui.settings.keeper import SettingsKeeper
-from hermes_desktop.ui.settings.leaving_question import LeavingQuestion
-from hermes_desktop.ui.settings.page_list import LIST_WIDTH, NARROW_WIDTH, PageList
-from hermes_desktop.ui.settings.page_names import OTHER
-from hermes_desktop.ui.settings.page_stack import PageStack
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
+from hermes_desktop.ui.settings.fields.page_names import OTHER
+from hermes_desktop.ui.settings.fields.parts import SettingsContext
 from hermes_desktop.ui.settings.page_table import PAGES, entry_of
-from hermes_desktop.ui.settings.parts import SettingsContext
-from hermes_desktop.ui.settings.pending_bar import PendingBar
-from hermes_desktop.ui.settings.report_strip import ReportStrip
-from hermes_desktop.ui.settings.saving_desk import SavingDesk
+from hermes_desktop.ui.settings.pages.page_list import LIST_WIDTH, NARROW_WIDTH, PageList
+from hermes_desktop.ui.settings.pages.page_stack import PageStack
+from hermes_desktop.ui.settings.saving.applied_words import names
+from hermes_desktop.ui.settings.saving.broken_file import BrokenFile
+from hermes_desktop.ui.settings.saving.draft import Draft
+from hermes_desktop.ui.settings.saving.keeper import SettingsKeeper
+from hermes_desktop.ui.settings.saving.leaving_question import LeavingQuestion
+from hermes_desktop.ui.settings.saving.pending_bar import PendingBar
+from hermes_desktop.ui.settings.saving.report_strip import ReportStrip
+from hermes_desktop.ui.settings.saving.saving_desk import SavingDesk
 from hermes_desktop.ui.settings.search_results import SearchResults, SettingsSearch
 from hermes_desktop.ui.settings.setting_search import find_settings
 from hermes_desktop.ui.settings.tab_order import focus_in, order_tabs
-from hermes_desktop.ui.theme import SPACE_8, SPACE_12, SPACE_24
+from hermes_desktop.ui.widgets.line_room import give_room
+from hermes_desktop.ui.widgets.section_parts import words_label
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_24
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from hermes_desktop.core.clock import Clock
     from hermes_desktop.core.errors import HermesError
     from hermes_desktop.core.events import Notice, NoticeCleared
-    from hermes_desktop.services.desktop_services import DesktopServices
-    from hermes_desktop.services.settings_service import Applied
-    from hermes_desktop.ui.async_slots import AsyncSlots
-    from hermes_desktop.ui.event_bridge import EventBridge
-    from hermes_desktop.ui.settings.parts import Hit
-    from hermes_desktop.ui.theme import Theme
+    from hermes_desktop.services.assembly.desktop_services import DesktopServices
+    from hermes_desktop.services.settings.settings_service import Applied
+    from hermes_desktop.ui.settings.fields.parts import Hit
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+    from hermes_desktop.ui.widgets.event_bridge import EventBridge
+    from hermes_desktop.ui.widgets.theme import Theme
 
 _NARROW_BELOW = 760
 BROKEN = "settings-broken"

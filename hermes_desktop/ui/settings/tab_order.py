@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLayout, QScrollArea, QStackedWidget, QWidget
 
-from hermes_desktop.ui.flow_row import FlowRow
+from hermes_desktop.ui.widgets.flow_row import FlowRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,17 +8,17 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton
 from typing_extensions import override
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel
-from hermes_desktop.ui.sessions.day_words import words_for
-from hermes_desktop.ui.settings.difference_dialog import DifferenceDialog
-from hermes_desktop.ui.settings.field_row import heading
-from hermes_desktop.ui.settings.field_words import plain
-from hermes_desktop.ui.settings.parts import SettingsContext, SettingsPart
-from hermes_desktop.ui.settings.quiet_table import Cell, QuietTable
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8
+from hermes_desktop.ui.settings.fields.field_row import heading
+from hermes_desktop.ui.settings.fields.field_words import plain
+from hermes_desktop.ui.settings.fields.parts import SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
+from hermes_desktop.ui.widgets.quiet_table import Cell, QuietTable
+from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
+from hermes_desktop.ui.words.day_words import words_for
 
 if TYPE_CHECKING:
-    from hermes_desktop.services.settings_service import Applied
+    from hermes_desktop.services.settings.settings_service import Applied
     from hermes_desktop.settings.config_versions import Version
 
 KEPT_WORDS = (

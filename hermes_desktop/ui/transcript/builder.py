@@ -7,13 +7,13 @@ from datetime import date
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from hermes_desktop.ui.chat.middle_column import MAX_WIDTH
+from hermes_desktop.ui.transcript.blocks.fitted import Fitted
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry, Separator
-from hermes_desktop.ui.transcript.fitted import Fitted
-from hermes_desktop.ui.transcript.look import Look
 from hermes_desktop.ui.transcript.message_widget import MessageWidget, Parsed, speaker_of
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls, parse_batch
 from hermes_desktop.ui.transcript.separators import SeparatorWidget, separator_words
+from hermes_desktop.ui.widgets.look import Look
+from hermes_desktop.ui.widgets.middle_column import MAX_WIDTH
 
 SLICE_S = 0.008
 """How long one slice may go on before the event loop gets its turn."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.ui.chat.middle_column import MAX_WIDTH, SIDE
-from hermes_desktop.ui.transcript.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.widgets.middle_column import MAX_WIDTH, SIDE
 
 GAP = 16
 CLOSE_GAP = 8

@@ -2,14 +2,14 @@
 
 from PySide6.QtCore import QObject, Signal
 
+from hermes_desktop.ui.transcript.blocks.fitted import Fitted
 from hermes_desktop.ui.transcript.builder import Builder, is_same_text
 from hermes_desktop.ui.transcript.column import Item
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
 from hermes_desktop.ui.transcript.entry_window import EntryWindow
-from hermes_desktop.ui.transcript.fitted import Fitted
 from hermes_desktop.ui.transcript.landing import Landing
-from hermes_desktop.ui.transcript.live_turn import LiveTurn
-from hermes_desktop.ui.transcript.live_turns import LiveTurns
+from hermes_desktop.ui.transcript.live.live_turn import LiveTurn
+from hermes_desktop.ui.transcript.live.live_turns import LiveTurns
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
 from hermes_desktop.ui.transcript.separators import SeparatorWidget, gap_between

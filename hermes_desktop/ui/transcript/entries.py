@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
-from hermes_desktop.agent.compression_plan import MARK
+from hermes_desktop.agent.compression.compression_plan import MARK
 from hermes_desktop.agent.context_length import estimate_text
-from hermes_desktop.state.records import Message
-from hermes_desktop.ui.transcript.tool_calls import (
+from hermes_desktop.state.records.records import Message
+from hermes_desktop.ui.transcript.blocks.tool_calls import (
     ToolCall,
     call_of_orphan,
     results_of_calls,

@@ -6,7 +6,7 @@ moves the window, and only beyond the loaded ones somebody has to read more.
 
 from collections.abc import Sequence
 
-from hermes_desktop.state.records import Message
+from hermes_desktop.state.records.records import Message
 from hermes_desktop.ui.transcript.entries import Entry, MessageEntry, build_entries
 
 MAX_ALIVE = 300

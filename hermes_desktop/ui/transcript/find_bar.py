@@ -16,9 +16,9 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from hermes_desktop.ui.chat.middle_column import SIDE
-from hermes_desktop.ui.resource_files import icon, icon_size
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.middle_column import SIDE
+from hermes_desktop.ui.widgets.resource_files import icon, icon_size
+from hermes_desktop.ui.widgets.theme import Theme
 
 TextWidget = QTextEdit | QPlainTextEdit
 _MOST = 2_000

@@ -7,9 +7,9 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.theme import RADIUS_BLOCK, Theme
 from hermes_desktop.ui.transcript.entries import Entry
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
+from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK, Theme
 
 MARKED_MS = 2_500
 _ROOM = 6

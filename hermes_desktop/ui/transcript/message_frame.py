@@ -7,10 +7,10 @@ from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.theme import RADIUS_BLOCK
-from hermes_desktop.ui.transcript.fitted import Fitted, Stack
-from hermes_desktop.ui.transcript.look import Look, scaled, tint
+from hermes_desktop.ui.transcript.blocks.fitted import Fitted, Stack
 from hermes_desktop.ui.transcript.time_text import clock_time, full_time
+from hermes_desktop.ui.widgets.look import Look, scaled, tint
+from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK
 
 _HEADER = 22
 TINT_SIDE = 12

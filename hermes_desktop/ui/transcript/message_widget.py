@@ -10,19 +10,19 @@ from typing import Literal
 from PySide6.QtCore import QPoint, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.ui.transcript.blocks import Block, plain_text
-from hermes_desktop.ui.transcript.body import Body, Segment
-from hermes_desktop.ui.transcript.code_block import CodeSegment
+from hermes_desktop.ui.transcript.blocks.blocks import Block, plain_text
+from hermes_desktop.ui.transcript.blocks.body import Body, Segment
+from hermes_desktop.ui.transcript.blocks.code_block import CodeSegment
+from hermes_desktop.ui.transcript.blocks.fitted import Stack
+from hermes_desktop.ui.transcript.blocks.fold import ActionRow, Fold, FoldWords, LabelRow, caption
+from hermes_desktop.ui.transcript.blocks.markdown_blocks import parse_plain
+from hermes_desktop.ui.transcript.blocks.markdown_stream import StreamUpdate
+from hermes_desktop.ui.transcript.blocks.tool_calls import ToolCall
 from hermes_desktop.ui.transcript.entries import MessageEntry, local_time
-from hermes_desktop.ui.transcript.fitted import Stack
-from hermes_desktop.ui.transcript.fold import ActionRow, Fold, FoldWords, LabelRow, caption
-from hermes_desktop.ui.transcript.look import Look
-from hermes_desktop.ui.transcript.markdown_blocks import parse_plain
-from hermes_desktop.ui.transcript.markdown_stream import StreamUpdate
 from hermes_desktop.ui.transcript.message_frame import TINT_SIDE, HeaderRow, Tinted
 from hermes_desktop.ui.transcript.time_text import clock_time, full_time
-from hermes_desktop.ui.transcript.tool_calls import ToolCall
 from hermes_desktop.ui.transcript.tool_fold import ToolLine, size_text
+from hermes_desktop.ui.widgets.look import Look
 
 Speaker = Literal["user", "assistant", "system"]
 _NAMES: dict[Speaker, str] = {"user": "You", "assistant": "Hermes", "system": "System"}

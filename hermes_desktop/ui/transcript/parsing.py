@@ -10,15 +10,15 @@ from typing import Any
 import shiboken6
 from PySide6.QtCore import QObject
 
-from hermes_desktop.agent.compression_plan import summary_text
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.ui.main_thread import MainThreadCalls
-from hermes_desktop.ui.transcript.blocks import Block
-from hermes_desktop.ui.transcript.code_block import CodeSegment
+from hermes_desktop.agent.compression.compression_plan import summary_text
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.ui.transcript.blocks.blocks import Block
+from hermes_desktop.ui.transcript.blocks.code_block import CodeSegment
+from hermes_desktop.ui.transcript.blocks.markdown_blocks import parse_markdown, parse_plain
 from hermes_desktop.ui.transcript.entries import MessageEntry
-from hermes_desktop.ui.transcript.highlight import MAX_HIGHLIGHTED, colour_lines
-from hermes_desktop.ui.transcript.markdown_blocks import parse_markdown, parse_plain
 from hermes_desktop.ui.transcript.message_widget import Parsed, speaker_of
+from hermes_desktop.ui.widgets.highlight import MAX_HIGHLIGHTED, colour_lines
+from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
 
 log = logging.getLogger(__name__)
 

@@ -2,12 +2,12 @@
 
 from PySide6.QtCore import QObject, QTimer
 
-from hermes_desktop.ui.transcript.fitted import Fitted
-from hermes_desktop.ui.transcript.fold import LabelRow
-from hermes_desktop.ui.transcript.look import Look
+from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fold import LabelRow
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
 from hermes_desktop.ui.transcript.separators import FailureBlock, SeparatorWidget
+from hermes_desktop.ui.widgets.look import Look
 
 Restyled = MessageWidget | SeparatorWidget | FailureBlock | LabelRow
 _PER_SLICE = 6

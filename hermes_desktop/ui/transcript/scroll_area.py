@@ -5,9 +5,9 @@ from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.scroll_bars import make_slim
-from hermes_desktop.ui.theme import Theme
 from hermes_desktop.ui.transcript.column import Column
+from hermes_desktop.ui.widgets.scroll_bars import make_slim
+from hermes_desktop.ui.widgets.theme import Theme
 
 NEAR_END = 4
 _NEAR_EDGE = 900

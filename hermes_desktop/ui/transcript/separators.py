@@ -8,16 +8,16 @@ from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.ui.gateway.gateway_words import plain
-from hermes_desktop.ui.setting_names import place_in
-from hermes_desktop.ui.theme import RADIUS_BLOCK
+from hermes_desktop.ui.transcript.blocks.fitted import Fitted, Stack
+from hermes_desktop.ui.transcript.blocks.fold import ActionRow, LabelRow
 from hermes_desktop.ui.transcript.column import CLOSE_GAP, GAP, Item
 from hermes_desktop.ui.transcript.entries import Separator
-from hermes_desktop.ui.transcript.fitted import Fitted, Stack
-from hermes_desktop.ui.transcript.fold import ActionRow, LabelRow
-from hermes_desktop.ui.transcript.look import Look, scaled
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.time_text import day_text
+from hermes_desktop.ui.widgets.look import Look, scaled
+from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK
+from hermes_desktop.ui.words.gateway_words import plain
+from hermes_desktop.ui.words.setting_names import place_in
 
 _HEIGHT = 28
 _WORDS = {

@@ -6,19 +6,19 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QToolButton, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.transcript.blocks import CodeBlock
-from hermes_desktop.ui.transcript.call_states import CallState
-from hermes_desktop.ui.transcript.code_block import CodeSegment
-from hermes_desktop.ui.transcript.fitted import Fitted
-from hermes_desktop.ui.transcript.fold import ActionRow, Fold, FoldWords, Mark
-from hermes_desktop.ui.transcript.look import Look
-from hermes_desktop.ui.transcript.tool_calls import (
+from hermes_desktop.ui.transcript.blocks.blocks import CodeBlock
+from hermes_desktop.ui.transcript.blocks.code_block import CodeSegment
+from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fold import ActionRow, Fold, FoldWords, Mark
+from hermes_desktop.ui.transcript.blocks.tool_calls import (
     ToolCall,
     arguments_text,
     duration_text,
     result_text,
     spoken,
 )
+from hermes_desktop.ui.transcript.call_states import CallState
+from hermes_desktop.ui.widgets.look import Look
 
 SHOWN_CHARACTERS = 4_000
 SHOWN_LINES = 60

@@ -8,12 +8,10 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from typing_extensions import override
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.services.transcript import TranscriptPage
-from hermes_desktop.state.records import Message
-from hermes_desktop.ui.main_thread import MainThreadCalls
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.services.sessions.transcript import TranscriptPage
+from hermes_desktop.state.records.records import Message
 from hermes_desktop.ui.transcript.builder import Builder
 from hermes_desktop.ui.transcript.call_states import CallState
 from hermes_desktop.ui.transcript.column_filling import ColumnFilling
@@ -21,16 +19,18 @@ from hermes_desktop.ui.transcript.entry_window import EntryWindow
 from hermes_desktop.ui.transcript.find_bar import FindBar, TextWidget
 from hermes_desktop.ui.transcript.growing import Growing
 from hermes_desktop.ui.transcript.landing import Landing
-from hermes_desktop.ui.transcript.live_turn import LiveTurn
-from hermes_desktop.ui.transcript.live_turns import LiveTurns
-from hermes_desktop.ui.transcript.look import Look
+from hermes_desktop.ui.transcript.live.live_turn import LiveTurn
+from hermes_desktop.ui.transcript.live.live_turns import LiveTurns
+from hermes_desktop.ui.transcript.live.running_lines import RunningLines
 from hermes_desktop.ui.transcript.message_actions import MessageActions
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.overlays import JumpButton, Veil
 from hermes_desktop.ui.transcript.parsing import BackgroundCalls
 from hermes_desktop.ui.transcript.restyling import Restyling
-from hermes_desktop.ui.transcript.running_lines import RunningLines
 from hermes_desktop.ui.transcript.scroll_area import TranscriptScroll
+from hermes_desktop.ui.widgets.look import Look
+from hermes_desktop.ui.widgets.main_thread import MainThreadCalls
+from hermes_desktop.ui.widgets.theme import Theme
 
 REPAINT_MS = 50
 """Between two repaints of a reply that streams."""

@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.hosting_checks import HostingChecks
-from hermes_desktop.gateway.identity_events import Claimed, IdentityEvent, StopRequested
-from hermes_desktop.gateway.identity_supervisor import RESTART_PAUSE_S, GatewayIdentity
-from hermes_desktop.gateway.take_over import TakeOver
-from hermes_desktop.gateway.token_locks import TokenLocks, locks_folder
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
+from hermes_desktop.gateway.identity.identity_supervisor import RESTART_PAUSE_S, GatewayIdentity
+from hermes_desktop.gateway.identity.take_over import TakeOver
+from hermes_desktop.gateway.identity.token_locks import TokenLocks, locks_folder
+from hermes_desktop.gateway.runtime_files.identity_events import (
+    Claimed,
+    IdentityEvent,
+    StopRequested,
+)
 
 HOME = Path(sys.argv[1])
 DRAIN_S = None if sys.argv[2] == "never" else float(sys.argv[2])

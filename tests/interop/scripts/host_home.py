@@ -18,10 +18,10 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged, TurnFinished
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.hosting_checks import HostingChecks
-from hermes_desktop.gateway.identity_files import read_json
-from hermes_desktop.services.desktop_services import DesktopServices, join_parts
-from hermes_desktop.services.gateway_host import HostSetup
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
+from hermes_desktop.gateway.runtime_files.identity_files import read_json
+from hermes_desktop.services.assembly.desktop_services import DesktopServices, join_parts
+from hermes_desktop.services.hosting.gateway_host import HostSetup
 from tests.fakes.hosting import write_config
 from tests.fakes.model_server import HANG, ModelServer, Reply
 from tests.fakes.socket_platform import ChatServer, chat_server, socket_registry

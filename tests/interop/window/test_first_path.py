@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QModelIndex
 
-from hermes_desktop.services.live_catalog import ListQuery
+from hermes_desktop.services.sessions.live_catalog import ListQuery
 from tests.fakes import model_server
 from tests.fakes.program import Program
 from tests.fakes.window_stage import WindowStage

@@ -12,10 +12,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from hermes_desktop.agent.tools.approval_queue import ApprovalRequest
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalRequest
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.ui.approvals.approval_desk import ApprovalDesk
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.asking.approval_desk import ApprovalDesk
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.fitting import cut_words, letters
 from tests.fakes.model_server import hang, text, tool_call

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
 
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from hermes_desktop.services.desktop_chat import ChatReadiness
+from hermes_desktop.services.hosting.desktop_chat import ChatReadiness
 from hermes_desktop.ui.chat.composer import Composer
 from hermes_desktop.ui.chat.message_input import MOST_LINES
 

@@ -5,8 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 
 from hermes_desktop.core.events import ContextUsed
-from hermes_desktop.ui.chat.context_gauge import ContextGauge
-from hermes_desktop.ui.theme import SPACE_8, Theme
+from hermes_desktop.ui.chat.header.context_gauge import ContextGauge
+from hermes_desktop.ui.widgets.theme import SPACE_8, Theme
 
 
 @pytest.mark.parametrize("size", [8.3, 10.0, 11.7, 17.9])

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from hermes_desktop.core.events import ContextUsed
-from hermes_desktop.state.records import SessionSummary
+from hermes_desktop.state.records.records import SessionSummary
+from hermes_desktop.ui.chat.header.session_words import facts_of, is_live, title_of, tokens_text
 from hermes_desktop.ui.chat.questions import breakable
-from hermes_desktop.ui.chat.session_words import facts_of, is_live, title_of, tokens_text
 
 PLAIN = SessionSummary("s", "s", "telegram", None, "First  words\nhere", 1_000.0, 2_000.0)
 

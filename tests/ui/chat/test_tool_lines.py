@@ -18,9 +18,9 @@ from hermes_desktop.core.events import (
     TurnFinished,
     TurnStarted,
 )
-from hermes_desktop.ui.theme import Theme
-from hermes_desktop.ui.transcript.live_reply import LiveReply
+from hermes_desktop.ui.transcript.live.live_reply import LiveReply
 from hermes_desktop.ui.transcript.tool_fold import ToolLine
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.model_server import Reply, chunk, event, hang, text, tool_call
 

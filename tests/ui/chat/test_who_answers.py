@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes import model_server as fake
 from tests.fakes.model_server import ModelServer
 from tests.fakes.window_stage import WindowStage

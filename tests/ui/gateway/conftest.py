@@ -9,17 +9,17 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QVBoxLayout, QWidget
 
-from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import Notice, NoticeCleared
-from hermes_desktop.gateway.pairing import PairingStore
-from hermes_desktop.services.pairing_requests import PairingRequests
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.gateway.access.pairing import PairingStore
+from hermes_desktop.services.hosting.pairing_requests import PairingRequests
 from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
 from hermes_desktop.ui.gateway.gateway_view import GatewayView
-from hermes_desktop.ui.status_strip import StatusStrip
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.gateway.status_strip import StatusStrip
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.clock import MovableClock
 from tests.fakes.scripted_gateway import ScriptedGateway
 

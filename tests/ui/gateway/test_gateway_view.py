@@ -12,7 +12,7 @@ from hermes_desktop.core.events import (
     UndoneWork,
 )
 from hermes_desktop.ui.gateway.gateway_line import LineWords, fold
-from hermes_desktop.ui.sessions.day_words import words_for
+from hermes_desktop.ui.words.day_words import words_for
 from tests.fakes.scripted_gateway import OTHER, SEVERAL, health
 
 REFUSAL = HostingRefusal(

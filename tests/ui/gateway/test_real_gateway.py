@@ -8,13 +8,13 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.gateway.identity_files import PID_FILE
-from hermes_desktop.ui.async_slots import AsyncSlots
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE
 from hermes_desktop.ui.chat.chat_page import ChatPage
-from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
-from hermes_desktop.ui.main_window import FIRST_SIZE, MainWindow
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.shell.main_window import FIRST_SIZE, MainWindow
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.hosting import HostStage, host_stage
 from tests.fakes.identity import gateway_lookalike, write_record
 from tests.fakes.model_server import HANG, Reply

@@ -9,13 +9,13 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from hermes_desktop.core.events import TurnFinished
-from hermes_desktop.core.exit_deadline import ExitDeadline
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.ui.application import LoopWatchdog
-from hermes_desktop.ui.desktop_program import DesktopProgram, ProgramSetup
-from hermes_desktop.ui.main_window import MainWindow
-from hermes_desktop.ui.single_instance import SingleInstance, instance_name
+from hermes_desktop.core.processes.exit_deadline import ExitDeadline
+from hermes_desktop.ui.shell.main_window import MainWindow
+from hermes_desktop.ui.start.application import LoopWatchdog
+from hermes_desktop.ui.start.desktop_program import DesktopProgram, ProgramSetup
+from hermes_desktop.ui.start.single_instance import SingleInstance, instance_name
 from tests.fakes.model_server import ModelServer, text, tool_call
 
 

@@ -13,12 +13,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
-from hermes_desktop.agent.tools.question_queue import Question
+from hermes_desktop.agent.tools.asking.question_queue import Question
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged
-from hermes_desktop.ui.questions.asking import Asking
-from hermes_desktop.ui.theme import Theme
-from hermes_desktop.ui.tray import Tray
+from hermes_desktop.ui.shell.asking import Asking
+from hermes_desktop.ui.shell.tray import Tray
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.chat_stage import ChatStage
 from tests.fakes.fitting import cut_words, letters
 from tests.fakes.model_server import text, tool_call

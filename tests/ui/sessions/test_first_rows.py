@@ -7,8 +7,8 @@ import pytest
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.services.live_catalog import FIRST_ROWS, ListQuery
+from hermes_desktop.services.assembly.assembly import build_services
+from hermes_desktop.services.sessions.live_catalog import FIRST_ROWS, ListQuery
 from hermes_desktop.state import SessionDB
 from hermes_desktop.ui.sessions.list_feed import ListFeed
 

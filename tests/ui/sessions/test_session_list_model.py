@@ -7,10 +7,10 @@ import pytest
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from hermes_desktop.ui.sessions.day_words import words_for
 from hermes_desktop.ui.sessions.session_delegate import HEADING_HEIGHT, ROW_HEIGHT
 from hermes_desktop.ui.sessions.session_list_model import RUNNING_ROLE, SessionListModel
 from hermes_desktop.ui.sessions.session_list_view import SessionListView
+from hermes_desktop.ui.words.day_words import words_for
 from tests.fakes.session_pages import NOON, summary
 
 WORDS = words_for(NOON)

@@ -16,11 +16,11 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import Notice
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.event_bridge import EventBridge
+from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.ui.settings.settings_view import SettingsView
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 
 
 class SettingsStage:

@@ -4,8 +4,8 @@ import pytest
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings_book import SettingsBook
-from hermes_desktop.ui.settings.draft import Draft
+from hermes_desktop.services.settings.settings_book import SettingsBook
+from hermes_desktop.ui.settings.saving.draft import Draft
 
 DAYS, MODE, PEOPLE = "session_store_max_age_days", "session_reset.mode", "telegram.allow_from"
 

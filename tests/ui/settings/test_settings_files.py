@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QScrollBar
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings_book import Change, SettingsBook
-from hermes_desktop.ui.settings.difference_dialog import DifferenceDialog
-from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.services.settings.settings_book import Change, SettingsBook
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.other_keys import OtherKeysPart
+from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
 from hermes_desktop.ui.settings.versions_part import VersionsPart
 from tests.fakes.another_user import folder_for_others, give_away, not_root
 from tests.ui.settings.conftest import SettingsStage

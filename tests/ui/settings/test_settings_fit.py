@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.page_table import PAGES
 from tests.fakes.fitting import cut_words, letters
 from tests.ui.settings.conftest import SettingsStage

@@ -7,19 +7,19 @@ import pytest
 from PySide6.QtCore import QLocale
 
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import Platform, SessionResetPolicy
+from hermes_desktop.gateway.config.gateway_config import Platform, SessionResetPolicy
 from hermes_desktop.gateway.session import SessionStore
-from hermes_desktop.gateway.session_records import SessionSource
-from hermes_desktop.services.forgetting_preview import (
+from hermes_desktop.gateway.sessions.session_records import SessionSource
+from hermes_desktop.services.assembly.forgetting_preview import (
     ChatName,
     ChatsForgotten,
     RuleOutlook,
     StoredDeleted,
 )
-from hermes_desktop.services.history_upkeep import LastPrune
-from hermes_desktop.services.settings_book import SettingsBook
+from hermes_desktop.services.assembly.history_upkeep import LastPrune
+from hermes_desktop.services.settings.settings_book import SettingsBook
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.bulk_selection import Spared
+from hermes_desktop.state.sessions.bulk_selection import Spared
 from hermes_desktop.ui.settings.forgetting_part import ForgettingPart
 from hermes_desktop.ui.settings.forgetting_words import ForgettingWords
 from tests.fakes.clock import MovableClock

@@ -9,10 +9,10 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.services.settings_book import OPTIONS
-from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.services.settings.settings_book import OPTIONS
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.page_table import PAGES, page_of
-from hermes_desktop.ui.tray import Tray
+from hermes_desktop.ui.shell.tray import Tray
 from tests.fakes.window_stage import WindowStage
 
 
@@ -23,7 +23,7 @@ def test_every_option_has_a_page() -> None:
 
 def test_nothing_of_the_settings_is_loaded_with_the_window() -> None:
     code = (
-        "import sys, hermes_desktop.ui.main_window\n"
+        "import sys, hermes_desktop.ui.shell.main_window\n"
         "names = [n for n in sys.modules if n.startswith('hermes_desktop.ui.settings.')]\n"
         "print(sorted(names))"
     )

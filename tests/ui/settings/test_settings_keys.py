@@ -5,12 +5,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from hermes_desktop.services.settings_book import OPTIONS
-from hermes_desktop.ui.settings.field_row import FieldRow
-from hermes_desktop.ui.settings.field_words import label_parts
-from hermes_desktop.ui.settings.options_part import OptionsPart
+from hermes_desktop.services.settings.settings_book import OPTIONS
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
+from hermes_desktop.ui.settings.fields.field_words import label_parts
+from hermes_desktop.ui.settings.fields.options_part import OptionsPart
+from hermes_desktop.ui.settings.fields.policy_fold import PolicyFold
 from hermes_desktop.ui.settings.page_table import PAGES, page_of
-from hermes_desktop.ui.settings.policy_fold import PolicyFold
 from hermes_desktop.ui.settings.tab_order import tab_stops
 from tests.fakes.window_stage import WindowStage
 from tests.ui.settings.conftest import SettingsStage

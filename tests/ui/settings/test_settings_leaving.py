@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QPushButton
 
-from hermes_desktop.ui.settings.leaving_question import LeavingQuestion
+from hermes_desktop.ui.settings.saving.leaving_question import LeavingQuestion
 from tests.fakes.window_stage import WindowStage
 
 DAYS = "session_store_max_age_days"

@@ -3,7 +3,7 @@
 import pytest
 
 from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.services.model_servers import ModelServers
+from hermes_desktop.services.agents.model_servers import ModelServers
 from hermes_desktop.ui.settings.model_part import ADDRESS, MODEL, PROVIDER, ModelPart
 from tests.fakes.local_server import LocalServerDouble
 from tests.fakes.model_server import ModelServer

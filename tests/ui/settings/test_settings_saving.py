@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QAbstractButton
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import GatewayStatusChanged
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings_book import OPTIONS, Change, SettingsBook
-from hermes_desktop.ui.settings.difference_dialog import DifferenceDialog
-from hermes_desktop.ui.settings.field_row import FieldRow
-from hermes_desktop.ui.settings.field_words import label_parts
+from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
+from hermes_desktop.ui.settings.fields.field_words import label_parts
+from hermes_desktop.ui.settings.saving.difference_dialog import DifferenceDialog
 from tests.ui.settings.conftest import SettingsStage, without_room
 
 DAYS, MODE, MINUTES = (

@@ -22,20 +22,20 @@ from PySide6.QtWidgets import (
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
+from hermes_desktop.services.assembly.assembly import build_services
 from hermes_desktop.settings.plain_secrets import PlainSecrets
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
 from hermes_desktop.settings.secrets import KeyringSecretStore
-from hermes_desktop.ui.async_slots import AsyncSlots
-from hermes_desktop.ui.event_bridge import EventBridge
 from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
 from hermes_desktop.ui.settings.platforms.platform_card import PlatformCard
 from hermes_desktop.ui.settings.platforms.platforms_part import PlatformsPart
 from hermes_desktop.ui.settings.secrets.secret_field import SecretField
 from hermes_desktop.ui.settings.secrets.secrets_group import SecretsGroup
 from hermes_desktop.ui.settings.settings_view import SettingsView
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.keyring import FakeKeyring
 from tests.fakes.socket_platform import chat_server, socket_registry
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from hermes_desktop.core.events import GatewayStatusChanged, PairingChanged, PlatformHealth
-from hermes_desktop.gateway.pairing import PairingStore
-from hermes_desktop.ui.settings.options_part import OptionsPart
+from hermes_desktop.gateway.access.pairing import PairingStore
+from hermes_desktop.ui.settings.fields.options_part import OptionsPart
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
 
 pytestmark = pytest.mark.asyncio

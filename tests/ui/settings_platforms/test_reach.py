@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QAbstractScrollArea, QScrollArea, QWidget
 
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import PairingChanged
-from hermes_desktop.gateway.pairing import PairingStore
-from hermes_desktop.services.settings_book import Change, SettingsBook
+from hermes_desktop.gateway.access.pairing import PairingStore
+from hermes_desktop.services.settings.settings_book import Change, SettingsBook
+from hermes_desktop.ui.settings.fields.policy_fold import PolicyFold
 from hermes_desktop.ui.settings.page_table import PAGES
-from hermes_desktop.ui.settings.policy_fold import PolicyFold
 from hermes_desktop.ui.settings.settings_view import SettingsView
-from hermes_desktop.ui.theme import ColorScheme
+from hermes_desktop.ui.widgets.theme import ColorScheme
 from tests.ui.settings_platforms.conftest import GOOD, TOKEN, PlatformsStage
 
 pytestmark = pytest.mark.asyncio

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtTest import QTest
 
-from hermes_desktop.gateway import expiry_watcher
-from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.gateway.runner import expiry_watcher
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from tests.fakes.private_bus import NEEDS_KEYRING, PrivateBus
 from tests.ui.settings_platforms.conftest import BETTER, GOOD, TOKEN, PlatformsStage
 from tests.ui.settings_platforms.test_real_keyring import Pulled, bus

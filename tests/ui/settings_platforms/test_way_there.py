@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QLineEdit
 
 from hermes_desktop.ui.settings.settings_view import SettingsView
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.ui.widgets.theme import Theme
 from tests.fakes.window_stage import WindowStage
 
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.services.transcript import TranscriptPage
-from hermes_desktop.state.records import Message, SessionSummary
-from hermes_desktop.ui.theme import Theme
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.services.sessions.transcript import TranscriptPage
+from hermes_desktop.state.records.records import Message, SessionSummary
 from hermes_desktop.ui.transcript.transcript_view import TranscriptView
+from hermes_desktop.ui.widgets.theme import Theme
 
 NOON = 1_795_867_200.0
 

@@ -7,11 +7,11 @@ from PySide6.QtCore import QPoint, QSize, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QTextCursor, QTextDocument
 from PySide6.QtTest import QTest
 
-from hermes_desktop.ui.transcript.code_block import LONGEST_LINE, CodeSegment
-from hermes_desktop.ui.transcript.fold import ActionRow
+from hermes_desktop.ui.transcript.blocks.code_block import LONGEST_LINE, CodeSegment
+from hermes_desktop.ui.transcript.blocks.fold import ActionRow
+from hermes_desktop.ui.transcript.blocks.text_block import TableSegment, TextSegment
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.parsing import SHOWN_AT_FIRST
-from hermes_desktop.ui.transcript.text_block import TableSegment, TextSegment
 
 MONSTERS = {
     "script": "<script>alert(1)</script><style>*{display:none}</style>",

@@ -6,11 +6,11 @@ from itertools import pairwise
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QTextCursor
 
-from hermes_desktop.ui.theme import Theme
 from hermes_desktop.ui.transcript.entry_window import MAX_ALIVE
 from hermes_desktop.ui.transcript.message_widget import MessageWidget
 from hermes_desktop.ui.transcript.separators import SeparatorWidget
 from hermes_desktop.ui.transcript.transcript_view import TranscriptView
+from hermes_desktop.ui.widgets.theme import Theme
 
 
 def texts(view: TranscriptView) -> list[str]:

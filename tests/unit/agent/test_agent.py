@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.agent.agent import INTERRUPTED, AIAgent
+from hermes_desktop.agent.turns.agent import INTERRUPTED, AIAgent
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import (
@@ -463,7 +463,7 @@ def test_a_store_that_fails_when_the_reply_is_there(
     tmp_path: Path, model: ScriptedModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL)
-    from hermes_desktop.state.connection import Patience
+    from hermes_desktop.state.database.connection import Patience
 
     store = SessionDB(tmp_path / "state.db", patience=Patience(attempts=2, wait_s=0.02))
     other = SessionDB(tmp_path / "state.db")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.auxiliary_models import auxiliary_choice
-from hermes_desktop.services.agent_care import CareSettings
+from hermes_desktop.agent.models.auxiliary_models import auxiliary_choice
+from hermes_desktop.services.agents.agent_care import CareSettings
 
 MAIN = {"default": "big", "base_url": "http://127.0.0.1:1/v1", "api_key": "main-key"}
 

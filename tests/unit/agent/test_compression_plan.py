@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.agent.compression_plan import (
+from hermes_desktop.agent.compression.compression_plan import (
     MARK,
     Limits,
     is_summary,
@@ -13,7 +13,7 @@ from hermes_desktop.agent.compression_plan import (
     pruned,
     summary_text,
 )
-from hermes_desktop.agent.compression_settings import CompressionSettings
+from hermes_desktop.agent.compression.compression_settings import CompressionSettings
 from hermes_desktop.agent.context_length import (
     GUESS,
     Window,
@@ -22,8 +22,8 @@ from hermes_desktop.agent.context_length import (
     known_length,
     limit_in,
 )
+from hermes_desktop.agent.turns.wire_messages import wire_messages
 from hermes_desktop.agent.types import ModelChoice
-from hermes_desktop.agent.wire_messages import wire_messages
 
 WIDE = Limits(3, 20, 10**6)
 

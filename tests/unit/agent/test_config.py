@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.config import (
+from hermes_desktop.agent.models.config import (
     AgentConfig,
     resolve_fallbacks,
     resolve_model,

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.agent import AIAgent
-from hermes_desktop.agent.compression_plan import MARK
+from hermes_desktop.agent.compression.compression_plan import MARK
 from hermes_desktop.agent.context_length import WindowBook
 from hermes_desktop.agent.providers.base import Retries
 from hermes_desktop.agent.providers.offline import OFFLINE_CHOICE, OfflineProvider
@@ -19,9 +18,10 @@ from hermes_desktop.agent.session_titles import (
     TitleWriter,
     clean_title,
 )
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ModelChoice
 from hermes_desktop.core.clock import SystemClock
-from hermes_desktop.services.agent_care import AgentCare, CareSettings
+from hermes_desktop.services.agents.agent_care import AgentCare, CareSettings
 from hermes_desktop.state import SessionDB
 from tests.fakes.model_server import ModelServer, error, text
 from tests.fakes.prompts import prompts_beside

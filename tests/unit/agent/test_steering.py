@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop.agent import steering
-from hermes_desktop.agent.compression_plan import pruned
+from hermes_desktop.agent.compression.compression_plan import pruned
 from hermes_desktop.agent.steering import Steering, split, tool_text, with_hints
 from tests.fakes.tool_stage import SID, ToolStage, call
 

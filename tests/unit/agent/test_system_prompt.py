@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.system_prompt import (
+from hermes_desktop.agent.turns.system_prompt import (
     DEFAULT_IDENTITY,
     SOUL_LIMIT,
     build_system_prompt,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tool_rounds import MOST_SENSELESS, NO_SENSE, SUM_UP, ToolTurn
+from hermes_desktop.agent.turns.tool_rounds import MOST_SENSELESS, NO_SENSE, SUM_UP, ToolTurn
+from hermes_desktop.agent.turns.wire_messages import wire_messages
 from hermes_desktop.agent.types import ChatRequest, ToolCall, ToolNews
-from hermes_desktop.agent.wire_messages import wire_messages
 from hermes_desktop.state import SessionDB
 from tests.fakes.tool_stage import SID, ToolStage, call
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hermes_desktop import plugins
-from hermes_desktop.agent.agent import AIAgent
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import CannotReachError
 from hermes_desktop.core.session_context import clear_session_vars, set_session_vars

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.agent.wire_messages import wire_messages
+from hermes_desktop.agent.turns.wire_messages import wire_messages
 
 
 def call(call_id: str, name: str = "look", arguments: Any = "{}") -> dict[str, Any]:

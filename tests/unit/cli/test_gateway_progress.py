@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hermes_desktop.cli.gateway_progress import GatewayProgress
+from hermes_desktop.cli.gateway.gateway_progress import GatewayProgress
 from hermes_desktop.core.events import (
     GatewayStatusChanged,
     HostingRefusal,

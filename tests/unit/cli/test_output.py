@@ -6,7 +6,7 @@ import pytest
 
 from hermes_desktop.cli import output
 from hermes_desktop.cli.output import neutralise, one_line, without_surrogates, write_json
-from hermes_desktop.cli.session_text import ago, clock_time
+from hermes_desktop.cli.sessions.session_text import ago, clock_time
 
 NOW = 1_800_000_000.0
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hermes_desktop.agent.tools.approval_queue import (
+from hermes_desktop.agent.tools.asking.approval_queue import (
     Answered,
     ApprovalQueue,
     ApprovalRequest,
@@ -19,7 +19,7 @@ from hermes_desktop.commands.approval_commands import may_answer, resolve
 from hermes_desktop.commands.context import Sender
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import RefusedError
-from hermes_desktop.gateway.chat_approvals import choice_of, question
+from hermes_desktop.gateway.runner.chat_approvals import choice_of, question
 
 KEY = "agent:main:telegram:group:1"
 ASKER = Sender("telegram", "1", "group", user_id="7", session_key=KEY)

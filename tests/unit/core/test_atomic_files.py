@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.atomic_files import (
+from hermes_desktop.core.files.atomic_files import (
     remove_leftovers,
     write_bytes_atomic,
     write_text_atomic,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 
 BOUND_S = 10.0
 

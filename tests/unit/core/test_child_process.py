@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.child_process import Ended, run_bounded
-from hermes_desktop.core.clean_environment import names_secret, without_secrets
+from hermes_desktop.core.concurrency.time_bound import PendingCall, call_within
 from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.core.time_bound import PendingCall, call_within
+from hermes_desktop.core.processes.child_process import Ended, run_bounded
+from hermes_desktop.core.processes.clean_environment import names_secret, without_secrets
 
 ENVIRON = {"PATH": os.environ["PATH"]}
 

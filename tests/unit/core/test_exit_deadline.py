@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_desktop.core.exit_deadline import OVERDUE, ExitDeadline
+from hermes_desktop.core.processes.exit_deadline import OVERDUE, ExitDeadline
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_log_that_hangs_does_not_keep_it(
                 pass
 
     stuck = Stuck()
-    logger = logging.getLogger("hermes_desktop.core.exit_deadline")
+    logger = logging.getLogger("hermes_desktop.core.processes.exit_deadline")
     logger.addHandler(stuck)
     deadline = ExitDeadline(left.put, logging_s=0.05)
     try:

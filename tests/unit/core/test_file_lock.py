@@ -5,12 +5,12 @@ import sys
 import threading
 from pathlib import Path
 
-from hermes_desktop.core import file_lock
+from hermes_desktop.core.files import file_lock
 
 _HOLD = """
 import sys
 from pathlib import Path
-from hermes_desktop.core import file_lock
+from hermes_desktop.core.files import file_lock
 with file_lock.hold(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.readline()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.git_facts import GitFacts, git_facts
+from hermes_desktop.core.files.git_facts import GitFacts, git_facts
 
 BRANCH = "ref: refs/heads/work/trunk\n"
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import hermes_desktop
-from hermes_desktop.core.lock_holder import is_gone, is_ours, new_holder, pid_of, runs_here
+from hermes_desktop.core.files.lock_holder import is_gone, is_ours, new_holder, pid_of, runs_here
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="only Linux tells all this")
 
 PROGRAM = """
 import sys
-from hermes_desktop.core.lock_holder import new_holder
+from hermes_desktop.core.files.lock_holder import new_holder
 print(new_holder(), flush=True)
 sys.stdin.read()
 """

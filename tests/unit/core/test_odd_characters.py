@@ -1,6 +1,6 @@
 import pytest
 
-from hermes_desktop.core.odd_characters import odd_character
+from hermes_desktop.core.text.odd_characters import odd_character
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hermes_desktop.core.periodic_look import PeriodicLook
+from hermes_desktop.core.concurrency.periodic_look import PeriodicLook
 from tests.fakes.gateway import until
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core import process_tree
-from hermes_desktop.core.child_process import run_bounded
+from hermes_desktop.core.processes import process_tree
+from hermes_desktop.core.processes.child_process import run_bounded
 
 ENVIRON = {"PATH": "/usr/bin:/bin"}
 PATIENCE_S = 10.0

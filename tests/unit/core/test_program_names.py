@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.core.program_names import is_own, may_be_hermes, program_in
+from hermes_desktop.core.processes.program_names import is_own, may_be_hermes, program_in
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,7 @@ def test_the_program_of_a_command_line(line: str, program: str) -> None:
         ("/opt/bin/hermes-desktop", True, True),
         ("C:\\Programs\\hermes-desktop.exe --hidden", True, True),
         ("python -m hermes_desktop gateway run", True, True),
+        ("python -I -S /opt/site/hermes_desktop/gateway/identity/identity.py", True, False),
         ("python -I -S /opt/site/hermes_desktop/gateway/identity.py", True, False),
         ("python /opt/bin/hermes chat -q hermes-desktop", False, True),
         (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.session_context import (
     NAMES,
     clear_session_vars,

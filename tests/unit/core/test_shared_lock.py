@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.shared_lock import LockOwner, SharedLock, owner_of, remove_leftovers
+from hermes_desktop.core.files.shared_lock import LockOwner, SharedLock, owner_of, remove_leftovers
 
 _ROOT = Path(__file__).parents[3]
 _HOLDER = """
 import sys, time
 from pathlib import Path
-from hermes_desktop.core.shared_lock import SharedLock
+from hermes_desktop.core.files.shared_lock import SharedLock
 lock = SharedLock(Path(sys.argv[1]), "a", "another program")
 while not lock.try_now():
     time.sleep(0.01)

@@ -2,7 +2,7 @@
 
 import threading
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 
 
 def test_as_many_calls_as_threads_run_at_once() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.active_sessions import ActiveSessions
+from hermes_desktop.gateway.identity.active_sessions import ActiveSessions
 
 
 def entries(home: Path) -> list[dict[str, object]]:
@@ -59,7 +59,7 @@ def test_a_place_follows_its_conversation(tmp_path: Path) -> None:
 def test_places_of_programs_that_are_gone_count_no_more(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from hermes_desktop.gateway.active_sessions import ActiveSessions\n"
+        "from hermes_desktop.gateway.identity.active_sessions import ActiveSessions\n"
         "assert ActiveSessions(Path(sys.argv[1])).take('s', 9)\n"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.gateway.agent_cache import (
+from hermes_desktop.gateway.turns.agent_cache import (
     IDLE_S,
     MAX_AGENTS,
     NEVER_SEEN,
@@ -16,7 +16,7 @@ from hermes_desktop.gateway.agent_cache import (
     surplus,
     with_mark,
 )
-from hermes_desktop.state.records import SessionMark
+from hermes_desktop.state.records.records import SessionMark
 
 AGENT = object()
 MARK = SessionMark(4, 0, 40)

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from hermes_desktop.core.errors import RefusedError
-from hermes_desktop.gateway.authorization import (
+from hermes_desktop.gateway.access.authorization import (
     is_authorized,
     open_policies,
     refuse_open_policies,
     stranger_treatment,
 )
-from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.settings.env_file import first_set
 from tests.fakes.senders import CASES, Case

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.boundaries import Boundaries, emit
-from hermes_desktop.gateway.bounded_calls import BoundedCalls
+from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
+from hermes_desktop.gateway.runner.boundaries import Boundaries, emit
 from tests.fakes.gateway import until
 from tests.fakes.plugins import EventHooks, listening, registered
 

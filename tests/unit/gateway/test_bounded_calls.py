@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hermes_desktop.gateway.bounded_calls import BoundedCalls
+from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
 from tests.fakes.gateway import until
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hermes_desktop.gateway.config import (
+from hermes_desktop.gateway.config.config_loading import load_gateway_config
+from hermes_desktop.gateway.config.gateway_config import (
     GatewayConfig,
     HomeChannel,
     Platform,
@@ -10,7 +11,6 @@ from hermes_desktop.gateway.config import (
     SessionResetPolicy,
     platform_or_none,
 )
-from hermes_desktop.gateway.config_loading import load_gateway_config
 
 
 def test_a_platform_is_found_by_any_spelling_of_its_name() -> None:

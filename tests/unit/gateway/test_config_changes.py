@@ -5,9 +5,18 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.config import GatewayConfig, HomeChannel, Platform, PlatformConfig
-from hermes_desktop.gateway.config_changes import changed_platforms, needs_connection, usable_now
-from hermes_desktop.gateway.config_running import RunningSettings
+from hermes_desktop.gateway.config.config_changes import (
+    changed_platforms,
+    needs_connection,
+    usable_now,
+)
+from hermes_desktop.gateway.config.config_running import RunningSettings
+from hermes_desktop.gateway.config.gateway_config import (
+    GatewayConfig,
+    HomeChannel,
+    Platform,
+    PlatformConfig,
+)
 
 TELEGRAM = Platform.TELEGRAM
 BEFORE = PlatformConfig(enabled=True, token="1:a", extra={"allow_from": "1", "port": 5})

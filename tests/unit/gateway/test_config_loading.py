@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.config import (
+from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig, load_gateway_config
+from hermes_desktop.gateway.config.config_running import RunningSettings, read_running_settings
+from hermes_desktop.gateway.config.gateway_config import (
     ChannelOverride,
     GatewayConfig,
     HomeChannel,
@@ -12,8 +14,6 @@ from hermes_desktop.gateway.config import (
     PlatformConfig,
     StreamingConfig,
 )
-from hermes_desktop.gateway.config_loading import LoadedGatewayConfig, load_gateway_config
-from hermes_desktop.gateway.config_running import RunningSettings, read_running_settings
 
 
 def load(

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from hermes_desktop.gateway.dead_targets import DeadTargets, is_deadly
+from hermes_desktop.gateway.delivery.dead_targets import DeadTargets, is_deadly
 from tests.fakes.clock import MovableClock
 
 

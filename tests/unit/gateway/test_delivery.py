@@ -8,18 +8,24 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.events import Notice
 from hermes_desktop.core.log_setup import SecretRedactor
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.dead_targets import DeadTargets
-from hermes_desktop.gateway.delivery import MAYBE_TWICE, Deliverer, Reply, SendingManners, send
-from hermes_desktop.gateway.delivery_ledger import MOST_AGE_S, DeliveryLedger
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.delivery.dead_targets import DeadTargets
+from hermes_desktop.gateway.delivery.delivery import (
+    MAYBE_TWICE,
+    Deliverer,
+    Reply,
+    SendingManners,
+    send,
+)
+from hermes_desktop.gateway.delivery.delivery_ledger import MOST_AGE_S, DeliveryLedger
 from hermes_desktop.gateway.platforms.base import MessageEvent, SendResult
 from hermes_desktop.gateway.platforms.messages import ErrorKind, Piece, Shown
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.delivery_store import DeliveryStore, Obligation, Owner
-from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
+from hermes_desktop.state.shared_tables.own_store import OwnStore
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import until
 from tests.fakes.platform import FakePlatform

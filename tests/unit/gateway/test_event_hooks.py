@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.event_hooks import EventHookSet, verdict_on_command
+from hermes_desktop.gateway.runner.event_hooks import EventHookSet, verdict_on_command
 from hermes_desktop.plugins.hooks import HookRegistry
 from tests.fakes.gateway import until
 

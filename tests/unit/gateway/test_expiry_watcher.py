@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway import expiry_watcher
-from hermes_desktop.gateway.config import SessionResetPolicy
+from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
 from hermes_desktop.gateway.platforms.desktop import IDLE_LOOK_S
-from hermes_desktop.state.sqlite_errors import MissingSessionError
+from hermes_desktop.gateway.runner import expiry_watcher
+from hermes_desktop.state.records.sqlite_errors import MissingSessionError
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import ALLOWED, running_gateway, until
 from tests.fakes.plugins import EventHooks, listening, registered

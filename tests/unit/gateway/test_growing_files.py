@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.growing_files import FILE, GrowingFiles
+from hermes_desktop.gateway.delivery.growing_files import FILE, GrowingFiles
 
 ONE, TWO, THREE = ("telegram", "42", "1"), ("telegram", "42", "2"), ("discord", "9", "3")
 

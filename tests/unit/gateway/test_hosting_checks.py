@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.hosting_checks import HostingChecks, closed_off, service_for
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks, closed_off, service_for
 
 PATHS = HermesPaths(Path("/h/it's me/.hermes"), Path("/h/it's me/.hermes"))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.gateway.housekeeping import HEALTHY_S, MAX_RAPID_FAILURES, supervised
+from hermes_desktop.gateway.runner.housekeeping import HEALTHY_S, MAX_RAPID_FAILURES, supervised
 from tests.fakes.clock import MovableClock
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway import identity_files as files
-from hermes_desktop.gateway.identity_files import GatewayRecord
+from hermes_desktop.gateway.runtime_files import identity_files as files
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from tests.fakes.identity import gateway_lookalike, write_record
 
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.delivery_ledger import MOST_AGE_S
-from hermes_desktop.gateway.inbound_dedup import Inbox
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.delivery.delivery_ledger import MOST_AGE_S
+from hermes_desktop.gateway.delivery.inbound_dedup import Inbox
 from hermes_desktop.gateway.platforms.base import MessageEvent, MessageType
-from hermes_desktop.gateway.session_records import SessionSource
+from hermes_desktop.gateway.sessions.session_records import SessionSource
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.delivery_store import DeliveryStore, Owner
-from hermes_desktop.state.inbox_table import KEPT_S
-from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Owner
+from hermes_desktop.state.shared_tables.inbox_table import KEPT_S
+from hermes_desktop.state.shared_tables.own_store import OwnStore
 from tests.fakes.clock import MovableClock
 
 KEY = "agent:main:telegram:dm:c1"

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hermes_desktop.gateway.keyed_locks import GivenUpError, KeyedLocks
+from hermes_desktop.core.concurrency.keyed_locks import GivenUpError, KeyedLocks
 
 
 @pytest.mark.asyncio

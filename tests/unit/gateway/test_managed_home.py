@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import RefusedError
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.gateway_commands import write_home
-from hermes_desktop.gateway.pairing import PairingStore
-from hermes_desktop.gateway.session_records import SessionSource
-from hermes_desktop.gateway.user_lists import change_user_list
+from hermes_desktop.gateway.access.pairing import PairingStore
+from hermes_desktop.gateway.commands.gateway_commands import write_home
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.config.user_lists import change_user_list
+from hermes_desktop.gateway.sessions.session_records import SessionSource
 from hermes_desktop.settings.env_file import put_secret_back, set_env_line
 from tests.fakes.clock import MovableClock
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from hermes_desktop.gateway import moved_chats
-from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
+from hermes_desktop.gateway.runner import moved_chats
 from hermes_desktop.gateway.session import SessionSource, SessionStore
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock

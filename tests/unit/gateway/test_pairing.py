@@ -15,7 +15,7 @@ from hermes_desktop.core.errors import (
     RefusedError,
     UsageError,
 )
-from hermes_desktop.gateway.pairing import ALPHABET, PairedUser, PairingAnswer, PairingStore
+from hermes_desktop.gateway.access.pairing import ALPHABET, PairedUser, PairingAnswer, PairingStore
 from tests.fakes.clock import MovableClock
 
 
@@ -265,7 +265,7 @@ def test_two_processes_lose_nothing(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
         "from hermes_desktop.core.clock import SystemClock\n"
-        "from hermes_desktop.gateway.pairing import PairingStore\n"
+        "from hermes_desktop.gateway.access.pairing import PairingStore\n"
         "store = PairingStore(Path(sys.argv[1]), SystemClock())\n"
         "for number in range(30):\n"
         "    answer = store.request('telegram', f'{sys.argv[2]}{number}', '')\n"

@@ -11,20 +11,23 @@ import pytest
 
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.events import Notice, PlatformHealth
-from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.gateway.identity_files import GatewayRecord
-from hermes_desktop.gateway.network_watch import NetworkWatch
-from hermes_desktop.gateway.platform_supervisor import PlatformSupervisor, SupervisorWiring
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.gateway.identity.token_locks import TokenOwner
 from hermes_desktop.gateway.platforms.base import (
     MessageEvent,
     PlatformAdapter,
     SendResult,
     TokenIdentity,
 )
+from hermes_desktop.gateway.platforms.network_watch import NetworkWatch
+from hermes_desktop.gateway.platforms.platform_supervisor import (
+    PlatformSupervisor,
+    SupervisorWiring,
+)
+from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
-from hermes_desktop.gateway.reconnect import LinkTiming
-from hermes_desktop.gateway.sleep_watch import SleepWatch
-from hermes_desktop.gateway.token_locks import TokenOwner
+from hermes_desktop.gateway.platforms.sleep_watch import SleepWatch
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from tests.fakes.clock import MovableClock
 from tests.fakes.gateway import until
 

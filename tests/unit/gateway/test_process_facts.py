@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.gateway import process_facts
+from hermes_desktop.gateway.runtime_files import process_facts
 
 
 @pytest.mark.parametrize(

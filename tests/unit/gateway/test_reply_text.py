@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.gateway.reply_text import split_text, without_provider_errors
+from hermes_desktop.gateway.platforms.reply_text import split_text, without_provider_errors
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.restart_files import (
+from hermes_desktop.gateway.runtime_files.restart_files import (
     CLEAN_END,
     FAILURE_COUNTS,
     LOOP,

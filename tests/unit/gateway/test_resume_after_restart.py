@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.resume_after_restart import (
+from hermes_desktop.gateway.delivery.resume_after_restart import (
     MAX_ATTEMPTS,
     CutOff,
     Fate,
@@ -13,8 +13,8 @@ from hermes_desktop.gateway.resume_after_restart import (
     is_fresh,
     wants_answer,
 )
-from hermes_desktop.gateway.session_records import SessionEntry
-from hermes_desktop.state.records import Message
+from hermes_desktop.gateway.sessions.session_records import SessionEntry
+from hermes_desktop.state.records.records import Message
 
 NOW = datetime(2026, 3, 1, 12)  # noqa: DTZ001 - local by format
 

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.scheduled_work import ScheduledWork, scheduled_work, work_signature
+from hermes_desktop.gateway.identity.scheduled_work import (
+    ScheduledWork,
+    scheduled_work,
+    work_signature,
+)
 
 
 def write_jobs(home: Path, data: Any) -> None:

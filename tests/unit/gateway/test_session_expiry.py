@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from hermes_desktop.gateway.config import SessionResetPolicy
-from hermes_desktop.gateway.session_expiry import is_prunable, prune_due, reset_reason
+from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
+from hermes_desktop.gateway.sessions.session_expiry import is_prunable, prune_due, reset_reason
 
 
 def at(text: str) -> datetime:

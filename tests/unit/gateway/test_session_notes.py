@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.config import Platform, SessionResetPolicy
+from hermes_desktop.gateway.config.gateway_config import Platform, SessionResetPolicy
 from hermes_desktop.gateway.session import SessionEntry
-from hermes_desktop.gateway.session_notes import take_reset_note
+from hermes_desktop.gateway.sessions.session_notes import take_reset_note
 
 MORNING = datetime.fromisoformat("2026-03-01T09:00")
 

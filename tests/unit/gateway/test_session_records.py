@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.session import (
     SessionEntry,
     SessionSource,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import BusyError
-from hermes_desktop.gateway.config import (
+from hermes_desktop.gateway.config.gateway_config import (
     GatewayConfig,
     Platform,
     RunningSettings,

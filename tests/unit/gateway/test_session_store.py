@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.config import GatewayConfig, Platform, SessionResetPolicy
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, SessionResetPolicy
 from hermes_desktop.gateway.session import SessionSource, SessionStore
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock

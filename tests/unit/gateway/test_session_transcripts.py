@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hermes_desktop.core.errors import BusyError, StateUnavailableError
-from hermes_desktop.gateway import session_transcripts
-from hermes_desktop.gateway.config import GatewayConfig, Platform
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.session import SessionSource, SessionStore
+from hermes_desktop.gateway.sessions import session_transcripts
 from hermes_desktop.state import SessionDB
 
 

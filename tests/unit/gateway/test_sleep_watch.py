@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from hermes_desktop.gateway.liveness import is_silent, silent_for, until_silent
 from hermes_desktop.gateway.platforms.base import LastHeard
-from hermes_desktop.gateway.reconnect import Backoff, LinkTiming
-from hermes_desktop.gateway.sleep_watch import (
+from hermes_desktop.gateway.platforms.liveness import is_silent, silent_for, until_silent
+from hermes_desktop.gateway.platforms.reconnect import Backoff, LinkTiming
+from hermes_desktop.gateway.platforms.sleep_watch import (
     Gap,
     SleepWatch,
     boot_clock,

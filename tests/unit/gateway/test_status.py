@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_desktop.gateway import status
-from hermes_desktop.gateway.identity_files import PID_FILE, STATE_FILE
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE, STATE_FILE
 from tests.fakes.identity import gateway_lookalike, write_record
 
 

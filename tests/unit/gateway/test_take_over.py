@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway.identity_events import Claimed, ForeignGateway, NotHere, StopRequested
-from hermes_desktop.gateway.identity_files import PID_FILE, GatewayRecord
-from hermes_desktop.gateway.polite_stop import find_hermes
-from hermes_desktop.gateway.take_over import TakeOver
+from hermes_desktop.gateway.identity.polite_stop import find_hermes
+from hermes_desktop.gateway.identity.take_over import TakeOver
+from hermes_desktop.gateway.runtime_files.identity_events import (
+    Claimed,
+    ForeignGateway,
+    NotHere,
+    StopRequested,
+)
+from hermes_desktop.gateway.runtime_files.identity_files import PID_FILE, GatewayRecord
 from tests.fakes.clock import MovableClock
 from tests.fakes.identity import (
     IdentityStage,

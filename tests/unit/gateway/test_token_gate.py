@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.gateway import process_facts
-from hermes_desktop.gateway.identity_files import GatewayRecord
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.gateway.identity.token_locks import TokenLocks, TokenOwner
 from hermes_desktop.gateway.platforms.base import TokenIdentity
-from hermes_desktop.gateway.token_gate import LockedTokens, in_use_words
-from hermes_desktop.gateway.token_locks import TokenLocks, TokenOwner
+from hermes_desktop.gateway.platforms.token_gate import LockedTokens, in_use_words
+from hermes_desktop.gateway.runtime_files import process_facts
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 
 TOKEN = TokenIdentity("telegram-bot-token", "123:abc")
 

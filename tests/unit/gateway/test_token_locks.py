@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.gateway import process_facts
-from hermes_desktop.gateway.identity_files import GatewayRecord
-from hermes_desktop.gateway.token_locks import TokenLocks, TokenOwner, locks_folder
+from hermes_desktop.gateway.identity.token_locks import TokenLocks, TokenOwner, locks_folder
+from hermes_desktop.gateway.runtime_files import process_facts
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from tests.fakes.clock import MovableClock
 from tests.fakes.identity import gateway_lookalike, wait_until
 

@@ -7,7 +7,7 @@ import pytest
 
 from hermes_desktop.agent.types import ToolNews
 from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnDelta
-from hermes_desktop.gateway.turn import DeltaRelay, TurnNews
+from hermes_desktop.gateway.turns.turn import DeltaRelay, TurnNews
 from tests.fakes.gateway import until
 
 

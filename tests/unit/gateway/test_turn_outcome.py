@@ -2,7 +2,7 @@
 
 from hermes_desktop.agent.types import AgentResult
 from hermes_desktop.core.errors import BusyError
-from hermes_desktop.gateway.turn_outcome import from_error, from_result, stopped
+from hermes_desktop.gateway.turns.turn_outcome import from_error, from_result, stopped
 
 
 def test_a_good_end() -> None:

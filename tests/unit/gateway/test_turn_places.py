@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from hermes_desktop.gateway import turn_places
-from hermes_desktop.gateway.turn_places import TurnPlace, WaitingTurns
+from hermes_desktop.gateway.turns import turn_places
+from hermes_desktop.gateway.turns.turn_places import TurnPlace, WaitingTurns
 
 pytestmark = pytest.mark.asyncio
 

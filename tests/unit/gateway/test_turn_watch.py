@@ -2,9 +2,9 @@
 
 import pytest
 
-from hermes_desktop.gateway.config import RunningSettings
-from hermes_desktop.gateway.turn import TurnRecord
-from hermes_desktop.gateway.turn_watch import TurnWatch, watch
+from hermes_desktop.gateway.config.gateway_config import RunningSettings
+from hermes_desktop.gateway.turns.turn import TurnRecord
+from hermes_desktop.gateway.turns.turn_watch import TurnWatch, watch
 from tests.fakes.clock import MovableClock
 
 

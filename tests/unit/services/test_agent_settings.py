@@ -9,8 +9,8 @@ from hermes_desktop.agent.providers.standing_by import StandingBy
 from hermes_desktop.core.errors import NotConfiguredError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.agents import AgentRequest
-from hermes_desktop.services.agent_builder import (
+from hermes_desktop.gateway.turns.agents import AgentRequest
+from hermes_desktop.services.agents.agent_builder import (
     AgentBuilder,
     AgentSettings,
     read_agent_settings,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
 from hermes_desktop.settings.config_patch import CannotPatchError
 from hermes_desktop.settings.options import Option
 from hermes_desktop.settings.yaml_values import same

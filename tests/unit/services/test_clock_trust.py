@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.services.clock_trust import ClockNote, ClockTrust
+from hermes_desktop.services.sessions.clock_trust import ClockNote, ClockTrust
 from tests.fakes.clock import MovableClock
 
 DAY = 86_400.0

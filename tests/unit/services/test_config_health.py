@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.services.config_health import RepeatedKey, lines_around, repeated_keys
+from hermes_desktop.services.settings.config_health import RepeatedKey, lines_around, repeated_keys
 
 
 @pytest.fixture

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.core.shipped_files import shipped_path
-from hermes_desktop.services.demo_script import DemoSession, Script, put_into_time, read_scripts
+from hermes_desktop.core.files.shipped_files import shipped_path
+from hermes_desktop.services.assembly.demo_script import (
+    DemoSession,
+    Script,
+    put_into_time,
+    read_scripts,
+)
 
 NOW = 1_800_000_000.0
 

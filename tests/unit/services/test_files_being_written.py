@@ -8,8 +8,8 @@ import pytest
 import pytest_asyncio
 
 from hermes_desktop.core.events import SettingsChanged
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.services.settings_book import Change
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.services.settings.settings_book import Change
 from tests.fakes.clock import MovableClock
 from tests.unit.services.test_settings_service import Stage
 

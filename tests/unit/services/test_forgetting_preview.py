@@ -9,11 +9,15 @@ import pytest
 
 from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.session import SessionStore
-from hermes_desktop.gateway.session_records import SessionSource
-from hermes_desktop.services.forgetting_preview import FRESH_S, Forgetting, ForgettingPreview
-from hermes_desktop.services.settings_book import Change, SettingsBook
+from hermes_desktop.gateway.sessions.session_records import SessionSource
+from hermes_desktop.services.assembly.forgetting_preview import (
+    FRESH_S,
+    Forgetting,
+    ForgettingPreview,
+)
+from hermes_desktop.services.settings.settings_book import Change, SettingsBook
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
 

@@ -10,8 +10,8 @@ import pytest
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths, resolve_paths
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.services.gateway_settings import live_lookup, load_gateway_config
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.services.settings.gateway_settings import live_lookup, load_gateway_config
 
 TOKEN = "123456:from-the-environment"
 

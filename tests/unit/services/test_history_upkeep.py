@@ -11,10 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.history_options import UpkeepSettings
-from hermes_desktop.services.history_upkeep import FIRST_S, LOOK_S, HistoryUpkeep, last_prune
+from hermes_desktop.services.assembly.history_upkeep import (
+    FIRST_S,
+    LOOK_S,
+    HistoryUpkeep,
+    last_prune,
+)
+from hermes_desktop.services.settings.history_options import UpkeepSettings
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
 

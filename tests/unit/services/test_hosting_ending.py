@@ -4,9 +4,13 @@ import asyncio
 
 import pytest
 
-from hermes_desktop.gateway.identity_events import HardStop, IdentityLost, StopRequested
-from hermes_desktop.gateway.identity_files import GatewayRecord
-from hermes_desktop.services.hosting_ending import Ending, EndingWish, asked_by, forced_by
+from hermes_desktop.gateway.runtime_files.identity_events import (
+    HardStop,
+    IdentityLost,
+    StopRequested,
+)
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
+from hermes_desktop.services.hosting.hosting_ending import Ending, EndingWish, asked_by, forced_by
 
 PERSON = Ending("person", 100.0)
 RESTART = Ending("person", 100.0, comes_back=True)

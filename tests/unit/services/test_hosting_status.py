@@ -10,8 +10,8 @@ from hermes_desktop.core.events import (
     OtherGateway,
     PlatformHealth,
 )
-from hermes_desktop.gateway.runner_report import RunnerReport
-from hermes_desktop.services.hosting_status import StatusBoard, joined_state
+from hermes_desktop.gateway.runner.runner_report import RunnerReport
+from hermes_desktop.services.hosting.hosting_status import StatusBoard, joined_state
 
 OTHER = OtherGateway("hermes gateway", 7)
 

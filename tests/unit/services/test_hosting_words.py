@@ -7,15 +7,15 @@ import pytest
 
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.gateway.hosting_checks import HostingChecks
-from hermes_desktop.gateway.identity_events import ForeignGateway, NotHere
-from hermes_desktop.gateway.identity_files import GatewayRecord
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.identity.hosting_checks import HostingChecks
+from hermes_desktop.gateway.identity.scheduled_work import ScheduledWork
 from hermes_desktop.gateway.platforms.registry import NOT_SERVED, AdapterRegistry
-from hermes_desktop.gateway.scheduled_work import ScheduledWork
-from hermes_desktop.services import hosting_words
-from hermes_desktop.services.hosting_outlook import HostingOutlook
-from hermes_desktop.state.records import StoreCondition
+from hermes_desktop.gateway.runtime_files.identity_events import ForeignGateway, NotHere
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
+from hermes_desktop.services.hosting import hosting_words
+from hermes_desktop.services.hosting.hosting_outlook import HostingOutlook
+from hermes_desktop.state.records.records import StoreCondition
 from tests.fakes.clock import MovableClock
 
 

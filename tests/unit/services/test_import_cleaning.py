@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.services.import_cleaning import Loss, cleaned, imported_folder
+from hermes_desktop.services.transfer.import_cleaning import Loss, cleaned, imported_folder
 
 MAY = 1_777_644_634.0
 

@@ -11,13 +11,14 @@ import pytest_asyncio
 from hermes_desktop.core.events import SessionsChanged, TurnFinished, TurnQueued, TurnStarted
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.services.desktop_services import DesktopServices
-from hermes_desktop.services.live_catalog import ListQuery
-from hermes_desktop.services.running_turns import RunningTurnError
-from hermes_desktop.state import SessionDB, hidden_rows
-from hermes_desktop.state.hidden_rows import Mark, Way
-from hermes_desktop.state.stopping import Progress
+from hermes_desktop.services.assembly.assembly import build_services
+from hermes_desktop.services.assembly.desktop_services import DesktopServices
+from hermes_desktop.services.sessions.live_catalog import ListQuery
+from hermes_desktop.services.sessions.running_turns import RunningTurnError
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records.stopping import Progress
+from hermes_desktop.state.sessions import hidden_rows
+from hermes_desktop.state.sessions.hidden_rows import Mark, Way
 from tests.fakes.foreign_program import foreign_program
 
 pytestmark = pytest.mark.asyncio

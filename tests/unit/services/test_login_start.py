@@ -9,14 +9,19 @@ import pytest
 
 from hermes_desktop.core.errors import HermesError, RefusedError
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.gateway_host import HostSetup
-from hermes_desktop.services.login_macos import LaunchAgent
-from hermes_desktop.services.login_start import LoginCommand, NoEntry, login_command, this_program
-from hermes_desktop.services.login_system import login_entry
-from hermes_desktop.services.login_windows import APPROVED, RUN, RunEntry
-from hermes_desktop.services.login_xdg import AutostartFile, config_folders, exec_line
-from hermes_desktop.services.settings_book import Change, SettingsBook
-from hermes_desktop.services.settings_joining import watch_settings
+from hermes_desktop.services.assembly.settings_joining import watch_settings
+from hermes_desktop.services.hosting.gateway_host import HostSetup
+from hermes_desktop.services.login.login_macos import LaunchAgent
+from hermes_desktop.services.login.login_start import (
+    LoginCommand,
+    NoEntry,
+    login_command,
+    this_program,
+)
+from hermes_desktop.services.login.login_system import login_entry
+from hermes_desktop.services.login.login_windows import APPROVED, RUN, RunEntry
+from hermes_desktop.services.login.login_xdg import AutostartFile, config_folders, exec_line
+from hermes_desktop.services.settings.settings_book import Change, SettingsBook
 from tests.fakes.clock import MovableClock
 
 COMMAND = LoginCommand("hermes-desktop", ("/opt/Hermes Desktop/hermes-desktop", "--hidden"))

@@ -10,7 +10,7 @@ import pytest
 
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.model_servers import ModelServers, ProviderView
+from hermes_desktop.services.agents.model_servers import ModelServers, ProviderView
 from tests.fakes import model_server
 from tests.fakes.local_server import LocalServerDouble
 from tests.fakes.model_server import ModelServer

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
 from hermes_desktop.core.errors import StillBusyError
-from hermes_desktop.gateway.keyed_locks import GivenUpError
-from hermes_desktop.services.foreign_wait import ForeignWait
-from hermes_desktop.services.open_turns import FRESH_S, OpenTurn, OpenTurns
+from hermes_desktop.services.sessions.foreign_wait import ForeignWait
+from hermes_desktop.services.sessions.open_turns import FRESH_S, OpenTurn, OpenTurns
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.conversation_locks import ConversationLocks
-from hermes_desktop.state.holders import Holder
+from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
+from hermes_desktop.state.database.holders import Holder
 from tests.fakes.clock import MovableClock
 from tests.fakes.foreign_program import foreign_program
 

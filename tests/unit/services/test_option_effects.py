@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import GatewayConfig
-from hermes_desktop.gateway.config_changes import changed_platforms, usable_now
-from hermes_desktop.gateway.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
-from hermes_desktop.services.agent_builder import AgentBuilder
-from hermes_desktop.services.agent_tools import AgentTools
-from hermes_desktop.services.desktop_config import DESKTOP_OPTIONS, read_desktop_config
-from hermes_desktop.services.gateway_settings import running_config
-from hermes_desktop.services.history_options import HISTORY_OPTIONS, UpkeepSettings
-from hermes_desktop.services.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.gateway.config.config_changes import changed_platforms, usable_now
+from hermes_desktop.gateway.config.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig
+from hermes_desktop.services.agents.agent_builder import AgentBuilder
+from hermes_desktop.services.agents.agent_tools import AgentTools
+from hermes_desktop.services.settings.desktop_config import DESKTOP_OPTIONS, read_desktop_config
+from hermes_desktop.services.settings.gateway_settings import running_config
+from hermes_desktop.services.settings.history_options import HISTORY_OPTIONS, UpkeepSettings
+from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
 from hermes_desktop.settings.config_file import read_config
 from hermes_desktop.settings.env_file import put_secret_back
 from hermes_desktop.settings.options import Effect, Option

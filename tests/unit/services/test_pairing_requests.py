@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PairingChanged
-from hermes_desktop.gateway.pairing import PairingStore
-from hermes_desktop.services.pairing_requests import PairingRequests, WaitingUser
+from hermes_desktop.gateway.access.pairing import PairingStore
+from hermes_desktop.services.hosting.pairing_requests import PairingRequests, WaitingUser
 from tests.fakes.clock import MovableClock
 
 

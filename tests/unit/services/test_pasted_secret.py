@@ -5,17 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_desktop.core.errors import UsageError
-from hermes_desktop.gateway.config_environment import HOME_VARIABLES, TOKEN_VARIABLES
-from hermes_desktop.gateway.config_platforms import Platform
-from hermes_desktop.services.known_secrets import SECRETS
-from hermes_desktop.services.pasted_secret import (
+from hermes_desktop.gateway.config.config_environment import HOME_VARIABLES, TOKEN_VARIABLES
+from hermes_desktop.gateway.config.config_platforms import Platform
+from hermes_desktop.services.secrets.known_secrets import SECRETS
+from hermes_desktop.services.secrets.platform_facts import PLATFORMS, SecretFacts
+from hermes_desktop.services.secrets.secret_checks import checked_value
+from hermes_desktop.services.settings.pasted_secret import (
     LONGEST,
     given_secret,
     look_at_pasted,
     recognised,
 )
-from hermes_desktop.services.platform_facts import PLATFORMS, SecretFacts
-from hermes_desktop.services.secret_checks import checked_value
 
 GOOD = "123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc"
 SLACK = "xoxb-1234567890-abcdefghij"

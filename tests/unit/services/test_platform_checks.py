@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.identity.token_locks import TokenLocks
 from hermes_desktop.gateway.platforms.base import TokenIdentity
-from hermes_desktop.gateway.token_locks import TokenLocks
-from hermes_desktop.services.platform_checks import PlatformChecker
-from hermes_desktop.services.settings_book import Change
-from hermes_desktop.services.settings_service import SettingsService, build_settings
+from hermes_desktop.services.settings.platform_checks import PlatformChecker
+from hermes_desktop.services.settings.settings_book import Change
+from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
 from hermes_desktop.settings.options import InvalidValueError
 from tests.fakes.clock import MovableClock
 from tests.fakes.identity import gateway_lookalike

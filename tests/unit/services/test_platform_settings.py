@@ -6,9 +6,13 @@ import pytest
 
 from hermes_desktop.core.errors import RefusedError, UsageError
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.services.gateway_settings import load_gateway_config
-from hermes_desktop.services.platform_settings import HomeStanding, ListedPeople, PlatformBook
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.services.settings.gateway_settings import load_gateway_config
+from hermes_desktop.services.settings.platform_settings import (
+    HomeStanding,
+    ListedPeople,
+    PlatformBook,
+)
 
 
 def book(home: Path, **environ: str) -> PlatformBook:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import NotFoundError
-from hermes_desktop.services import bulk_sessions
-from hermes_desktop.services.running_turns import RunningTurnError
-from hermes_desktop.services.session_actions import SessionActions
+from hermes_desktop.services.sessions import bulk_sessions
+from hermes_desktop.services.sessions.running_turns import RunningTurnError
+from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.bulk_filters import SessionFilter
-from hermes_desktop.state.titles import TitleError
+from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.sessions.titles import TitleError
 from tests.fakes.clock import MovableClock
 from tests.fakes.state_files import dump
 

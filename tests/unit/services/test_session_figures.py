@@ -7,8 +7,8 @@ from hermes_desktop.agent.context_length import estimate_text
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.agent_builder import AgentBuilder
-from hermes_desktop.services.session_figures import SessionFigures
+from hermes_desktop.services.agents.agent_builder import AgentBuilder
+from hermes_desktop.services.agents.session_figures import SessionFigures
 from hermes_desktop.state import SessionDB
 
 

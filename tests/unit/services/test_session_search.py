@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.services.private_gateway import Workers
-from hermes_desktop.services.session_search import SessionSearch
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.services.hosting.private_gateway import Workers
+from hermes_desktop.services.sessions.session_search import SessionSearch
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.search_records import SearchHit, SearchQuery
+from hermes_desktop.state.search.search_records import SearchHit, SearchQuery
 
 pytestmark = pytest.mark.asyncio
 

@@ -12,11 +12,11 @@ from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.event_bus import EventBus
 from hermes_desktop.core.events import GatewayState, SettingsChanged
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import GatewayConfig
-from hermes_desktop.gateway.config_changes import ConfigReplaced
-from hermes_desktop.services.desktop_config import read_desktop_config
-from hermes_desktop.services.settings_book import OPTIONS, Change, SettingsBook
-from hermes_desktop.services.settings_service import SettingsService, build_settings
+from hermes_desktop.gateway.config.config_changes import ConfigReplaced
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig
+from hermes_desktop.services.settings.desktop_config import read_desktop_config
+from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.services.settings.settings_service import SettingsService, build_settings
 from hermes_desktop.settings.config_store import ChangedElsewhereError
 from hermes_desktop.settings.options import InvalidValueError
 from hermes_desktop.settings.plain_secrets import PlainSecrets

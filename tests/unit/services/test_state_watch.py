@@ -12,9 +12,9 @@ from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.events import Notice, NoticeCleared, PairingChanged, SessionsChanged
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.pairing import PairingStore
-from hermes_desktop.services.assembly import build_services
-from hermes_desktop.services.desktop_services import DesktopServices
+from hermes_desktop.gateway.access.pairing import PairingStore
+from hermes_desktop.services.assembly.assembly import build_services
+from hermes_desktop.services.assembly.desktop_services import DesktopServices
 from hermes_desktop.state import SessionDB
 
 

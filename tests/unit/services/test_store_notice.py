@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.services.store_notice import notice_of
+from hermes_desktop.services.sessions.store_notice import notice_of
 from hermes_desktop.state import SCHEMA_VERSION, SessionDB
-from hermes_desktop.state.records import StoreCondition
+from hermes_desktop.state.records.records import StoreCondition
 
 
 def condition_with_version(path: Path, version: int) -> StoreCondition:

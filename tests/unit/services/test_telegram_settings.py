@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config_platforms import Platform, title_of
+from hermes_desktop.gateway.config.config_platforms import Platform, title_of
 from hermes_desktop.gateway.platforms.telegram.options import read_options
-from hermes_desktop.services.gateway_settings import read_gateway_config
-from hermes_desktop.services.platform_facts import PLATFORMS
-from hermes_desktop.services.settings_book import OPTIONS, Change, SettingsBook
-from hermes_desktop.services.settings_reading import SettingView
+from hermes_desktop.services.secrets.platform_facts import PLATFORMS
+from hermes_desktop.services.settings.gateway_settings import read_gateway_config
+from hermes_desktop.services.settings.settings_book import OPTIONS, Change, SettingsBook
+from hermes_desktop.services.settings.settings_reading import SettingView
 from tests.fakes.clock import MovableClock
 
 TOKEN = {"TELEGRAM_BOT_TOKEN": "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}

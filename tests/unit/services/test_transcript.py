@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.services.transcript import TranscriptPage, TranscriptReader
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.services.sessions.transcript import TranscriptPage, TranscriptReader
 from hermes_desktop.state import SessionDB
 
 pytestmark = pytest.mark.asyncio

@@ -6,7 +6,7 @@ import pytest
 
 from hermes_desktop.core.errors import ConfigError, RefusedError
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.services.settings_book import Change, SettingsBook
+from hermes_desktop.services.settings.settings_book import Change, SettingsBook
 from hermes_desktop.settings.config_file import MOST_BYTES, read_config
 from hermes_desktop.settings.config_store import MOST_CHANGED
 from hermes_desktop.settings.yaml_tree import Node, parse_tree

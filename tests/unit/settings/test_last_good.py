@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.atomic_files import write_text_atomic
 from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.files.atomic_files import write_text_atomic
 from hermes_desktop.settings.last_good import EMPTY_S, SETTLE_S, LastGoodConfig
 from tests.fakes.clock import MovableClock
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.config_options import AGENT_OPTIONS, AGENT_SECRETS
-from hermes_desktop.gateway.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
-from hermes_desktop.services.desktop_config import DESKTOP_OPTIONS
+from hermes_desktop.agent.options.config_options import AGENT_OPTIONS, AGENT_SECRETS
+from hermes_desktop.gateway.config.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
+from hermes_desktop.services.settings.desktop_config import DESKTOP_OPTIONS
 from hermes_desktop.settings.options import InvalidValueError, Option
 
 OPTIONS = {each.key: each for each in (*AGENT_OPTIONS, *GATEWAY_OPTIONS, *DESKTOP_OPTIONS)}

@@ -10,9 +10,9 @@ import pytest
 from hermes_desktop.core.errors import ConfigError
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.config import Platform
-from hermes_desktop.services.agent_builder import read_agent_settings
-from hermes_desktop.services.gateway_settings import load_gateway_config
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.services.agents.agent_builder import read_agent_settings
+from hermes_desktop.services.settings.gateway_settings import load_gateway_config
 from hermes_desktop.settings.plain_secrets import PlainSecrets
 from hermes_desktop.settings.secret_index import SecretIndex
 from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
@@ -357,7 +357,8 @@ def test_the_library_is_not_loaded_for_looking() -> None:
     import subprocess
 
     code = (
-        "import sys, hermes_desktop.settings.secrets, hermes_desktop.services.secret_access\n"
+        "import sys, hermes_desktop.settings.secrets\n"
+        "import hermes_desktop.services.secrets.secret_access\n"
         "assert 'keyring' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.connection import Patience
-from hermes_desktop.state.own_store import OwnStore
+from hermes_desktop.state.database.connection import Patience
+from hermes_desktop.state.shared_tables.own_store import OwnStore
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))
 

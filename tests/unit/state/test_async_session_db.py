@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.core.errors import NotFoundError
 from hermes_desktop.state import AsyncSessionDB, SessionDB
-from hermes_desktop.state.store_face import WritingFace
+from hermes_desktop.state.facade.store_face import WritingFace
 
 
 @pytest.mark.asyncio

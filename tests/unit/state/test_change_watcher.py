@@ -7,8 +7,8 @@ import pytest
 
 from hermes_desktop.core.errors import StateUnavailableError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.change_watcher import ChangeWatcher
-from hermes_desktop.state.records import StateChanges
+from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
+from hermes_desktop.state.records.records import StateChanges
 
 NOTHING = StateChanges()
 

@@ -15,9 +15,9 @@ import pytest
 import hermes_desktop
 from hermes_desktop.core.errors import BusyError, RefusedError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.compaction import Compaction
-from hermes_desktop.state.health import health_report
-from hermes_desktop.state.sqlite_errors import MissingSessionError
+from hermes_desktop.state.conversations.compaction import Compaction
+from hermes_desktop.state.maintenance.health import health_report
+from hermes_desktop.state.records.sqlite_errors import MissingSessionError
 
 SHORT = [{"role": "user", "content": "first"}, {"role": "assistant", "content": "summary"}]
 US = "pid=1:tid=1:agent=a:nonce=00000000"
@@ -129,7 +129,7 @@ def test_a_rotated_session_is_not_rotated_again(db: SessionDB) -> None:
 KILLED = """
 import os, signal, sys
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.compaction import Compaction
+from hermes_desktop.state.conversations.compaction import Compaction
 path, step, newest = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 db = SessionDB(path)
 wanted = Compaction("old", {us!r}, {short!r}, newest, 30)

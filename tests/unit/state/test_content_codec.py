@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.state.content_codec import (
+from hermes_desktop.state.records.content_codec import (
     STRUCTURED,
     clean_text,
     decode_content,

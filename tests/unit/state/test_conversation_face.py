@@ -8,7 +8,7 @@ import pytest
 
 from hermes_desktop.core.errors import RefusedError
 from hermes_desktop.state import MissingSessionError, SessionDB, TitleError
-from hermes_desktop.state.branching import Branch
+from hermes_desktop.state.conversations.branching import Branch
 from tests.fakes.clock import MovableClock
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.conversation_locks import ConversationLocks
+from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
 
 
 @pytest.fixture

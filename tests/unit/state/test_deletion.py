@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import RefusedError
-from hermes_desktop.state import SessionDB, deletion
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.sessions import deletion
 from tests.fakes.clock import MovableClock
 
 

@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.delivery_store import DeliveryStore, Obligation, Owner
-from hermes_desktop.state.delivery_table import KEPT_S, MOST_ROWS, TABLE, obligation_id
-from hermes_desktop.state.inbox_table import MOST_DONE
-from hermes_desktop.state.own_store import OWN_VERSION, OwnStore
+from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Obligation, Owner
+from hermes_desktop.state.shared_tables.delivery_table import (
+    KEPT_S,
+    MOST_ROWS,
+    TABLE,
+    obligation_id,
+)
+from hermes_desktop.state.shared_tables.inbox_table import MOST_DONE
+from hermes_desktop.state.shared_tables.own_store import OWN_VERSION, OwnStore
 from tests.fakes.clock import MovableClock
 
 US, OTHER = Owner(11, 110), Owner(22, 220)

@@ -11,7 +11,7 @@ import pytest
 from hermes_desktop.commands.insights_command import MOST_CHARS, words
 from hermes_desktop.core.errors import CancelledError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.insights import Used, insights
+from hermes_desktop.state.maintenance.insights import Used, insights
 
 NOW = 1_790_000_000.0
 DAY = 86_400.0

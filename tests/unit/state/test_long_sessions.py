@@ -10,17 +10,19 @@ from typing import Any
 import pytest
 
 from hermes_desktop.core.errors import BusyError, CancelledError, RefusedError
-from hermes_desktop.state import SessionDB, hidden_rows, trash_rows
-from hermes_desktop.state.activity_index import ActivityIndex
-from hermes_desktop.state.branching import Branch
-from hermes_desktop.state.bulk_filters import SessionFilter
-from hermes_desktop.state.change_watcher import ChangeWatcher
-from hermes_desktop.state.health import health_report
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.search_records import SearchQuery
-from hermes_desktop.state.stopping import Progress
-from hermes_desktop.state.trash import TrashReceipt, list_trash, trash_sessions
-from hermes_desktop.state.trash_restore import restore_from_trash, settle_trash
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations import trash_rows
+from hermes_desktop.state.conversations.branching import Branch
+from hermes_desktop.state.facade.activity_index import ActivityIndex
+from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
+from hermes_desktop.state.maintenance.health import health_report
+from hermes_desktop.state.records.stopping import Progress
+from hermes_desktop.state.search.search_records import SearchQuery
+from hermes_desktop.state.sessions import hidden_rows
+from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import TrashReceipt, list_trash, trash_sessions
+from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 from tests.fakes.clock import MovableClock
 from tests.fakes.state_files import conversations
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import BusyError
-from hermes_desktop.state import SessionDB, holders, maintenance
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.database import holders
+from hermes_desktop.state.sessions import maintenance
 from tests.fakes import state_files
 from tests.fakes.clock import MovableClock
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.state import SessionDB, statistics
-from hermes_desktop.state.insights import insights
-from hermes_desktop.state.search_records import SearchHit, SearchQuery
-from hermes_desktop.state.stored_values import as_seconds, seconds_sql
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.maintenance import statistics
+from hermes_desktop.state.maintenance.insights import insights
+from hermes_desktop.state.records.stored_values import as_seconds, seconds_sql
+from hermes_desktop.state.search.search_records import SearchHit, SearchQuery
 
 MAY = 1_777_644_634.0
 """2026-05-01T14:10:34Z."""

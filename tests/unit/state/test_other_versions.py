@@ -10,10 +10,10 @@ import pytest
 
 from hermes_desktop.core.errors import StateReadOnlyError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.activity_index import ActivityIndex
-from hermes_desktop.state.branching import Branch
-from hermes_desktop.state.change_watcher import ChangeWatcher
-from hermes_desktop.state.schema import full_text_ddl
+from hermes_desktop.state.conversations.branching import Branch
+from hermes_desktop.state.database.schema import full_text_ddl
+from hermes_desktop.state.facade.activity_index import ActivityIndex
+from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
 from tests.fakes import state_files
 from tests.fakes.clock import MovableClock
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.core.errors import StateError
-from hermes_desktop.state import SessionDB, trash
-from hermes_desktop.state.bulk_filters import SessionFilter
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.trash_restore import restore_from_trash
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash import trash
+from hermes_desktop.state.trash.trash_restore import restore_from_trash
 from tests.fakes import state_files
 from tests.fakes.clock import MovableClock
 

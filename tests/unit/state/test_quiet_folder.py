@@ -10,7 +10,7 @@ import pytest
 
 from hermes_desktop.core.errors import StateUnavailableError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.connection import QuietFolder
+from hermes_desktop.state.database.connection import QuietFolder
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.state import SCHEMA_VERSION, SessionDB
-from hermes_desktop.state.schema import FULL_TEXT, INDEXES, TABLES, Column, read_layout
+from hermes_desktop.state.database.schema import FULL_TEXT, INDEXES, TABLES, Column, read_layout
 
 
 def objects(path: Path) -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.search_records import SearchHit, SearchQuery
+from hermes_desktop.state.search.search_records import SearchHit, SearchQuery
 from tests.fakes import state_files
 
 

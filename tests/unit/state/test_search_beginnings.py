@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.state import SessionDB, search_rows
-from hermes_desktop.state.schema import FileLayout, new_file_ddl, read_layout
-from hermes_desktop.state.search import Search, filters
-from hermes_desktop.state.search_beginnings import without
-from hermes_desktop.state.search_query import Node, Term, match_expressions, parse, way_of
-from hermes_desktop.state.search_records import SearchHit, SearchQuery
-from hermes_desktop.state.search_sieve import Sieve
-from hermes_desktop.state.search_sifting import Sifting
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.database.schema import FileLayout, new_file_ddl, read_layout
+from hermes_desktop.state.search import search_rows
+from hermes_desktop.state.search.search import Search, filters
+from hermes_desktop.state.search.search_beginnings import without
+from hermes_desktop.state.search.search_query import Node, Term, match_expressions, parse, way_of
+from hermes_desktop.state.search.search_records import SearchHit, SearchQuery
+from hermes_desktop.state.search.search_sieve import Sieve
+from hermes_desktop.state.search.search_sifting import Sifting
 from tests.fakes import state_files
 
 T = TypeVar("T")

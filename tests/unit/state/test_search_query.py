@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.state.search_query import (
+from hermes_desktop.state.search.search_query import (
     Combined,
     Term,
     match_expressions,

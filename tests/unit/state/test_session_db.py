@@ -10,8 +10,8 @@ import pytest
 
 from hermes_desktop.core.errors import BusyError, NotFoundError, StateError, StateUnavailableError
 from hermes_desktop.state import MissingSessionError, SessionDB
-from hermes_desktop.state.connection import Patience
-from hermes_desktop.state.records import SessionMark
+from hermes_desktop.state.database.connection import Patience
+from hermes_desktop.state.records.records import SessionMark
 from tests.fakes.clock import MovableClock
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.services.session_actions import SessionActions
+from hermes_desktop.services.sessions.session_actions import SessionActions
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.branching import Branch
-from hermes_desktop.state.compaction import Compaction
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.session_prompts import UNUSED_S, SessionPrompts
-from hermes_desktop.state.trash import trash_sessions
-from hermes_desktop.state.trash_restore import restore_from_trash, settle_trash
+from hermes_desktop.state.conversations.branching import Branch
+from hermes_desktop.state.conversations.compaction import Compaction
+from hermes_desktop.state.conversations.session_prompts import UNUSED_S, SessionPrompts
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import trash_sessions
+from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 from tests.fakes import state_files
 from tests.fakes.clock import MovableClock
 

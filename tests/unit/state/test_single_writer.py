@@ -11,12 +11,12 @@ import pytest
 
 from hermes_desktop.core.errors import RefusedError, StateReadOnlyError, StateUnavailableError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.branching import Branch
-from hermes_desktop.state.change_watcher import ChangeWatcher
-from hermes_desktop.state.health import health_report
-from hermes_desktop.state.home_marks import HomeLook, kind_of_home
-from hermes_desktop.state.restore import restore_snapshot
-from hermes_desktop.state.snapshot import take_snapshot
+from hermes_desktop.state.conversations.branching import Branch
+from hermes_desktop.state.database.home_marks import HomeLook, kind_of_home
+from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
+from hermes_desktop.state.maintenance.health import health_report
+from hermes_desktop.state.maintenance.restore import restore_snapshot
+from hermes_desktop.state.maintenance.snapshot import take_snapshot
 from tests.fakes.newest_home import (
     NOW,
     PROMPT,

@@ -11,14 +11,14 @@ import pytest
 
 from hermes_desktop.core.errors import CancelledError, NotFoundError, StateUnavailableError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.holders import Holder, Holders
-from hermes_desktop.state.restore import (
+from hermes_desktop.state.database.holders import Holder, Holders
+from hermes_desktop.state.maintenance.restore import (
     HeldError,
     PerhapsHeldError,
     RestoreReport,
     restore_snapshot,
 )
-from hermes_desktop.state.snapshot import (
+from hermes_desktop.state.maintenance.snapshot import (
     NoRoomForSnapshotError,
     SnapshotInfo,
     find_snapshot,

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_desktop.state.search_query import Term
-from hermes_desktop.state.snippets import Marker, fold, snippet_of
+from hermes_desktop.state.search.search_query import Term
+from hermes_desktop.state.search.snippets import Marker, fold, snippet_of
 
 
 def test_hit_is_marked_and_the_rest_cut() -> None:

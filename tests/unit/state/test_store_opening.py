@@ -19,8 +19,8 @@ from hermes_desktop.core.errors import (
     StateUnavailableError,
 )
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.connection import Patience
-from hermes_desktop.state.sqlite_errors import in_words
+from hermes_desktop.state.database.connection import Patience
+from hermes_desktop.state.records.sqlite_errors import in_words
 from tests.fakes import state_files
 
 IMPATIENT = Patience(attempts=2, wait_s=0.01, pause_s=(0.0, 0.001))

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.activity_index import ActivityIndex
-from hermes_desktop.state.content_codec import STRUCTURED, decode_content
-from hermes_desktop.state.stored_values import as_count, as_seconds, as_text
+from hermes_desktop.state.facade.activity_index import ActivityIndex
+from hermes_desktop.state.records.content_codec import STRUCTURED, decode_content
+from hermes_desktop.state.records.stored_values import as_count, as_seconds, as_text
 
 
 @pytest.fixture

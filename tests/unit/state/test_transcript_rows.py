@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.records import SessionMark
+from hermes_desktop.state.records.records import SessionMark
 
 
 def fill(db: SessionDB, count: int) -> list[int]:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hermes_desktop.core.errors import BusyError, NotFoundError, StateUnavailableError
 from hermes_desktop.state import SessionDB
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.stored_rows import decode_row, encode_row
-from hermes_desktop.state.trash import (
+from hermes_desktop.state.records.stored_rows import decode_row, encode_row
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import (
     NoRoomError,
     TrashTooLargeError,
     empty_trash,
@@ -20,7 +20,7 @@ from hermes_desktop.state.trash import (
     list_trash,
     trash_sessions,
 )
-from hermes_desktop.state.trash_restore import restore_from_trash, settle_trash
+from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 from tests.fakes.state_files import conversations
 
 

@@ -10,17 +10,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.state import SessionDB, trash_rows
-from hermes_desktop.state.own_store import OwnStore
-from hermes_desktop.state.stopping import Progress
-from hermes_desktop.state.trash import (
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations import trash_rows
+from hermes_desktop.state.records.stopping import Progress
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import (
     NoRoomError,
     TrashReceipt,
     TrashTooLargeError,
     list_trash,
     trash_sessions,
 )
-from hermes_desktop.state.trash_restore import restore_from_trash, settle_trash
+from hermes_desktop.state.trash.trash_restore import restore_from_trash, settle_trash
 from tests.fakes.state_files import conversations
 
 T = TypeVar("T")

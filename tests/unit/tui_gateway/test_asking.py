@@ -9,8 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from hermes_desktop.agent.tools.approval_queue import Answered, ApprovalQueue, ApprovalRequest
-from hermes_desktop.agent.tools.question_queue import Question, QuestionQueue, QuestionReply
+from hermes_desktop.agent.tools.asking.approval_queue import (
+    Answered,
+    ApprovalQueue,
+    ApprovalRequest,
+)
+from hermes_desktop.agent.tools.asking.question_queue import Question, QuestionQueue, QuestionReply
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.tui_gateway import live_sessions, server
 from hermes_desktop.tui_gateway.ending import follow_agent

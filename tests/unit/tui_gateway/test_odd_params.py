@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.tui_gateway import methods, server
-from hermes_desktop.tui_gateway.errors import Code
+from hermes_desktop.tui_gateway import server
+from hermes_desktop.tui_gateway.methods import methods
+from hermes_desktop.tui_gateway.protocol.errors import Code
 from tests.fakes.rpc_server import ServerStage
 
 NONSENSE: tuple[Any, ...] = (

@@ -9,7 +9,7 @@ import pytest
 from hermes_desktop import plugins
 from hermes_desktop.core.errors import NotConfiguredError, ProviderError, StateError
 from hermes_desktop.tui_gateway import server
-from hermes_desktop.tui_gateway.prompt_methods import MOST_QUEUED
+from hermes_desktop.tui_gateway.methods.prompt_methods import MOST_QUEUED
 from tests.fakes.rpc_server import PATIENCE_S, FailingDB, ServerStage
 
 HOOKS = ("on_session_start", "on_session_end", "on_session_finalize", "on_session_reset")
@@ -241,7 +241,7 @@ def test_without_an_agent_nothing_is_begun(stage: ServerStage) -> None:
 
 def test_an_agent_that_takes_for_ever_to_make_is_not_awaited(stage: ServerStage) -> None:
     from hermes_desktop.tui_gateway.agents import ensure_agent
-    from hermes_desktop.tui_gateway.errors import RpcError
+    from hermes_desktop.tui_gateway.protocol.errors import RpcError
 
     may_go_on = threading.Event()
 
@@ -307,7 +307,7 @@ def test_a_store_that_cannot_be_asked_stops_nothing_for_good(stage: ServerStage)
 def test_the_error_of_a_crashed_request_has_a_code(
     stage: ServerStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hermes_desktop.tui_gateway import methods
+    from hermes_desktop.tui_gateway.methods import methods
 
     def crash(_: object) -> dict[str, Any]:
         raise RuntimeError("on purpose")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.agent import AIAgent
 from hermes_desktop.agent.thinking import chosen_of
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue
-from hermes_desktop.agent.tools.process_table import ProcessTable, Wanted
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.processes.process_table import ProcessTable, Wanted
+from hermes_desktop.agent.turns.agent import AIAgent
 from hermes_desktop.agent.types import ContextNews
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import NotConfiguredError

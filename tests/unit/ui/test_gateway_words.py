@@ -12,10 +12,12 @@ from hermes_desktop.core.events import (
     TurnStarted,
     UndoneWork,
 )
-from hermes_desktop.gateway.pairing import PairedUser
-from hermes_desktop.services.pairing_requests import WaitingUser
-from hermes_desktop.ui.gateway.ages import ago_words, next_look_ms, span_words, until_words
-from hermes_desktop.ui.gateway.gateway_words import (
+from hermes_desktop.gateway.access.pairing import PairedUser
+from hermes_desktop.services.hosting.pairing_requests import WaitingUser
+from hermes_desktop.ui.gateway.running_replies import RunningReplies
+from hermes_desktop.ui.gateway.wanted import Person
+from hermes_desktop.ui.words.ages import ago_words, next_look_ms, span_words, until_words
+from hermes_desktop.ui.words.gateway_words import (
     allowed,
     attached_text,
     explained,
@@ -26,17 +28,9 @@ from hermes_desktop.ui.gateway.gateway_words import (
     shape_of,
     status_words,
 )
-from hermes_desktop.ui.gateway.platform_words import (
-    STATES,
-    brief,
-    distances,
-    for_strip,
-    state_words,
-)
-from hermes_desktop.ui.gateway.platform_words import explained as platform_explained
-from hermes_desktop.ui.gateway.running_replies import RunningReplies
-from hermes_desktop.ui.gateway.wanted import Person
-from hermes_desktop.ui.text_direction import is_right_to_left
+from hermes_desktop.ui.words.platform_words import STATES, brief, distances, for_strip, state_words
+from hermes_desktop.ui.words.platform_words import explained as platform_explained
+from hermes_desktop.ui.words.text_direction import is_right_to_left
 
 NOW = 1_000_000.0
 

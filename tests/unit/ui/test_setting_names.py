@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.ui.setting_names import place_in, setting_in
+from hermes_desktop.ui.words.setting_names import place_in, setting_in
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hermes_desktop.ui.notice_presenter import level_colour, strip_colour
-from hermes_desktop.ui.theme import (
+from hermes_desktop.ui.widgets.notice_presenter import level_colour, strip_colour
+from hermes_desktop.ui.widgets.theme import (
     DARK,
     LIGHT,
     TEXT_CONTRAST,

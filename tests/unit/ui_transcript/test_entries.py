@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from hermes_desktop.state.records import Message
+from hermes_desktop.state.records.records import Message
 from hermes_desktop.ui.transcript.entries import (
     MessageEntry,
     Separator,

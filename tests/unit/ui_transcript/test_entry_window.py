@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hermes_desktop.state.records import Message
+from hermes_desktop.state.records.records import Message
 from hermes_desktop.ui.transcript.entries import MessageEntry
 from hermes_desktop.ui.transcript.entry_window import MAX_ALIVE, REFRESHED, EntryWindow
 

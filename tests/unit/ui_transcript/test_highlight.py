@@ -2,7 +2,7 @@
 
 import pytest
 
-from hermes_desktop.ui.transcript.highlight import MAX_HIGHLIGHTED, colour_lines
+from hermes_desktop.ui.widgets.highlight import MAX_HIGHLIGHTED, colour_lines
 
 
 def test_tokens_of_python() -> None:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from hermes_desktop.ui.transcript.blocks import (
+from hermes_desktop.ui.transcript.blocks.blocks import (
     CodeBlock,
     RuleBlock,
     TableBlock,
@@ -12,7 +12,7 @@ from hermes_desktop.ui.transcript.blocks import (
     plain_text,
     spans_text,
 )
-from hermes_desktop.ui.transcript.markdown_blocks import (
+from hermes_desktop.ui.transcript.blocks.markdown_blocks import (
     MAX_PARAGRAPH,
     MAX_TABLE_ROWS,
     parse_markdown,

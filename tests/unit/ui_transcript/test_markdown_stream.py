@@ -7,9 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.ui.transcript.blocks import Block, CodeBlock, TableBlock, TextBlock, plain_text
-from hermes_desktop.ui.transcript.markdown_blocks import parse_markdown
-from hermes_desktop.ui.transcript.markdown_stream import TAIL_LIMIT, MarkdownStream
+from hermes_desktop.ui.transcript.blocks.blocks import (
+    Block,
+    CodeBlock,
+    TableBlock,
+    TextBlock,
+    plain_text,
+)
+from hermes_desktop.ui.transcript.blocks.markdown_blocks import parse_markdown
+from hermes_desktop.ui.transcript.blocks.markdown_stream import TAIL_LIMIT, MarkdownStream
 
 SAMPLE = """# Title *x*
 

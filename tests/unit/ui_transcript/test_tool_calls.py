@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from hermes_desktop.state.records import Message
-from hermes_desktop.ui.transcript.tool_calls import (
+from hermes_desktop.state.records.records import Message
+from hermes_desktop.ui.transcript.blocks.tool_calls import (
     arguments_text,
     duration_text,
     result_text,

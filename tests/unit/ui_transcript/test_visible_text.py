@@ -1,6 +1,6 @@
 """Nothing hides, reorders or steers."""
 
-from hermes_desktop.ui.transcript.visible_text import (
+from hermes_desktop.ui.words.visible_text import (
     broken_lines,
     one_line,
     visible,

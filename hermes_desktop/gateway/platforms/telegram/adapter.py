@@ -6,9 +6,9 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from hermes_desktop.core.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
 from hermes_desktop.core.errors import ConfigError
-from hermes_desktop.gateway.config import Platform, PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
 from hermes_desktop.gateway.platforms.messages import MessageEvent, Piece, Question, SendResult
 from hermes_desktop.gateway.platforms.registry import AdapterContext

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.core.private_files import make_private_folder
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.files.private_files import make_private_folder
 from hermes_desktop.gateway.platforms.messages import MessageEvent
 from hermes_desktop.gateway.platforms.telegram.inbound import files_of
 from hermes_desktop.gateway.platforms.telegram.records import Attachment, RefusalError

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from hermes_desktop.commands.registry import resolve_command
-from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.messages import MessageEvent, MessageType
 from hermes_desktop.gateway.platforms.telegram.options import TelegramOptions
 from hermes_desktop.gateway.platforms.telegram.records import Attachment, Bot, Incoming
-from hermes_desktop.gateway.session_records import SessionSource
+from hermes_desktop.gateway.sessions.session_records import SessionSource
 
 _NAME = 64
 FILES, ANSWERS, QUERY = "telegram_files", "answers", "telegram_query"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_desktop.gateway.authorization import as_ids
-from hermes_desktop.gateway.coercion import as_bool, as_number, as_whole_number
-from hermes_desktop.gateway.config import PlatformConfig
+from hermes_desktop.gateway.access.authorization import as_ids
+from hermes_desktop.gateway.config.coercion import as_bool, as_number, as_whole_number
+from hermes_desktop.gateway.config.gateway_config import PlatformConfig
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """How Telegram gets into the registry of platforms: its factory and its check."""
 
-from hermes_desktop.core.background_tasks import WorkerThreads
-from hermes_desktop.gateway.config import PlatformConfig
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.gateway.config.gateway_config import PlatformConfig
 from hermes_desktop.gateway.platforms.checks import CheckAnswer
 from hermes_desktop.gateway.platforms.registry import AdapterContext
 from hermes_desktop.gateway.platforms.telegram.adapter import TelegramPlatform

@@ -8,19 +8,19 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.ui.gateway.gateway_words import plain
-from hermes_desktop.ui.gateway.section_parts import QuietLabel
 from hermes_desktop.ui.settings.platforms.platform_state import answer_words
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8
+from hermes_desktop.ui.widgets.section_parts import QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
+from hermes_desktop.ui.words.gateway_words import plain
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping, Sequence
 
-    from hermes_desktop.services.platform_facts import PlatformFacts
-    from hermes_desktop.services.settings_book import Change
-    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.services.secrets.platform_facts import PlatformFacts
+    from hermes_desktop.services.settings.settings_book import Change
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
     from hermes_desktop.ui.settings.secrets.lines import Level
 
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from hermes_desktop.ui.gateway.section_parts import words_label
-from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.platforms.people_block import padded
-from hermes_desktop.ui.theme import SPACE_4
+from hermes_desktop.ui.widgets.section_parts import words_label
+from hermes_desktop.ui.widgets.theme import SPACE_4
 
 if TYPE_CHECKING:
-    from hermes_desktop.services.platform_facts import PlatformFacts
-    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.services.secrets.platform_facts import PlatformFacts
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 
 class GroupsBlock(QWidget):

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.services.platform_settings import HomeStanding
-from hermes_desktop.ui.gateway.gateway_words import plain
-from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel
-from hermes_desktop.ui.line_room import give_room
+from hermes_desktop.services.settings.platform_settings import HomeStanding
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, small_button
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8
+from hermes_desktop.ui.widgets.line_room import give_room
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8
+from hermes_desktop.ui.words.gateway_words import plain
 
 if TYPE_CHECKING:
-    from hermes_desktop.services.platform_facts import PlatformFacts
-    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.services.secrets.platform_facts import PlatformFacts
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 
 class HomeRow(QWidget):

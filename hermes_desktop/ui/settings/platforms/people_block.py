@@ -8,20 +8,20 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.ui.gateway.gateway_questions import revoke_question
-from hermes_desktop.ui.gateway.gateway_words import listed, plain
 from hermes_desktop.ui.gateway.people_list import Offer, PeopleList
-from hermes_desktop.ui.gateway.section_parts import QuietLabel, words_label
-from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.secrets.lines import SaidLine
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, SPACE_16
+from hermes_desktop.ui.widgets.section_parts import QuietLabel, words_label
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16
+from hermes_desktop.ui.words.gateway_words import listed, plain
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from hermes_desktop.services.platform_facts import PlatformFacts
-    from hermes_desktop.services.platform_settings import PlatformStanding
+    from hermes_desktop.services.secrets.platform_facts import PlatformFacts
+    from hermes_desktop.services.settings.platform_settings import PlatformStanding
     from hermes_desktop.ui.gateway.wanted import Person
-    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 _NAMED = 6
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from hermes_desktop.ui.gateway.wanted import Person
 
 if TYPE_CHECKING:
-    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 
 class PeopleFeed(QObject):

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from hermes_desktop.ui.gateway.section_parts import QuietLabel
-from hermes_desktop.ui.settings.field_row import FieldRow
+from hermes_desktop.ui.settings.fields.field_row import FieldRow
 from hermes_desktop.ui.settings.platforms.check_row import CheckRow
 from hermes_desktop.ui.settings.platforms.groups_block import GroupsBlock
 from hermes_desktop.ui.settings.platforms.home_row import HomeRow
 from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock, padded
 from hermes_desktop.ui.settings.secrets.lines import SaidLine
 from hermes_desktop.ui.settings.secrets.secret_field import SecretField
-from hermes_desktop.ui.theme import SPACE_12
+from hermes_desktop.ui.widgets.section_parts import QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_12
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hermes_desktop.services.platform_facts import PlatformFacts
-    from hermes_desktop.services.platform_settings import PlatformStanding
-    from hermes_desktop.services.secrets_book import SecretView
-    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.services.secrets.platform_facts import PlatformFacts
+    from hermes_desktop.services.secrets.secrets_book import SecretView
+    from hermes_desktop.services.settings.platform_settings import PlatformStanding
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 
 class PlatformBody(QWidget):

@@ -10,26 +10,26 @@ from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QToolButton, QWidget
 from typing_extensions import override
 
-from hermes_desktop.services.settings_book import Change
-from hermes_desktop.ui.gateway.gateway_words import plain
-from hermes_desktop.ui.gateway.platform_words import UNAVAILABLE_WORDS
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_label
-from hermes_desktop.ui.gateway.state_shapes import StateShape
-from hermes_desktop.ui.resource_files import icon, pixmap
-from hermes_desktop.ui.sessions.source_names import source_icon
+from hermes_desktop.services.settings.settings_book import Change
 from hermes_desktop.ui.settings.platforms.platform_body import PlatformBody
 from hermes_desktop.ui.settings.platforms.platform_state import health_line
-from hermes_desktop.ui.theme import SPACE_8, SPACE_16
+from hermes_desktop.ui.widgets.resource_files import icon, pixmap
+from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.widgets.state_shapes import StateShape
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16
+from hermes_desktop.ui.words.gateway_words import plain
+from hermes_desktop.ui.words.platform_words import UNAVAILABLE_WORDS
+from hermes_desktop.ui.words.source_names import source_icon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hermes_desktop.core.errors import HermesError
     from hermes_desktop.core.events import GatewayStatusChanged
-    from hermes_desktop.services.platform_facts import PlatformFacts
-    from hermes_desktop.services.platform_settings import PlatformStanding
-    from hermes_desktop.services.secrets_book import SecretView
-    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.services.secrets.platform_facts import PlatformFacts
+    from hermes_desktop.services.secrets.secrets_book import SecretView
+    from hermes_desktop.services.settings.platform_settings import PlatformStanding
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
     from hermes_desktop.ui.settings.platforms.people_block import PeopleBlock
     from hermes_desktop.ui.settings.secrets.secret_field import SecretField
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_desktop.ui.gateway.gateway_words import plain, serves
-from hermes_desktop.ui.gateway.platform_words import (
+from hermes_desktop.ui.words.gateway_words import plain, serves
+from hermes_desktop.ui.words.platform_words import (
     explained,
     heard_words,
     next_try_words,
@@ -16,7 +16,7 @@ from hermes_desktop.ui.gateway.platform_words import (
 if TYPE_CHECKING:
     from hermes_desktop.core.events import GatewayStatusChanged, PlatformHealth
     from hermes_desktop.gateway.platforms.checks import CheckAnswer
-    from hermes_desktop.services.platform_facts import PlatformFacts
+    from hermes_desktop.services.secrets.platform_facts import PlatformFacts
     from hermes_desktop.ui.settings.secrets.lines import Level
 
 

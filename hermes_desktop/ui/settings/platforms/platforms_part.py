@@ -8,16 +8,11 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWid
 from typing_extensions import override
 
 from hermes_desktop.core.errors import HermesError
-from hermes_desktop.services.platform_facts import PLATFORMS, PlatformFacts
-from hermes_desktop.services.platform_settings import PlatformStanding
+from hermes_desktop.services.secrets.platform_facts import PLATFORMS, PlatformFacts
+from hermes_desktop.services.settings.platform_settings import PlatformStanding
 from hermes_desktop.settings.secret_states import SecretStoreError
-from hermes_desktop.ui.gateway.age_timer import AgeTimer
-from hermes_desktop.ui.gateway.ages import next_look_ms
-from hermes_desktop.ui.gateway.gateway_words import listed, plain
-from hermes_desktop.ui.gateway.platform_words import distances
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel
-from hermes_desktop.ui.settings.field_row import FieldRow, heading
-from hermes_desktop.ui.settings.parts import Hit, Pending, SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.fields.field_row import FieldRow, heading
+from hermes_desktop.ui.settings.fields.parts import Hit, Pending, SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.platforms.people_feed import PeopleFeed
 from hermes_desktop.ui.settings.platforms.platform_card import PlatformCard
 from hermes_desktop.ui.settings.platforms.platform_state import health_of
@@ -25,14 +20,19 @@ from hermes_desktop.ui.settings.secrets.field_desk import FieldDesk
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine
 from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
-from hermes_desktop.ui.theme import SPACE_8, SPACE_16
+from hermes_desktop.ui.widgets.age_timer import AgeTimer
+from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16
+from hermes_desktop.ui.words.ages import next_look_ms
+from hermes_desktop.ui.words.gateway_words import listed, plain
+from hermes_desktop.ui.words.platform_words import distances
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from PySide6.QtGui import QHideEvent, QShowEvent
 
-    from hermes_desktop.services.settings_service import Applied
+    from hermes_desktop.services.settings.settings_service import Applied
     from hermes_desktop.ui.settings.secrets.secret_commands import Told
     from hermes_desktop.ui.settings.secrets.secret_field import SecretField
 

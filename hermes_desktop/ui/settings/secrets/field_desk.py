@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from hermes_desktop.services.known_secrets import SECRETS
-from hermes_desktop.services.platform_checks import RefusedByPlatformError
-from hermes_desktop.ui.gateway.gateway_words import plain
-from hermes_desktop.ui.sessions.source_names import source_name
+from hermes_desktop.services.secrets.known_secrets import SECRETS
+from hermes_desktop.services.settings.platform_checks import RefusedByPlatformError
 from hermes_desktop.ui.settings.secrets.secret_words import STATE_WORDS
+from hermes_desktop.ui.words.gateway_words import plain
+from hermes_desktop.ui.words.source_names import source_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

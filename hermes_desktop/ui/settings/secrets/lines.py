@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
-from hermes_desktop.ui.chat.announcement import announce
-from hermes_desktop.ui.gateway.section_parts import LeadingLabel, QuietLabel
-from hermes_desktop.ui.resource_files import pixmap
-from hermes_desktop.ui.theme import SPACE_8, Theme
-from hermes_desktop.ui.transcript.look import tint
+from hermes_desktop.ui.widgets.announcement import announce
+from hermes_desktop.ui.widgets.look import tint
+from hermes_desktop.ui.widgets.resource_files import pixmap
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, QuietLabel
+from hermes_desktop.ui.widgets.theme import SPACE_8, Theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QDialog
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.settings.secret_states import SecretStoreError
 from hermes_desktop.ui.gateway.gateway_questions import GatewayQuestion
-from hermes_desktop.ui.gateway.gateway_words import plain
 from hermes_desktop.ui.settings.secrets.secret_words import (
     HERMES_LOSES_IT,
     MOVED,
@@ -21,15 +20,16 @@ from hermes_desktop.ui.settings.secrets.secret_words import (
     left_after_removal,
     where_words,
 )
+from hermes_desktop.ui.words.gateway_words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from PySide6.QtWidgets import QWidget
 
-    from hermes_desktop.services.secrets_book import SecretPlace, SecretView
-    from hermes_desktop.services.settings_service import Applied
-    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.services.secrets.secrets_book import SecretPlace, SecretView
+    from hermes_desktop.services.settings.settings_service import Applied
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 _WAITING = "Waiting for the keyring; it may ask for its password in another window"
 

@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
-from hermes_desktop.services.pasted_secret import PastedSecret, look_at_pasted
-from hermes_desktop.ui.flow_row import FlowRow
-from hermes_desktop.ui.gateway.section_parts import QuietLabel, words_label
-from hermes_desktop.ui.gateway.state_shapes import StateShape
-from hermes_desktop.ui.line_room import give_room
+from hermes_desktop.services.settings.pasted_secret import PastedSecret, look_at_pasted
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
 from hermes_desktop.ui.settings.secrets.secret_words import (
     also_words,
@@ -25,13 +21,17 @@ from hermes_desktop.ui.settings.secrets.secret_words import (
     origin_words,
     removable,
 )
-from hermes_desktop.ui.theme import SPACE_4, SPACE_8, Theme
+from hermes_desktop.ui.widgets.flow_row import FlowRow
+from hermes_desktop.ui.widgets.line_room import give_room
+from hermes_desktop.ui.widgets.section_parts import QuietLabel, words_label
+from hermes_desktop.ui.widgets.state_shapes import StateShape
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, Theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hermes_desktop.services.platform_facts import SecretFacts
-    from hermes_desktop.services.secrets_book import SecretView
+    from hermes_desktop.services.secrets.platform_facts import SecretFacts
+    from hermes_desktop.services.secrets.secrets_book import SecretView
     from hermes_desktop.ui.settings.secrets.lines import Level
 
 

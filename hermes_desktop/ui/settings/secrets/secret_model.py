@@ -24,7 +24,7 @@ from hermes_desktop.ui.settings.secrets.secret_words import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hermes_desktop.services.secrets_book import SecretView
+    from hermes_desktop.services.secrets.secrets_book import SecretView
 
 Index = QModelIndex | QPersistentModelIndex
 VIEW_ROLE = int(Qt.ItemDataRole.UserRole) + 1

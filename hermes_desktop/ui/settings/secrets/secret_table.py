@@ -8,7 +8,6 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QTableView, QWidget
 from typing_extensions import override
 
-from hermes_desktop.ui.settings.quiet_look import fit_height, make_quiet, wanted_width
 from hermes_desktop.ui.settings.secrets.secret_model import (
     LABEL,
     STATE,
@@ -18,7 +17,8 @@ from hermes_desktop.ui.settings.secrets.secret_model import (
     Index,
 )
 from hermes_desktop.ui.settings.secrets.secret_words import QUIET_STATES
-from hermes_desktop.ui.theme import SPACE_8, SPACE_12, Palette, Theme
+from hermes_desktop.ui.widgets.quiet_look import fit_height, make_quiet, wanted_width
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, Palette, Theme
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QAbstractItemModel

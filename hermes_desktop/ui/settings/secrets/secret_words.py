@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hermes_desktop.ui.gateway.gateway_words import listed
-from hermes_desktop.ui.sessions.source_names import source_name
-from hermes_desktop.ui.settings.applied_words import secret_words
+from hermes_desktop.ui.settings.saving.applied_words import secret_words
+from hermes_desktop.ui.words.gateway_words import listed
+from hermes_desktop.ui.words.source_names import source_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hermes_desktop.services.secrets_book import SecretPlace, SecretView, Where
+    from hermes_desktop.services.secrets.secrets_book import SecretPlace, SecretView, Where
     from hermes_desktop.settings.secret_states import ReadState
 
 HERMES_LOSES_IT = (

@@ -9,12 +9,12 @@ from shiboken6 import isValid
 
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.events import SettingsChanged
-from hermes_desktop.services.secrets_book import SecretView
+from hermes_desktop.services.secrets.secrets_book import SecretView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hermes_desktop.ui.settings.parts import SettingsContext
+    from hermes_desktop.ui.settings.fields.parts import SettingsContext
 
 _SLOW_MS = 400
 

@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
 from typing_extensions import override
 
-from hermes_desktop.services.platform_facts import PLATFORMS, SecretFacts
+from hermes_desktop.services.secrets.platform_facts import PLATFORMS, SecretFacts
 from hermes_desktop.settings.secret_marks import is_secret_key
 from hermes_desktop.settings.secret_states import SecretStoreError
-from hermes_desktop.ui.flow_row import FlowRow
-from hermes_desktop.ui.gateway.gateway_words import plain
-from hermes_desktop.ui.gateway.section_parts import Block, QuietLabel, words_label
-from hermes_desktop.ui.gateway.state_shapes import StateShape
-from hermes_desktop.ui.settings.parts import Hit, Pending, SettingsContext, SettingsPart
+from hermes_desktop.ui.settings.fields.parts import Hit, Pending, SettingsContext, SettingsPart
 from hermes_desktop.ui.settings.secrets.field_desk import FieldDesk
 from hermes_desktop.ui.settings.secrets.lines import SaidLine, WaitLine, small_button
 from hermes_desktop.ui.settings.secrets.secret_commands import SecretCommands
@@ -23,17 +19,21 @@ from hermes_desktop.ui.settings.secrets.secret_model import SecretModel, SecretO
 from hermes_desktop.ui.settings.secrets.secret_table import SecretTable
 from hermes_desktop.ui.settings.secrets.secret_words import STATE_WORDS, label_words
 from hermes_desktop.ui.settings.secrets.secrets_feed import SecretsFeed
-from hermes_desktop.ui.theme import SPACE_8, SPACE_16
+from hermes_desktop.ui.widgets.flow_row import FlowRow
+from hermes_desktop.ui.widgets.section_parts import Block, QuietLabel, words_label
+from hermes_desktop.ui.widgets.state_shapes import StateShape
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_16
+from hermes_desktop.ui.words.gateway_words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hermes_desktop.core.errors import HermesError
-    from hermes_desktop.services.secrets_book import SecretView
-    from hermes_desktop.services.settings_service import Applied
+    from hermes_desktop.services.secrets.secrets_book import SecretView
+    from hermes_desktop.services.settings.settings_service import Applied
     from hermes_desktop.settings.secret_states import ReadState
     from hermes_desktop.ui.settings.secrets.secret_commands import Told
-    from hermes_desktop.ui.theme import Theme
+    from hermes_desktop.ui.widgets.theme import Theme
 
 PAGE = "privacy"
 

@@ -6,8 +6,8 @@ from hermes_desktop.agent.providers.openai_compatible import OpenAICompatiblePro
 from hermes_desktop.agent.providers.shared_tls import RENEWED_S, SharedTls
 from hermes_desktop.core.log_setup import SecretRedactor
 from hermes_desktop.core.paths import HermesPaths
-from hermes_desktop.gateway.agents import AgentRequest
-from hermes_desktop.services.agent_builder import AgentBuilder
+from hermes_desktop.gateway.turns.agents import AgentRequest
+from hermes_desktop.services.agents.agent_builder import AgentBuilder
 from hermes_desktop.state import SessionDB
 from tests.fakes.clock import MovableClock
 

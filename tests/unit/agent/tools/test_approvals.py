@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tools.approval_queue import ApprovalQueue, ApprovalRequest, Attendant
-from hermes_desktop.agent.tools.approvals import ApprovalRules
+from hermes_desktop.agent.tools.asking.approval_queue import (
+    ApprovalQueue,
+    ApprovalRequest,
+    Attendant,
+)
+from hermes_desktop.agent.tools.asking.approvals import ApprovalRules
 from hermes_desktop.core.clock import SystemClock
 from tests.fakes.tool_stage import KEY, SID, ToolStage, call
 
@@ -65,7 +69,7 @@ def test_always_outlives_the_program(stage: ToolStage) -> None:
     leave = stage.person(lambda _request: "always")
     remove(stage)
     leave()
-    from hermes_desktop.agent.tools.approval_memory import ApprovalMemory
+    from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
 
     folder = stage.home / "desktop" / "approvals"
     stage.memory = ApprovalMemory(folder)

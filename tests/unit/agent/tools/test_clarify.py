@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.tools.clarify import MOST_CHOICES, TIMEOUT_S, question_timeout
-from hermes_desktop.agent.tools.question_queue import Question, QuestionAttendant, chosen
+from hermes_desktop.agent.tools.asking.clarify import MOST_CHOICES, TIMEOUT_S, question_timeout
+from hermes_desktop.agent.tools.asking.question_queue import Question, QuestionAttendant, chosen
 from tests.fakes.tool_stage import KEY, SID, ToolStage, call
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tools.danger import judge_command
-from hermes_desktop.agent.tools.danger_paths import Places
+from hermes_desktop.agent.tools.danger.danger import judge_command
+from hermes_desktop.agent.tools.danger.danger_paths import Places
 
 PLACES = Places(Path("/home/otto/work"), Path("/home/otto"), Path("/home/otto/.hermes"))
 CASES = 150

@@ -12,9 +12,9 @@ from urllib.parse import SplitResult
 
 import pytest
 
-from hermes_desktop.agent.tools import web_fetch
-from hermes_desktop.agent.tools.page_text import page_text
-from hermes_desktop.agent.tools.web_fetch import public_address as really
+from hermes_desktop.agent.tools.web import web_fetch
+from hermes_desktop.agent.tools.web.page_text import page_text
+from hermes_desktop.agent.tools.web.web_fetch import public_address as really
 from tests.fakes.tool_stage import ToolStage, call
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=%b\r\n%b\r\n"

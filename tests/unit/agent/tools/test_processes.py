@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.agent.tools.process_output import KeptOutput
-from hermes_desktop.agent.tools.process_records import ProcessRecords
-from hermes_desktop.agent.tools.process_table import (
+from hermes_desktop.agent.tools.processes.process_output import KeptOutput
+from hermes_desktop.agent.tools.processes.process_records import ProcessRecords
+from hermes_desktop.agent.tools.processes.process_table import (
     MOST_PER_CHAT,
     ProcessInfo,
     ProcessTable,
     Wanted,
 )
-from hermes_desktop.agent.wire_messages import wire_messages
-from hermes_desktop.core import process_tree
+from hermes_desktop.agent.turns.wire_messages import wire_messages
 from hermes_desktop.core.clock import SystemClock
 from hermes_desktop.core.errors import BusyError
+from hermes_desktop.core.processes import process_tree
 from hermes_desktop.state import SessionDB
 from tests.fakes.tool_stage import SID, ToolStage, call
 
@@ -230,7 +230,7 @@ def test_closing_ends_all_within_its_time_and_the_next_program_lists_them(
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from hermes_desktop.agent.tools.process_table import ProcessTable, Wanted
+from hermes_desktop.agent.tools.processes.process_table import ProcessTable, Wanted
 from hermes_desktop.core.clock import SystemClock
 folder = Path(sys.argv[1])
 table = ProcessTable(SystemClock(), folder / "processes")

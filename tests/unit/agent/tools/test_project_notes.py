@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.agent.tools.project_notes import MOST_CHARACTERS, project_notes
+from hermes_desktop.agent.tools.files.project_notes import MOST_CHARACTERS, project_notes
 from tests.fakes.prompts import prompts_beside
 from tests.fakes.tool_stage import SID, ToolStage
 

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from hermes_desktop.agent.tools.shell_reader import read_shell
-from hermes_desktop.agent.tools.shell_values import expanded, printed
+from hermes_desktop.agent.tools.danger.shell_reader import read_shell
+from hermes_desktop.agent.tools.danger.shell_values import expanded, printed
 
 BASH = shutil.which("bash") or ""
 VALUES = {"a": "rm -rf", "b": "a", "c": "xrmx", "d": "RM", "e": "", "f": "a/b/a", "g": "ä€🙂z"}

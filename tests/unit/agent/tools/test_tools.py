@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hermes_desktop.agent.tools.approval_queue import ApprovalRequest, Choice
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalRequest, Choice
 from hermes_desktop.agent.tools.base import ToolError
-from hermes_desktop.agent.tools.file_access import refuse_changed, stamp_of
+from hermes_desktop.agent.tools.files.file_access import refuse_changed, stamp_of
 from hermes_desktop.agent.tools.memory import memory_prompt
-from hermes_desktop.agent.tools.page_text import page_text
-from hermes_desktop.agent.tools.web_fetch import is_public, public_address
+from hermes_desktop.agent.tools.web.page_text import page_text
+from hermes_desktop.agent.tools.web.web_fetch import is_public, public_address
 from tests.fakes.tool_stage import SID, ToolStage, call
 
 

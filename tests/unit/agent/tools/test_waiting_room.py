@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from hermes_desktop.agent.tools.waiting_room import Attendant, Reason, WaitingRoom
+from hermes_desktop.agent.tools.asking.waiting_room import Attendant, Reason, WaitingRoom
 from hermes_desktop.core.clock import SystemClock
 
 

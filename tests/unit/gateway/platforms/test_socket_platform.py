@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hermes_desktop.gateway.config import Platform
+from hermes_desktop.gateway.config.gateway_config import Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent
 from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
 from tests.fakes.clock import MovableClock

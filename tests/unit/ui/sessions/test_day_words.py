@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 from PySide6.QtCore import QDate, QLocale
 
-from hermes_desktop.ui.sessions.day_words import DayWords
+from hermes_desktop.ui.words.day_words import DayWords
 
 ENGLISH = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)
 GERMAN = QLocale(QLocale.Language.German, QLocale.Country.Germany)

@@ -1,7 +1,7 @@
 """What the question before a delete says."""
 
-from hermes_desktop.services.delete_plan import DeletePlan, PlannedConversation
-from hermes_desktop.services.live_actions import DeletePreview
+from hermes_desktop.services.sessions.delete_plan import DeletePlan, PlannedConversation
+from hermes_desktop.services.sessions.live_actions import DeletePreview
 from hermes_desktop.ui.sessions.delete_words import about, facts_about, quoted, what_goes
 
 

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QDate, QLocale
 
-from hermes_desktop.ui.sessions.day_words import DayWords
 from hermes_desktop.ui.sessions.list_entries import (
     Entry,
     HeadingEntry,
@@ -19,6 +18,7 @@ from hermes_desktop.ui.sessions.list_entries import (
     entries_of,
     steps_between,
 )
+from hermes_desktop.ui.words.day_words import DayWords
 from tests.fakes.session_pages import summary
 
 WORDS = DayWords(QDate(2026, 11, 28), QLocale(QLocale.Language.English))

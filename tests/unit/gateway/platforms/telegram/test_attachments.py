@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_desktop.core.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.gateway.platforms.messages import MessageEvent
 from hermes_desktop.gateway.platforms.telegram import attachments
 from hermes_desktop.gateway.platforms.telegram.records import Attachment, RefusalError

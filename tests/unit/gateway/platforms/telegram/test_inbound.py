@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hermes_desktop.gateway.config import GatewayConfig, Platform, PlatformConfig
-from hermes_desktop.gateway.config_environment import apply_environment
-from hermes_desktop.gateway.config_yaml import merge_yaml
+from hermes_desktop.gateway.config.config_environment import apply_environment
+from hermes_desktop.gateway.config.config_yaml import merge_yaml
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
 from hermes_desktop.gateway.platforms.messages import MessageEvent, MessageType
 from hermes_desktop.gateway.platforms.telegram.grouping import groups_of
 from hermes_desktop.gateway.platforms.telegram.inbound import (

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_desktop.gateway.config import PlatformConfig
+from hermes_desktop.gateway.config.gateway_config import PlatformConfig
 from hermes_desktop.gateway.platforms.messages import MessageEvent
 from hermes_desktop.gateway.platforms.telegram.grouping import groups_of, may_go_on
 from hermes_desktop.gateway.platforms.telegram.incoming import incoming

@@ -22,7 +22,7 @@ def test_the_command_fits_how_the_program_was_installed() -> None:
 def test_whether_it_is_missing_is_looked_for_without_loading_it() -> None:
     code = (
         "import sys; from hermes_desktop.gateway.platforms.shipped import shipped_platforms;"
-        "from hermes_desktop.gateway.config import Platform;"
+        "from hermes_desktop.gateway.config.gateway_config import Platform;"
         "assert shipped_platforms().why_not(Platform.TELEGRAM) == '';"
         "assert not {'telegram', 'markdown_it', 'httpx'} & set(sys.modules), sys.modules.keys()"
     )

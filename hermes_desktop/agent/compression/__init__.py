@@ -1,0 +1,1 @@
+"""Keeps a conversation within the context window of its model."""

@@ -1,0 +1,260 @@
+"""Room for one turn: looked at before it, between its steps, and when the model refuses."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hermes_desktop.agent.compression.compression_settings import MOST
+from hermes_desktop.agent.compression.context_compression import ContextCare, Shortened, Wish
+from hermes_desktop.agent.compression.others_shortening import let_others_finish
+from hermes_desktop.agent.context_length import ENOUGH, estimate, estimate_text
+from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.types import (
+    CallNote,
+    CancelSignal,
+    ContextNews,
+    ConversationMessage,
+    ToolListener,
+    TurnNews,
+)
+from hermes_desktop.core.errors import HermesError, TooLongError
+from hermes_desktop.state import SessionDB
+
+if TYPE_CHECKING:
+    from hermes_desktop.agent.turns.tool_rounds import ToolRounds
+
+log = logging.getLogger(__name__)
+
+SMALL = 3_000
+"""Below so many tokens nobody is asked how much fits: every model takes them."""
+LEAST_MESSAGES = 4
+SMALL_WINDOW = (
+    "The server on this machine has loaded this model with room for {:,} tokens. With tools it "
+    "works well from {:,} on: have it loaded with more, or it will forget what was said."
+)
+SHORTENING = "Shortening the session, so that it fits what the model can be told…"
+"""What is told while a summary is written."""
+
+
+class TurnRoom:
+    """Keeps the turns of one agent within what the model can be told. On the turn's thread.
+
+    Args:
+        care: Shortens.
+        store: Where the conversation is read anew from.
+
+    Attributes:
+        exhausted: The last turn's conversation is too long and cannot be made shorter.
+        moved: Told where a conversation goes on, as soon as it does.
+        listener: Told how full it is, and while it is shortened; None: nobody.
+    """
+
+    def __init__(self, care: ContextCare, store: SessionDB) -> None:
+        self.care = care
+        self.exhausted = False
+        self.moved: Callable[[str], None] = lambda _: None
+        self.listener: ToolListener | None = None
+        self._store = store
+        self._tried = False
+        self._seen: tuple[str, int, int] = ("", 0, 0)
+
+    def goes_on_in(self, session_id: str, cancel: CancelSignal) -> str | None:
+        """Where a conversation goes on if others have shortened it, or do so now. Blocking.
+
+        Args:
+            session_id: The conversation.
+            cancel: Ends waiting for them.
+
+        Returns:
+            The session, which has to be read anew; None: nothing is known of others.
+        """
+        found = let_others_finish(self._store, session_id, cancel, self.listener)
+        if found is None:
+            row = self._store.get_session(session_id)
+            if row is None or row["end_reason"] != "compression":
+                return None
+            found = self._store.get_compression_tip(session_id)
+        self.forget()
+        return found
+
+    def before_turn(
+        self,
+        session_id: str,
+        prompt: str,
+        history: Sequence[ConversationMessage],
+        cancel: CancelSignal,
+    ) -> Shortened | None:
+        """Shorten the conversation if the coming request would be too long.
+
+        Args:
+            session_id: The conversation.
+            prompt: The system prompt.
+            history: What was said, what the person says now included: it is stored by then, so
+                that it is not lost if we are killed meanwhile.
+            cancel: Ends it.
+
+        Returns:
+            What came of it; None when there was nothing to do.
+        """
+        self.exhausted = self._tried = False
+        size = self._size(session_id, prompt, history)
+        return self._shorten_from(size, session_id, history, cancel)
+
+    def between(self, rounds: "ToolRounds") -> None:
+        """Before a turn's next request: what tools put out may have filled the room."""
+        session_id = rounds.turn.session_id
+        size = self._size(session_id, rounds.prompt, rounds.history)
+        done = self._shorten_from(size, session_id, rounds.history, rounds.turn.cancel)
+        if done is not None and done.changed:
+            self._read_anew(rounds, done)
+
+    def after_refusal(self, rounds: "ToolRounds", reply: Reply) -> bool:
+        """After the model refused: whether it is worth asking again, once a turn."""
+        error = reply.error
+        if not isinstance(error, TooLongError) or reply.text or not self.care.settings.enabled:
+            return False
+        sent = self._size(rounds.turn.session_id, rounds.prompt, rounds.history)
+        self.care.learn(error, sent)
+        if self._tried:
+            self.exhausted = True
+            return False
+        self._tried = True
+        wish = Wish("overflow", seen=estimate(rounds.history))
+        done = self._shorten(rounds.turn.session_id, wish, rounds.turn.cancel)
+        if not done.changed:
+            self.exhausted = done.kind in {"nothing", "failed"}
+            return False
+        self._read_anew(rounds, done)
+        return True
+
+    def forget(self) -> None:
+        """The conversation was read anew: how long the last request was says nothing now."""
+        self._seen = ("", 0, 0)
+
+    def note(self, session_id: str, reply: Reply, history: Sequence[ConversationMessage]) -> None:
+        """Note how long a request was, as the model counted."""
+        used = reply.finished
+        if used is not None and used.input_tokens:
+            self._seen = (session_id, len(history), used.input_tokens)
+
+    def tell_used(self, reply: Reply) -> None:
+        """Tell how full the conversation is, as the model counted."""
+        used = reply.finished
+        if used is None or not used.input_tokens:
+            return
+        self.care.window()  # a server of this machine has just answered: it is asked once
+        self._tell_size(used.input_tokens + used.output_tokens)
+        small = self.care.found_small()
+        if small is not None:
+            self._tell(CallNote(SMALL_WINDOW.format(small, ENOUGH), lasting=True))
+
+    def tidy(
+        self, session_id: str, last_prompt_tokens: int, cancel: CancelSignal
+    ) -> Shortened | None:
+        """Shorten a conversation that is nearly too long already, before its next turn.
+
+        Args:
+            session_id: The conversation.
+            last_prompt_tokens: How long its latest request was, 0 for not known.
+            cancel: Ends it.
+        """
+        settings = self.care.settings
+        if not settings.enabled:
+            return None
+        row = self._store.get_session(session_id)
+        if row is None or (row["message_count"] or 0) < LEAST_MESSAGES:
+            return None
+        if not self._is_full(session_id, row["message_count"], last_prompt_tokens):
+            return None
+        if self.care.is_blocked(session_id):
+            return None
+        self._seen = ("", 0, 0)
+        return self._shorten(session_id, Wish("hygiene", in_place=True), cancel)
+
+    def _is_full(self, session_id: str, messages: int, last_prompt_tokens: int) -> bool:
+        if messages >= self.care.settings.most_messages:
+            return True
+        size = last_prompt_tokens
+        if not size and not self.care.settings.in_place:
+            return False  # by the same estimate it is rotated when its turn begins
+        if not size:
+            size = estimate(self._store.get_messages_as_conversation(session_id))
+        if size < SMALL:
+            return False
+        window = self.care.window()
+        return window.certain and size >= window.tokens * MOST
+
+    def _size(self, session_id: str, prompt: str, history: Sequence[ConversationMessage]) -> int:
+        seen_id, count, tokens = self._seen
+        if seen_id == session_id and count <= len(history):
+            return tokens + estimate(history[count:])
+        return estimate(history) + estimate_text(prompt)
+
+    def _shorten_from(
+        self,
+        size: int,
+        session_id: str,
+        history: Sequence[ConversationMessage],
+        cancel: CancelSignal,
+    ) -> Shortened | None:
+        if size < SMALL or len(history) < LEAST_MESSAGES or not self.care.settings.enabled:
+            return None
+        if size < self.care.threshold():
+            return None
+        try:
+            if self.care.is_blocked(session_id):
+                return None
+        except HermesError as error:
+            log.warning("Whether %s may be shortened is not known: %s", session_id, error.title)
+            return None
+        wish = Wish("threshold", seen=estimate(history))
+        done = self._shorten(session_id, wish, cancel)
+        log.info("%s had about %d tokens; shortening it: %s", session_id, size, done.kind)
+        if done.changed:
+            self._seen = ("", 0, 0)
+        return done
+
+    def _shorten(self, session_id: str, wish: Wish, cancel: CancelSignal) -> Shortened:
+        """Shorten it, and tell whoever watches the turn while that takes its time."""
+        told = threading.Event()
+
+        def begins() -> None:
+            told.set()
+            self._tell(CallNote(SHORTENING))
+
+        try:
+            done = self.care.shorten(session_id, wish, cancel, begins)
+        finally:
+            if told.is_set():
+                self._tell(CallNote(""))
+        if done.kind == "failed" and done.error is not None:
+            self._tell(CallNote(f"The session could not be shortened: {done.error.title}"))
+        elif done.kind == "done":
+            self._tell_size(done.after, about=True)
+        return done
+
+    def _tell_size(self, tokens: int, *, about: bool = False) -> None:
+        window = self.care.window(ask=False)
+        known = window.tokens if window.certain else None
+        limit = self.care.threshold(ask=False) if self.care.settings.enabled else None
+        self._tell(ContextNews(tokens, known, limit, about))
+
+    def _tell(self, news: TurnNews) -> None:
+        if self.listener is None:
+            return
+        try:
+            self.listener(news)
+        except Exception:
+            log.exception("A listener to a turn failed")
+
+    def _read_anew(self, rounds: "ToolRounds", done: Shortened) -> None:
+        """Go on with the conversation as it stands now, wherever that is."""
+        self._seen = ("", 0, 0)
+        if done.session_id != rounds.turn.session_id:
+            rounds.turn = replace(rounds.turn, session_id=done.session_id)
+            rounds.writer.move(done.session_id)
+            rounds.hooks.move(done.session_id)
+            self.moved(done.session_id)
+        rounds.history[:] = self._store.get_messages_as_conversation(done.session_id)

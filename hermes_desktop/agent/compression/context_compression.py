@@ -1,0 +1,385 @@
+"""Keeps a conversation within what its model can be told.
+
+Everything is done on the rows in state.db, under a lock that all programs respect, and written in
+one transaction. Whoever finds that somebody else was faster follows him.
+"""
+
+import contextlib
+import logging
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hermes_desktop.agent.compression.compression_plan import Limits, Message, Plan, make_plan
+from hermes_desktop.agent.compression.compression_settings import CompressionSettings
+from hermes_desktop.agent.compression.compression_summary import Spent, Summarizer, fallback_summary
+from hermes_desktop.agent.context_length import Window, WindowBook, estimate
+from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.types import CancelSignal
+from hermes_desktop.agent.usage import amounts_of
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import (
+    BusyError,
+    HermesError,
+    NotFoundError,
+    ProviderError,
+    RefusedError,
+)
+from hermes_desktop.core.files.lock_holder import new_holder, pid_of
+from hermes_desktop.core.ids import new_session_id
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations.compaction import Compaction
+from hermes_desktop.state.conversations.compression_locks import Held
+from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+
+log = logging.getLogger(__name__)
+
+Why = Literal["threshold", "overflow", "hygiene", "by_hand"]
+Kind = Literal["done", "followed", "nothing", "busy", "failed", "cancelled"]
+
+COOLDOWN_S = 600.0
+MOST_VAIN = 2
+"""After so many passes in a row that did not help, none begins by itself."""
+_REFRESH_S = 60.0
+_HELPFUL = 0.9
+_FAR_LESS = 0.6
+_MOST_SUMMARY = 8_000
+_CHAT_ID_DIGITS = 8
+_SOON = "Try again in a moment."
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """What came of shortening.
+
+    Attributes:
+        kind: ``followed``: somebody else did it, or the conversation goes on elsewhere already.
+        session_id: Where the conversation goes on.
+        before: About how many tokens it had.
+        after: About how many it has.
+        messages: How many messages the summary stands for.
+        without_model: No model could write the summary.
+        error: Why nothing was done, with ``busy`` and ``failed``.
+    """
+
+    kind: Kind
+    session_id: str
+    before: int = 0
+    after: int = 0
+    messages: int = 0
+    without_model: bool = False
+    error: HermesError | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the conversation has to be read anew."""
+        return self.kind in {"done", "followed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a conversation is to be shortened.
+
+    Attributes:
+        why: What for. Only for ``overflow`` a summary is made without a model if need be.
+        focus: What is to be kept above all.
+        exchanges: How many of the person's last messages stay; None: as the settings say.
+        in_place: None: as the settings say.
+        seen: About how many tokens who wishes it knows of, 0 for not known. Where far less
+            stands in state.db by now, somebody else was faster.
+    """
+
+    why: Why
+    focus: str = ""
+    exchanges: int | None = None
+    in_place: bool | None = None
+    seen: int = 0
+
+
+class ContextCare:
+    """Shortens conversations of one agent. Blocking; one thread at a time.
+
+    Args:
+        store: Where they are.
+        prompts: Their system prompts, which continuations keep.
+        provider: The model that answers.
+        windows: How much models can be told.
+        settings: When and how.
+        clock: For ids and times.
+        auxiliary: Asked for summaries first; None: the model that answers.
+    """
+
+    def __init__(  # noqa: PLR0913 - each part is given, none is looked up
+        self,
+        *,
+        store: SessionDB,
+        prompts: SessionPrompts,
+        provider: ChatProvider,
+        windows: WindowBook,
+        settings: CompressionSettings,
+        clock: Clock,
+        auxiliary: ChatProvider | None = None,
+    ) -> None:
+        self.settings = settings
+        self._store = store
+        self._prompts = prompts
+        self._provider = provider
+        self._windows = windows
+        self._clock = clock
+        self._auxiliary = auxiliary
+        self._vain: dict[str, int] = {}
+
+    def close(self) -> None:
+        """Let go of idle connections; a later call opens new ones. Any thread."""
+        for each in (self._provider, self._auxiliary):
+            if each is not None:
+                each.close()
+
+    # ----------------------------------------------------------------------------------- deciding
+
+    def window(self, *, ask: bool = True) -> Window:
+        """How much the model can be told."""
+        return self._windows.window(self._provider.choice, ask=ask)
+
+    def found_small(self) -> int | None:
+        """How little the model can be told, where its server said so; once, else None."""
+        return self._windows.found_small(self._provider.choice)
+
+    def threshold(self, *, ask: bool = True) -> int:
+        """From how many tokens on a conversation is shortened."""
+        max_tokens = self._provider.choice.max_tokens
+        return self.settings.threshold_tokens(self.window(ask=ask), max_tokens)
+
+    def learn(self, error: HermesError, sent_tokens: int) -> None:
+        """Take what a refusal says about the window."""
+        words = f"{error.title} {error.detail}"
+        window = self._windows.learn(self._provider.choice, words, sent_tokens)
+        log.info("%s takes %d tokens", self._provider.choice.model, window.tokens)
+
+    def is_blocked(self, session_id: str) -> bool:
+        """Whether it is not done by itself: switched off, in vain, or failed a moment ago."""
+        if not self.settings.enabled or self._vain.get(session_id, 0) >= MOST_VAIN:
+            return True
+        if self._store.get_compression_fallback_streak(session_id) >= MOST_VAIN:
+            return True
+        return self._store.get_compression_failure_cooldown(session_id) is not None
+
+    # -------------------------------------------------------------------------------------- doing
+
+    def preview(self, session_id: str, wish: Wish) -> Shortened:
+        """What would be done, as far as that is known before a summary is written."""
+        rows = self._store.get_messages(session_id)
+        plan = make_plan(rows, self._limits(wish, rows))
+        before = estimate(rows)
+        if plan is None:
+            return Shortened("nothing", session_id, before, before)
+        after = estimate(map(dict, plan.messages(""))) + self._summary_tokens(rows)
+        return Shortened("done", session_id, before, min(before, after), len(plan.middle))
+
+    def shorten(
+        self,
+        session_id: str,
+        wish: Wish,
+        cancel: CancelSignal,
+        begins: Callable[[], object] = lambda: None,
+    ) -> Shortened:
+        """Shorten a conversation. Never raises for what may go wrong; see :class:`Shortened`.
+
+        Args:
+            session_id: The conversation.
+            wish: How.
+            cancel: Ends it; nothing is changed then.
+            begins: Told when there is something to shorten, before that takes its time.
+        """
+        holder = new_holder()
+        if not self._store.try_acquire_compression_lock(session_id, holder):
+            return Shortened("busy", session_id, error=self._why_busy(session_id))
+        try:
+            with self._kept(session_id, holder):
+                done = self._locked(session_id, wish, holder, cancel, begins)
+        except NotFoundError:
+            return Shortened("nothing", session_id)
+        except (BusyError, RefusedError) as error:
+            return Shortened("busy", session_id, error=error)
+        except HermesError as error:
+            log.warning("%s was not shortened: %s", session_id, error.title)
+            return Shortened("failed", session_id, error=error)
+        finally:
+            self._store.release_compression_lock(session_id, holder)
+        self._note_guards(session_id, wish, done)
+        return done
+
+    def _why_busy(self, session_id: str) -> HermesError:
+        try:
+            held = self._store.compression_lock(session_id)
+        except HermesError as error:
+            return error
+        return _busy(held, self._clock.time())
+
+    @contextlib.contextmanager
+    def _kept(self, session_id: str, holder: str) -> Iterator[None]:
+        """Keep the lock for as long as a summary takes."""
+        over = threading.Event()
+
+        def refresh() -> None:
+            while not over.wait(_REFRESH_S):
+                self._store.refresh_compression_lock(session_id, holder)
+
+        thread = threading.Thread(target=refresh, name="compression-lock", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _locked(
+        self,
+        session_id: str,
+        wish: Wish,
+        holder: str,
+        cancel: CancelSignal,
+        begins: Callable[[], object],
+    ) -> Shortened:
+        rows = self._store.get_messages(session_id)
+        before = estimate(rows)
+        overtaken = self._overtaken(session_id, wish, before)
+        if overtaken is not None:
+            return overtaken
+        plan = make_plan(rows, self._limits(wish, rows))
+        if plan is None:
+            return Shortened("nothing", session_id, before, before)
+        begins()
+        summary, error = self._summary(session_id, plan, rows, wish, cancel)
+        if summary is None:
+            kind: Kind = "failed" if error is not None else "cancelled"
+            return Shortened(kind, session_id, before, before, error=error)
+        messages = plan.messages(summary)
+        after = estimate(map(dict, messages))
+        made = Shortened(
+            "done", session_id, before, after, len(plan.middle), without_model=error is not None
+        )
+        if after >= before:
+            return replace(made, kind="nothing")
+        wanted = Compaction(session_id, holder, messages, rows[-1]["id"], len(rows))
+        return self._write(made, wanted, wish)
+
+    def _overtaken(self, session_id: str, wish: Wish, size: int) -> Shortened | None:
+        """What there is to say where nothing is left to be done; None: it is up to us."""
+        row = self._store.get_session(session_id)
+        if row is None:
+            return Shortened("nothing", session_id)
+        if row["end_reason"] == "compression":
+            tip = self._store.get_compression_tip(session_id)
+            if tip != session_id:
+                return Shortened("followed", tip)
+        if size < wish.seen * _FAR_LESS:
+            return Shortened("followed", session_id, size, size)
+        return None
+
+    def _write(self, made: Shortened, wanted: Compaction, wish: Wish) -> Shortened:
+        in_place = self.settings.in_place if wish.in_place is None else wish.in_place
+        if in_place:
+            self._store.compact_in_place(wanted)
+            return made
+        digits = (
+            _CHAT_ID_DIGITS if len(made.session_id.rpartition("_")[2]) == _CHAT_ID_DIGITS else 6
+        )
+        new_id = new_session_id(self._clock.now(), hex_digits=digits)
+        self._prompts.carry(made.session_id, new_id)  # before there is a row that needs it
+        self._store.rotate_session(wanted, new_id)
+        log.info("%s goes on as %s", made.session_id, new_id)
+        return replace(made, session_id=new_id)
+
+    # ------------------------------------------------------------------------------- the summary
+
+    def _summary(
+        self,
+        session_id: str,
+        plan: Plan,
+        rows: Sequence[Message],
+        wish: Wish,
+        cancel: CancelSignal,
+    ) -> tuple[str | None, HermesError | None]:
+        """The summary, and why no model wrote it. (None, None): cancelled."""
+        asked = [each for each in (self._auxiliary, self._provider) if each is not None]
+        writer = Summarizer(asked, self._windows, self._summary_tokens(rows))
+        try:
+            return writer.write(plan, wish.focus, cancel), None
+        except ProviderError as error:
+            if wish.why != "overflow":
+                return None, error
+            return fallback_summary(plan), error
+        finally:
+            self._book(session_id, writer.spent)
+
+    def _book(self, session_id: str, spent: Sequence[Spent]) -> None:
+        for each in spent:
+            try:
+                self._store.record_auxiliary_usage(
+                    session_id,
+                    "compression",
+                    only_existing=True,
+                    **amounts_of(each.finished, each.choice),
+                )
+            except HermesError as error:  # a figure, not the conversation
+                log.warning("What a summary used is not booked: %s", error.title)
+
+    def _summary_tokens(self, rows: Sequence[Message]) -> int:
+        part = min(estimate(map(dict, rows)), self.threshold())
+        return max(300, min(_MOST_SUMMARY, part // 8))
+
+    def _limits(self, wish: Wish, rows: Sequence[Message]) -> Limits:
+        settings = self.settings
+        tokens = int(self.threshold() * settings.target_ratio)
+        if wish.why in {"by_hand", "hygiene"}:  # what fits is to become shorter all the same
+            tokens = min(tokens, estimate(map(dict, rows)) // 2)
+        return Limits(settings.protect_first_n, settings.protect_last_n, tokens, wish.exchanges)
+
+    def _note_guards(self, session_id: str, wish: Wish, done: Shortened) -> None:
+        """Remember what keeps us from trying the same in vain again and again."""
+        helped = done.kind == "done" and done.after <= done.before * _HELPFUL
+        vain = 0 if helped else self._vain.get(session_id, 0) + (done.kind in {"done", "nothing"})
+        if wish.why == "by_hand" and done.kind == "done":
+            vain = 0
+        self._vain = {done.session_id: vain}
+        try:
+            self._note_on_row(session_id, wish, done)
+        except HermesError as error:
+            log.warning("How shortening went is not noted: %s", error.title)
+
+    def _note_on_row(self, session_id: str, wish: Wish, done: Shortened) -> None:
+        store = self._store
+        if done.kind == "failed" and wish.why != "by_hand":
+            until = self._clock.time() + COOLDOWN_S
+            why = done.error.title if done.error is not None else ""
+            store.record_compression_failure_cooldown(session_id, until, why)
+        if done.kind != "done":
+            return
+        streak = store.get_compression_fallback_streak(session_id)
+        wanted = streak + 1 if done.without_model else 0
+        if wanted or streak:
+            store.set_compression_fallback_streak(done.session_id, wanted)
+        if store.get_compression_failure_cooldown(done.session_id) is not None:
+            store.clear_compression_failure_cooldown(done.session_id)
+
+
+def _busy(held: Held | None, now: float) -> BusyError:
+    """Why it has to wait, and for how long at most if whoever does it does not live any more."""
+    title = "The session is being shortened already."
+    if held is None:
+        return BusyError(title, "Another program, or another window, does it.", _SOON)
+    pid = pid_of(held.holder)
+    who = "This program" if pid == os.getpid() else "Another program"
+    number = f" (process {pid})" if pid is not None else ""
+    since = max(0, round(now - held.acquired_at))
+    minutes = max(1, math.ceil((held.expires_at - now) / 60))
+    left = f"{minutes} minutes" if minutes > 1 else "a minute"
+    return BusyError(
+        title,
+        f"{who}{number} has been at it for {since} s.",
+        f"{_SOON} If it was killed meanwhile, this waits {left} at most.",
+    )

@@ -1,0 +1,1 @@
+"""Which model answers, at which address, with which key."""

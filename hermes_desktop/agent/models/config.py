@@ -1,0 +1,362 @@
+"""Which model answers: what config.yaml and the environment say, made into one choice.
+
+A key goes only to the address it belongs to: one that stands beside the address in config.yaml,
+or the variable of the provider at that very host. ``OPENAI_API_KEY`` is never sent elsewhere just
+because no other key was found.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hermes_desktop.agent.known_endpoints import (
+    KNOWN,
+    OTHER_PROTOCOL,
+    KnownEndpoint,
+    endpoint_at,
+    known_endpoint,
+)
+from hermes_desktop.agent.models.model_addresses import clean_address, key_for, key_of
+from hermes_desktop.agent.models.model_entries import (
+    Named,
+    Reader,
+    model_section,
+    own_endpoint,
+    plain_name,
+    section,
+    with_patience,
+)
+from hermes_desktop.agent.providers.base import Retries
+from hermes_desktop.agent.thinking import EFFORTS
+from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.core.errors import ConfigError, HermesError, NotConfiguredError
+from hermes_desktop.settings.config_file import Lookup
+
+log = logging.getLogger(__name__)
+
+_OF_THE_ADDRESS = ("ca_bundle", "ssl_ca_cert", "ssl_verify", "verify_ssl", "tls_verify")
+
+_WHAT_TO_SET = (
+    "Choose a model in the window (Settings, Assistant), or say `hermes-desktop config set "
+    "model.default NAME model.base_url ADDRESS`. For OpenRouter, model.default and "
+    "`hermes-desktop secrets set OPENROUTER_API_KEY` are enough. `hermes-desktop models local` "
+    "finds servers on this machine. The settings stand in config.yaml."
+)
+_RETRIES, _MOST_RETRIES = 3, 20
+_TURNS, _MOST_TURNS = 90, 1000
+_OURS = frozenset({"", "auto", "chat_completions"})
+_NOBODY = frozenset({"", "auto", "custom", "main"})
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """Settings of the agent itself.
+
+    Attributes:
+        api_max_retries: How often a failed call is made again before the person hears of it.
+        max_turns: How often the model is asked in one turn.
+    """
+
+    api_max_retries: int = _RETRIES
+    max_turns: int = _TURNS
+
+    @classmethod
+    def from_mapping(cls, config: Mapping[str, Any]) -> "AgentConfig":
+        """Read ``agent.*``.
+
+        Raises:
+            ConfigError: A value makes no sense.
+        """
+        own = section(config, "agent")
+        return cls(
+            api_max_retries=_whole(own, "api_max_retries", _RETRIES, 0, _MOST_RETRIES),
+            max_turns=_whole(own, "max_turns", _TURNS, 1, _MOST_TURNS),
+        )
+
+    def retries(self) -> Retries:
+        """The same, as a provider wants it."""
+        return Retries(count=self.api_max_retries)
+
+
+def resolve_model(config: Mapping[str, Any], lookup: Lookup) -> ModelChoice:
+    """Find the model, its address and its key. Reads nothing but what it is given.
+
+    Args:
+        config: The decoded config.yaml.
+        lookup: Value of a variable, from the environment and ``.env``.
+
+    Raises:
+        NotConfiguredError: No model is set, or it cannot be asked by us; the hint says what to set.
+        ConfigError: A setting cannot be understood, or names a variable that is not set.
+    """
+    return _resolved(config, model_section(config, lookup), lookup)
+
+
+def resolve_chosen(
+    config: Mapping[str, Any], chosen: Mapping[str, str], lookup: Lookup
+) -> ModelChoice:
+    """The same with what was chosen for one conversation; messages blame that, not config.yaml.
+
+    Args:
+        config: The decoded config.yaml.
+        chosen: As for :func:`with_chosen_model`.
+        lookup: Value of a variable.
+
+    Raises:
+        NotConfiguredError: It cannot be asked by us.
+        ConfigError: It, or a setting, cannot be understood.
+    """
+    apart = _with_provider_apart({name: value for name, value in chosen.items() if value})
+    changed = with_chosen_model(config, apart)
+    named = replace(model_section(changed, lookup), chosen=frozenset(apart))
+    return _resolved(changed, named, lookup)
+
+
+def _resolved(config: Mapping[str, Any], named: Named, lookup: Lookup) -> ModelChoice:
+    named = _filled_in(config, named, lookup)
+    if named.api_mode not in _OURS:
+        raise _other_protocol(f"api_mode {named.api_mode}", named)
+    choice = _checked(with_patience(config, named), lookup)
+    return replace(choice, reasoning_effort=_effort(config))
+
+
+def resolve_fallbacks(config: Mapping[str, Any], lookup: Lookup) -> tuple[ModelChoice, ...]:
+    """The models that are asked in this order when the chosen one does not answer.
+
+    ``fallback_providers`` first, then the older ``fallback_model``. Entries that cannot be used
+    are logged and left out.
+
+    Args:
+        config: The decoded config.yaml.
+        lookup: Value of a variable.
+    """
+    listed = config.get("fallback_providers")
+    entries = [*listed] if isinstance(listed, list) else [listed]
+    found: list[ModelChoice] = []
+    for number, entry in enumerate([*entries, config.get("fallback_model")]):
+        if not isinstance(entry, Mapping):
+            continue
+        try:
+            choice = _fallback(config, entry, f"fallback_providers[{number}]", lookup)
+        except HermesError as error:
+            log.warning("A fallback is not used: %s %s", error.title, error.detail)
+            continue
+        if choice not in found:
+            found.append(choice)
+    return tuple(found)
+
+
+def with_chosen_model(config: Mapping[str, Any], chosen: Mapping[str, str]) -> Mapping[str, Any]:
+    """The settings with the model that was chosen for one conversation.
+
+    Args:
+        config: The decoded config.yaml.
+        chosen: ``model``, ``provider`` and ``base_url``, as far as they were chosen. Address and
+            key of the settings do not go along to another provider or address.
+
+    Raises:
+        ConfigError: The model section cannot be understood.
+    """
+    chosen = _with_provider_apart({name: value for name, value in chosen.items() if value})
+    if not chosen:
+        return config
+    raw = config.get("model")
+    own = {"default": raw} if isinstance(raw, str) else dict(section(config, "model"))
+    if "provider" in chosen or "base_url" in chosen:
+        for name in ("provider", "base_url", "api_key", "api", "key_env", "api_key_env"):
+            own.pop(name, None)
+        for name in ("api_mode", "context_length", "max_tokens", *_OF_THE_ADDRESS):
+            own.pop(name, None)
+        config = {k: v for k, v in config.items() if k not in {"provider", "base_url"}}
+    if "model" in chosen:
+        for name in ("model", "name", "context_length"):
+            own.pop(name, None)
+        own["default"] = chosen["model"]
+    own |= {name: chosen[name] for name in ("provider", "base_url") if name in chosen}
+    return {**config, "model": own}
+
+
+def _with_provider_apart(chosen: dict[str, str]) -> dict[str, str]:
+    """``openrouter:vendor/name`` names a provider; ``qwen3:8b`` does not."""
+    start, sign, rest = chosen.get("model", "").partition(":")
+    if sign and rest and "provider" not in chosen and plain_name(start) in KNOWN:
+        return {**chosen, "provider": plain_name(start), "model": rest}
+    return chosen
+
+
+def _fallback(
+    config: Mapping[str, Any], entry: Mapping[str, Any], where: str, lookup: Lookup
+) -> ModelChoice:
+    reader = Reader(entry, where, lookup)
+    chosen = {name: reader.text(name) for name in ("model", "provider", "base_url")}
+    if not chosen["model"]:
+        raise ConfigError("A fallback names no model.", f"config.yaml, {where}.", "Name one.")
+    if not chosen["provider"] and chosen["base_url"]:
+        chosen["provider"] = "custom"
+    wanted = dict(with_chosen_model(config, chosen))
+    key = reader.key() or reader.text("api_key", "api")
+    if key:
+        wanted["model"] = {**wanted["model"], "api_key": key}
+    return replace(resolve_model(wanted, lookup), origin=f"config.yaml, {where}")
+
+
+def _filled_in(config: Mapping[str, Any], named: Named, lookup: Lookup) -> Named:
+    """With the address and the key that the chosen provider has."""
+    name = plain_name(named.provider)
+    entry = own_endpoint(config, named, lookup)
+    if entry is not None:
+        return named.at(entry)
+    known = known_endpoint(name)
+    if known is not None:
+        return _with_known(named, known, lookup)
+    if name in OTHER_PROTOCOL:
+        raise _other_protocol(f"the provider {name}", named)
+    if name not in _NOBODY:
+        said = "" if "provider" in named.chosen else f"{named.origin}.provider names it. "
+        raise NotConfiguredError(
+            f"The provider “{named.provider}” is not known.",
+            f"{said}Nothing under custom_providers has that name.",
+            f"Use one of {', '.join(sorted(KNOWN))}; or custom, with an address.",
+        )
+    return named if named.base_url else _from_environment(named, lookup)
+
+
+def _with_known(named: Named, known: KnownEndpoint, lookup: Lookup) -> Named:
+    base_url = named.base_url
+    own_key = ""
+    if not base_url:
+        moved = (lookup(known.address_variable) or "").strip()
+        base_url = moved or known.base_url
+        # Whoever moved the provider by its variable means its key to go along.
+        own_key = key_of(known, lookup) if moved else ""
+    key = named.api_key or own_key or key_for(base_url, lookup)
+    if known.key_variable and not key and not named.base_url:
+        raise NotConfiguredError(
+            f"There is no key for {known.name}.",
+            f"{named.place('provider')} is {known.name}; {known.key_variable} is not set.",
+            _key_hint(known.key_variable),
+        )
+    return replace(named, provider=known.name, base_url=base_url, api_key=key)
+
+
+def _from_environment(named: Named, lookup: Lookup) -> Named:
+    """No address is named: one from the environment, or the provider whose key is there."""
+    base_url = (lookup("OPENAI_BASE_URL") or "").strip()
+    if base_url:
+        key = named.api_key or (lookup("OPENAI_API_KEY") or "").strip()
+        return replace(named, base_url=base_url, api_key=key, provider="custom")
+    base_url = (lookup("CUSTOM_BASE_URL") or "").strip()
+    if base_url:
+        return replace(named, base_url=base_url, provider="custom")
+    if not named.model:
+        raise NotConfiguredError(
+            "No model is set.", "config.yaml names none under model.", _WHAT_TO_SET
+        )
+    with_key = [known for known in KNOWN.values() if key_of(known, lookup)]
+    # A name such as "vendor/model" is one of a router; OpenAI itself does not know it.
+    if "/" in named.model:
+        with_key = [known for known in with_key if known.name != "openai"]
+    first = next((k for k in with_key if k.name in {"openrouter", "openai"}), None)
+    if first is None and len(with_key) == 1:
+        first = with_key[0]
+    if first is not None:
+        return _with_known(named, first, lookup)
+    if with_key:
+        names = ", ".join(known.name for known in with_key)
+        raise NotConfiguredError(
+            f"It is not clear who answers for “{named.model}”.",
+            f"There are keys for {names}.",
+            "Name one of them: `hermes-desktop config set model.provider NAME`, or in the window "
+            "(Settings, Assistant).",
+        )
+    raise NotConfiguredError(
+        f"Nobody is named who answers for “{named.model}”.",
+        "There is neither an address (model.base_url) nor a key (OPENROUTER_API_KEY).",
+        _WHAT_TO_SET,
+    )
+
+
+def _checked(named: Named, lookup: Lookup) -> ModelChoice:
+    if not named.model:
+        raise NotConfiguredError(
+            "No model is set.",
+            _without_model(named),
+            "Name a model that is offered there; `hermes-desktop config set model.default NAME` "
+            "names the one that is asked usually.",
+        )
+    base_url = clean_address(named.base_url, named.place("base_url"))
+    known = endpoint_at(base_url)
+    provider = plain_name(named.provider)
+    if provider in _NOBODY:
+        provider = known.name if known else "custom"
+    key = named.api_key or key_for(base_url, lookup)
+    if not key and named.missing_variable:
+        raise NotConfiguredError(
+            f"There is no key for {provider}.",
+            f"{named.origin} names {named.missing_variable}, which is not set.",
+            f"{_key_hint(named.missing_variable)} Remove the name there if no key is needed.",
+        )
+    return ModelChoice(
+        model=named.model,
+        base_url=base_url,
+        api_key=key or None,
+        provider=provider,
+        origin=named.origin,
+        context_length=named.context_length,
+        max_tokens=named.max_tokens,
+        ca_bundle=named.ca_bundle,
+        request_timeout_s=named.request_timeout_s,
+        stale_timeout_s=named.stale_timeout_s,
+        wants_no_check=named.wants_no_check,
+    )
+
+
+def _without_model(named: Named) -> str:
+    if named.chosen:
+        return "An address or a provider was chosen here, but no model."
+    return f"{named.origin} names an address, but no model."
+
+
+def _key_hint(variable: str) -> str:
+    return (
+        f"Say `hermes-desktop secrets set {variable}`, or enter it in the window (Settings, "
+        "Privacy). The environment and .env do, too."
+    )
+
+
+def _other_protocol(what: str, named: Named) -> NotConfiguredError:
+    known = known_endpoint(plain_name(named.provider)) or endpoint_at(named.base_url)
+    if known is not None and known.key_variable:
+        hint = (
+            f"Remove api_mode from {named.origin}: {known.name} also answers at "
+            f"{known.base_url} with {known.key_variable}. Or choose another model."
+        )
+    else:
+        hint = (
+            "Choose a model at an OpenAI-compatible endpoint, such as provider: openrouter, or "
+            "for one session /model <name> --provider <name>."
+        )
+    return NotConfiguredError(
+        "This model cannot be asked from here yet.",
+        f"What is chosen is {what}, which does not speak OpenAI's chat completions.",
+        hint,
+    )
+
+
+def _effort(config: Mapping[str, Any]) -> str:
+    value = section(config, "agent").get("reasoning_effort")
+    if value is False:  # as YAML reads `off`; `hermes` takes it for none, too
+        return "none"
+    return value if isinstance(value, str) and value in EFFORTS else ""
+
+
+def _whole(values: Mapping[str, Any], name: str, usual: int, low: int, high: int) -> int:
+    value = values.get(name, usual)
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ConfigError(
+            "A setting of the agent makes no sense.",
+            f"agent.{name} is {value!r}.",
+            f"Set a whole number from {low} to {high}, or remove it.",
+        )
+    return value

@@ -1,0 +1,1 @@
+"""The settings of the assistant as a person changes them."""

@@ -1,0 +1,1 @@
+"""Approvals and questions: what waits for a person, and what was decided."""

@@ -1,0 +1,111 @@
+"""What a person allowed for longer than once, and what was decided. Any thread."""
+
+import hashlib
+import json
+import logging
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.agent.tools.asking.approval_queue import Choice
+from hermes_desktop.agent.tools.asking.moved_keys import MovedKeys
+from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.private_files import make_private_folder, open_private
+
+log = logging.getLogger(__name__)
+
+_MOST_LOG = 2_000_000
+
+
+class ApprovalMemory:
+    """Remembers what was allowed: for a chat in memory, for always in a file.
+
+    What is remembered is one matter to the letter – the same command in the same folder, the
+    same file – and never a kind of matter.
+
+    Args:
+        folder: Where the files are; None keeps nothing for longer than the program runs.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._session: set[tuple[str, str]] = set()
+        self._moved = MovedKeys()
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything can be allowed for always."""
+        return self._folder is not None
+
+    def allows(self, session_key: str, matter: str) -> bool:
+        """Whether a matter needs no word any more. Blocking: reads a file."""
+        digest = _digest(matter)
+        with self._lock:
+            key = self._moved.now(session_key)
+            return (key, digest) in self._session or digest in self._always()
+
+    def allow(self, session_key: str, matter: str, choice: Choice, *, shown: str) -> None:
+        """Remember an answer; one that cannot be kept in a file counts for the chat."""
+        digest = _digest(matter)
+        with self._lock:
+            if choice in {"session", "always"}:
+                self._session.add((self._moved.now(session_key), digest))
+            if choice == "always":
+                try:
+                    self._keep(digest, shown)
+                except OSError as error:
+                    log.warning("What was allowed for always is not kept: %s", error)
+
+    def forget(self, session_key: str) -> None:
+        """Forget what was allowed in a chat."""
+        with self._lock:
+            key = self._moved.now(session_key)
+            self._session = {each for each in self._session if each[0] != key}
+
+    def move(self, old_key: str, new_key: str) -> None:
+        """A chat goes on under another key: what was allowed in it counts there."""
+        with self._lock:
+            self._moved.move(old_key, new_key)
+            self._session = {(self._moved.now(key), what) for key, what in self._session}
+
+    def note(self, decision: Mapping[str, Any]) -> None:
+        """Write a decision down; a log that cannot be written stops nothing."""
+        if self._folder is None:
+            return
+        path = self._folder / "decisions.jsonl"
+        line = json.dumps(decision, ensure_ascii=True) + "\n"
+        with self._lock:
+            try:
+                make_private_folder(self._folder)
+                if path.exists() and path.stat().st_size > _MOST_LOG:
+                    path.replace(path.with_suffix(".old.jsonl"))
+                handle = open_private(path, os.O_WRONLY | os.O_APPEND)
+                with os.fdopen(handle, "w", encoding="ascii") as stream:
+                    stream.write(line)
+            except OSError as error:
+                log.warning("A decision was not written down: %s", error)
+
+    def _always(self) -> Mapping[str, Any]:
+        if self._folder is None:
+            return {}
+        try:
+            kept = json.loads((self._folder / "allowed.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            log.warning("What was allowed for always cannot be read (%s) and does not count", error)
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def _keep(self, digest: str, shown: str) -> None:
+        assert self._folder is not None  # noqa: S101 - such a choice is not offered
+        make_private_folder(self._folder)
+        kept = {**self._always(), digest: shown[:500]}
+        write_text_atomic(self._folder / "allowed.json", json.dumps(kept, indent=1), mode=0o600)
+
+
+def _digest(matter: str) -> str:
+    return hashlib.sha256(matter.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,307 @@
+"""Decides whether something that may do harm is done: rules first, then a person's word.
+
+In this order: what is never done → the person's deny rules → chats that ask nobody → what was
+allowed before → what needs no word → a person. Whoever cannot be asked has not allowed it.
+"""
+
+import fnmatch
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hermes_desktop import plugins
+from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.asking.approval_queue import (
+    Answered,
+    ApprovalQueue,
+    ApprovalRequest,
+    Choice,
+    new_request_id,
+)
+from hermes_desktop.agent.tools.asking.question_queue import plain
+from hermes_desktop.agent.tools.base import ToolError
+from hermes_desktop.agent.tools.danger.danger import Danger, judge
+from hermes_desktop.agent.tools.danger.danger_paths import (
+    Places,
+    holds_secrets,
+    is_forbidden,
+    needs_care_to_write,
+)
+from hermes_desktop.agent.types import CancelSignal
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.session_context import get_session_env
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 60.0
+_MOST_TIMEOUT_S = 3600.0
+_MOST_TOLD = 10_000
+HERE = frozenset({"desktop", "cli", "tui"})
+"""Where the person at this machine writes; elsewhere it may be anybody who was let in."""
+_EVERYWHERE: tuple[Choice, ...] = ("once", "session", "always", "deny")
+_NOT_ALWAYS: tuple[Choice, ...] = ("once", "session", "deny")
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRules:
+    """``approvals.*`` and ``command_allowlist`` of config.yaml.
+
+    Attributes:
+        mode: ``ask`` or ``off``. ``smart`` asks a person, too: no model decides here.
+        deny: Commands, with ``*`` and ``?``, that are never done, whatever starts them.
+        allow: Commands, to the letter, that need no word.
+    """
+
+    mode: Literal["ask", "off"] = "ask"
+    timeout_s: float = TIMEOUT_S
+    deny: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+
+    @classmethod
+    def from_mapping(cls, config: Mapping[str, Any]) -> "ApprovalRules":
+        """Read them. What makes no sense counts as the more careful choice; never raises."""
+        section = config.get("approvals")
+        section = section if isinstance(section, Mapping) else {}
+        mode = section.get("mode", "smart")
+        is_off = mode is False or (isinstance(mode, str) and mode.strip().lower() == "off")
+        timeout = section.get("timeout", TIMEOUT_S)
+        is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        usable = is_number and 0 < timeout <= _MOST_TIMEOUT_S
+        return cls(
+            mode="off" if is_off else "ask",
+            timeout_s=float(timeout) if usable else TIMEOUT_S,
+            deny=_texts(_listed(section.get("deny"))),
+            allow=tuple(each.strip() for each in _texts(config.get("command_allowlist"))),
+        )
+
+    def forbid(self, text: str, programs: Iterable[str]) -> bool:
+        """Whether a command, a part of it, or a program that it starts is denied.
+
+        Args:
+            text: All of the command.
+            programs: What it starts, as far as that is known.
+        """
+        parts = (text, *_BETWEEN.split(text), *programs)
+        flat = {" ".join(part.split()) for part in parts}
+        return any(fnmatch.fnmatchcase(each, rule) for rule in self.deny for each in flat)
+
+
+_BETWEEN = re.compile(r"[\n;|&(){}`]")
+
+
+def _listed(value: Any) -> Any:
+    """A rule that was written without a list is a rule all the same."""
+    return [value] if isinstance(value, str) else value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(str(each) for each in value if each) if isinstance(value, list) else ()
+
+
+class ApprovalGate:
+    """Asks before something that may do harm, for the tools of one agent. Blocking; any thread.
+
+    Args:
+        rules: The person's.
+        places: Where the agent works.
+        queue: Where questions wait.
+        memory: What was allowed for longer.
+        clean: Takes secrets out of what is shown and noted.
+        platform: Where the conversation is held.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a decision rests upon
+        self,
+        rules: ApprovalRules,
+        places: Places,
+        *,
+        queue: ApprovalQueue,
+        memory: ApprovalMemory,
+        clock: Clock,
+        clean: Callable[[str], str],
+        platform: str,
+        session_key: str,
+    ) -> None:
+        self._rules = rules
+        self._places = places
+        self._queue = queue
+        self._memory = memory
+        self._clock = clock
+        self._clean = clean
+        self._platform = platform
+        self._session_key = session_key
+
+    def command(self, text: str, session_id: str, cancel: CancelSignal) -> None:
+        """Come back only if a shell command may run.
+
+        Raises:
+            ToolError: It may not; the words are for the model.
+        """
+        judgement = judge(text, self._places)
+        dangers = judgement.dangers
+        hard = [each for each in dangers if each.hard]
+        if hard:
+            self._refuse("terminal", text, session_id, f"It {hard[0].words}. That is never done.")
+        if self._rules.forbid(text, judgement.programs):
+            self._refuse("terminal", text, session_id, "A rule of the person forbids it.")
+        if dangers and text.strip() not in self._rules.allow:
+            where = str(self._places.cwd)
+            self._ask("terminal", text, where, dangers, session_id, cancel)
+
+    def read(self, path: str, session_id: str, cancel: CancelSignal, *, outside: bool) -> None:
+        """Come back only if a file may be read. Raises as :meth:`command`."""
+        dangers = _outside("reads") if outside else []
+        if holds_secrets(path, self._places):
+            dangers.append(Danger("reads-secrets", "reads where secrets are kept"))
+        self._file("read_file", path, dangers, session_id, cancel)
+
+    def write(
+        self, path: str, session_id: str, cancel: CancelSignal, *, outside: bool, text: str = ""
+    ) -> None:
+        """Come back only if a file may be written. Raises as :meth:`command`.
+
+        Args:
+            path: Which.
+            session_id: The conversation.
+            cancel: Ends waiting.
+            outside: It lies outside the folders in which that needs no word.
+            text: What is to stand there, for whoever is asked.
+        """
+        dangers = _outside("writes") if outside else []
+        why = needs_care_to_write(path, self._places)
+        if why:
+            dangers.append(Danger("writes-care", f"writes a file; {why}"))
+        self._file("write_file", path, dangers, session_id, cancel, text=text)
+
+    def _file(
+        self,
+        tool: str,
+        path: str,
+        dangers: list[Danger],
+        session_id: str,
+        cancel: CancelSignal,
+        *,
+        text: str = "",
+    ) -> None:
+        if is_forbidden(path, self._places):
+            self._refuse(tool, path, session_id, "It holds the keys, or the history, of Hermes.")
+        if dangers:
+            cwd = str(self._places.cwd)
+            self._ask(tool, path, cwd, tuple(dangers), session_id, cancel, text=text)
+
+    # Asking
+
+    def _ask(  # noqa: PLR0913 - what a decision rests upon
+        self,
+        tool: str,
+        what: str,
+        where: str,
+        dangers: tuple[Danger, ...],
+        session_id: str,
+        cancel: CancelSignal,
+        *,
+        text: str = "",
+    ) -> None:
+        key = self._chat()
+        matter = f"{tool}\n{where}\n{what}"
+        if self._rules.mode == "off" or self._queue.is_free(key):
+            self._note("allowed", "nobody is asked here", tool, what, session_id)
+            return
+        scope = f"{key} {session_id}"  # a chat that begins anew is asked anew
+        if self._memory.allows(scope, matter):
+            self._note("allowed", "it was allowed before", tool, what, session_id)
+            return
+        now = self._clock.time()
+        request = ApprovalRequest(
+            id=new_request_id(),
+            session_key=key,
+            session_id=session_id,
+            user_id=get_session_env("HERMES_SESSION_USER_ID"),
+            platform=self._platform,
+            tool=tool,
+            what=plain(self._clean(what + _told(text))),
+            where=where,
+            why=tuple(self._clean(f"It {each.words}.") for each in dangers),
+            choices=_EVERYWHERE if self._memory.keeps else _NOT_ALWAYS,
+            asked_at=now,
+            expires_at=now + self._rules.timeout_s,
+            keys=tuple(each.key for each in dangers),
+        )
+        facts = _facts(request, dangers)
+        _tell_plugins("pre_approval_request", facts)
+        answer = self._queue.ask(request, cancel, self._rules.timeout_s)
+        _tell_plugins("post_approval_response", {**facts, "choice": answer.choice})
+        self._note(answer.choice, answer.reason, tool, what, session_id)
+        if answer.choice == "deny":
+            raise ToolError(_denied(answer))
+        self._memory.allow(scope, matter, answer.choice, shown=plain(self._clean(what)))
+
+    def _chat(self) -> str:
+        return get_session_env("HERMES_SESSION_KEY") or self._session_key
+
+    def _refuse(self, tool: str, what: str, session_id: str, why: str) -> None:
+        self._note("refused", why, tool, what, session_id)
+        raise ToolError(f"Refused. {why} Do not try it in another way; tell the person instead.")
+
+    def _note(self, decision: str, why: str, tool: str, what: str, session_id: str) -> None:
+        log.info("%s in %s: %s (%s)", tool, session_id, decision, why)
+        self._memory.note(
+            {
+                "time": self._clock.time(),
+                "session_id": session_id,
+                "platform": self._platform,
+                "tool": tool,
+                "what": self._clean(what)[:2000],
+                "decision": decision,
+                "why": why,
+            }
+        )
+
+
+def _facts(request: ApprovalRequest, dangers: tuple[Danger, ...]) -> dict[str, Any]:
+    """What plugins hear of a question."""
+    keys = [each.key for each in dangers]
+    return {
+        "command": request.what,
+        "description": " ".join(request.why),
+        "pattern_key": keys[0],
+        "pattern_keys": keys,
+        "session_key": request.session_key,
+        "surface": "cli" if request.platform in HERE else "gateway",
+    }
+
+
+def _tell_plugins(name: str, facts: Mapping[str, Any]) -> None:
+    """Tell plugins of a question. They decide nothing; one that fails changes nothing."""
+    if not plugins.has_callbacks(name):
+        return
+    try:
+        plugins.invoke_hook(name, **facts)
+    except Exception:  # the registry guards each callback; this is a bug of ours
+        log.exception("Plugins could not be told of a question")
+
+
+def _told(text: str) -> str:
+    """What is to be written, behind the name of the file."""
+    if not text:
+        return ""
+    more = len(text) - _MOST_TOLD
+    return f"\n\n{text[:_MOST_TOLD]}" + (f"\n… {more} more characters" if more > 0 else "")
+
+
+def _outside(does: str) -> list[Danger]:
+    return [Danger("outside", f"{does} outside the working folder")]
+
+
+def _denied(answer: Answered) -> str:
+    words = {
+        "answered": "The person denied it. Do not try it in another way; ask what to do instead.",
+        "timeout": "Nobody answered in time, so it was not done.",
+        "stopped": "The person stopped the turn, so it was not done.",
+        "nobody": "It needs a person's word, and nobody can be asked here, so it was not done.",
+        "gone": "Whoever could be asked has left, so it was not done.",
+        "ended": "The program is being closed, so it was not done.",
+    }
+    return f"Denied. {words[answer.reason]}"

@@ -1,0 +1,294 @@
+"""Judges a shell command before it runs: may it do harm, and how much.
+
+A judgement lists what was found. ``hard`` findings are never done; others need a person's word.
+Text that cannot be followed is a finding, too: nothing passes because it was too clever.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from hermes_desktop.agent.tools.danger import danger_paths, danger_programs
+from hermes_desktop.agent.tools.danger.danger_paths import Places
+from hermes_desktop.agent.tools.danger.danger_rough import rough_findings
+from hermes_desktop.agent.tools.danger.danger_scripts import hidden_texts, script_text
+from hermes_desktop.agent.tools.danger.danger_sql import loses_data, runs_programs
+from hermes_desktop.agent.tools.danger.danger_words import Danger, Found, changes_what_runs
+from hermes_desktop.agent.tools.danger.shell_reader import (
+    MOST_CHARACTERS,
+    Reading,
+    Simple,
+    Word,
+    read_shell,
+)
+
+__all__ = ["Danger", "Judgement", "judge", "judge_command"]
+
+_MOST_UNWRAPPED = 8
+_MOST_STEPS = 2000
+_MOST_TRIED = 24
+_RUNS_TEXT = frozenset(
+    {"runs-unseen", "runs-text", "unreadable", "delete-many", "hidden-program", "indirect",
+     "system"})  # fmt: skip
+_LASTING = frozenset(
+    {"delete-root", "format-disk", "write-disk", "fork-bomb", "permissions-root", "move-vital"}
+)
+"""What no script may do, whoever wrote it; others may have reasons, and a person is asked."""
+_HIDDEN_GLOB = re.compile(r"(^|/)\.(?!/|\./)[^/]*[*?\[{][^/]*|(^|/)\.hermes[^/]*/[^/]*[*?\[{]")
+_TAKES_ALL = frozenset(
+    {"grep", "egrep", "fgrep", "tar", "cp", "zip", "7z", "rsync", "ack", "ag", "mv", "ln", "cat"}
+)
+_ONLY_WORDS = frozenset({"echo", "printf", "true", "false", "mkdir", "test", "[", "[["})
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a command may do.
+
+    Attributes:
+        dangers: What needs a person's word, or is never done; () for nothing.
+        programs: What it starts, each with its arguments, quotes and wrappers taken off.
+    """
+
+    dangers: tuple[Danger, ...]
+    programs: tuple[str, ...] = ()
+
+
+def judge_command(text: str, places: Places) -> tuple[Danger, ...]:
+    """What a command may do that needs a person's word, or is never done; () for nothing."""
+    return judge(text, places).dangers
+
+
+def judge(text: str, places: Places) -> Judgement:
+    """Judge a command.
+
+    Nothing is run; links are looked up, and scripts that it runs are read.
+    """
+    found = Found()
+    if len(text) > MOST_CHARACTERS:
+        found.add("too-long", "is too long to be judged", hard=True)
+        return Judgement(found.all())
+    plain = unicodedata.normalize("NFKC", text)
+    for key, words, hard in rough_findings(plain):
+        found.add(key, words, hard=hard)
+    if plain != text:
+        found.add("lookalikes", "has characters that look like others")
+    _Judge(places, found).text(text, 0)
+    return Judgement(found.all(), tuple(found.programs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    places: Places
+    found: Found
+    trying: bool = False
+
+    def text(self, text: str, depth: int) -> None:
+        """Judge shell text."""
+        if depth > _MOST_UNWRAPPED:
+            self._too_deep()
+            return
+        reading = read_shell(text)
+        for problem in reading.problems:
+            self.found.add("unreadable", f"cannot be judged: {problem}")
+        if reading.lost:  # something of it may run all the same
+            for key, words, _ in rough_findings(text, lost=True):
+                self.found.add(key, words, hard=True)
+        judge = self
+        for command in reading.commands:
+            judge.command(command, depth)
+            judge = judge.after(command)
+        self._databases(reading, text)
+        if not self.trying and self.found.keys() & _RUNS_TEXT:
+            self._try_hidden(reading, depth)
+
+    def _too_deep(self) -> None:
+        self.found.add("unreadable", "starts programs through too many others", hard=True)
+
+    def _databases(self, reading: Reading, text: str) -> None:
+        clients = {_base(each.words[0].text) for each in reading.commands if each.words}
+        if loses_data(clients, text):
+            self.found.add("sql-loss", "takes data out of a database")
+        if runs_programs(clients, text):
+            self.found.add("runs-text", "lets a database's program run others")
+
+    def after(self, command: Simple) -> "_Judge":
+        """Who judges what comes next: relative paths mean other files in another folder."""
+        program = command.words[0].text if command.words else ""
+        if program not in {"cd", "pushd", "popd"}:
+            return self
+        operands = [each for each in command.words[1:] if not each.text.startswith("-")]
+        target: str | None = "~"
+        if operands:
+            target = None if operands[0].opaque else operands[0].text
+        elif len(command.words) > 1 or program == "popd":
+            target = None
+        return replace(self, places=self.places.gone_to(target))
+
+    def command(self, command: Simple, depth: int) -> None:
+        """Judge one program with what belongs to it."""
+        for operator, target in command.redirects:
+            self._redirect(operator, target)
+        only_reads = bool(command.words) and command.words[0].text == "read"
+        for name, value in command.assigned:
+            if only_reads and name == "IFS":
+                continue  # it divides what is read, and nothing else
+            changes_what_runs(name, value, self.places, self.found)
+        if not command.loop and command.words:
+            self.words(command.words, depth)
+
+    def words(self, words: Sequence[Word], depth: int, *, looked: bool = False) -> None:
+        """Judge a program and its arguments.
+
+        Args:
+            words: The program first.
+            depth: Through how many others it is started.
+            looked: Its arguments were looked at already, as those of whatever starts it.
+        """
+        first = words[0]
+        self.found.steps += 1
+        if depth > _MOST_UNWRAPPED or self.found.steps > _MOST_STEPS:
+            self._too_deep()
+            return
+        if first.opaque or "{}" in first.text or _is_glob(first):
+            self.found.add("unreadable", "cannot be judged: which program runs is only known later")
+            self._any_program(words[1:], depth)
+            return
+        program = _base(first.text)
+        self.found.programs.append(" ".join([program, *(each.text for each in words[1:])]))
+        if not program.isascii():
+            self.found.add("lookalikes", "has characters that look like others")
+        if not looked:
+            self._arguments(program, words[1:])
+        for each in danger_programs.judge(program, words[1:], self.places, self.found):
+            if isinstance(each, str):
+                self.text(each, depth + 1)
+            elif each:
+                self.words(each, depth + 1, looked=True)
+        self._script(words, depth)
+
+    def _any_program(self, rest: Sequence[Word], depth: int) -> None:
+        """A program that is not known: it may be the worst one."""
+        self._try_words([Word("rm"), *rest], depth)
+        for flag, text in pairwise(rest):
+            if flag.text == "-c" and not text.opaque:
+                self.text(text.text, depth + 1)
+
+    def _script(self, words: Sequence[Word], depth: int) -> None:
+        """What a script of one's own does, as far as it would ruin something."""
+        program = _base(words[0].text)
+        path = danger_programs.script_of(program, words, self.places)
+        if path is None:
+            return
+        if path in self.found.written:
+            self.found.add("runs-unseen", "runs what it has only just written or fetched")
+        if self.trying or depth >= _MOST_UNWRAPPED or not danger_programs.reads_shell(program):
+            return
+        text = script_text(path)
+        if text:
+            for each in self._tried(lambda judge: judge.text(text, depth + 1)):
+                if each.key in _LASTING:
+                    self.found.add(each.key, f"runs a script that {each.words}", hard=True)
+
+    # What is hidden in a text that another program runs
+
+    def _try_hidden(self, reading: Reading, depth: int) -> None:
+        """Whatever stands in the text, in some code or other, may be what is run."""
+        texts = hidden_texts(reading)
+        for text in texts[:_MOST_TRIED]:
+            self._try_text(text, depth)
+            for key, words, _ in rough_findings(text):
+                self.found.add(key, words, hard=key != "raw-connection")
+        for kept in reading.lists[:_MOST_TRIED]:
+            self._try_words(kept, depth)
+        for command in reading.commands:
+            if command.words and command.words[0].text == "set":
+                self._try_words([e for e in command.words[1:] if e.text != "--"], depth)
+            if any(each.opaque for each in command.words) or _is_fed(command):
+                self._fill_in(command, texts, depth)
+
+    def _fill_in(self, command: Simple, texts: Sequence[str], depth: int) -> None:
+        self._try_words([Word(each.text) for each in command.words], depth)
+        for text in texts[:_MOST_TRIED]:
+            if _is_fed(command):
+                parts = [Word(each) for each in text.split()[:_MOST_TRIED]]
+                self._try_words([*command.words, *parts], depth)
+            if " " in text:
+                continue
+            for known in (False, True):
+                words = [
+                    Word((each.text if known else "") + text)
+                    if each.opaque or each.text == "{}"
+                    else each
+                    for each in command.words
+                ]
+                self._try_words(words, depth)
+
+    def _try_text(self, text: str, depth: int) -> None:
+        self._note_hard(lambda judge: judge.text(text, depth + 1))
+
+    def _try_words(self, words: Sequence[Word], depth: int) -> None:
+        if words:
+            self._note_hard(lambda judge: judge.words(words, depth + 1))
+
+    def _note_hard(self, ask: "Callable[[_Judge], None]") -> None:
+        for each in self._tried(ask):
+            self.found.add(each.key, each.words, hard=True)
+
+    def _tried(self, ask: "Callable[[_Judge], None]") -> list[Danger]:
+        """What would be never done, were it so."""
+        found = Found(steps=self.found.steps)
+        ask(_Judge(self.places, found, trying=True))
+        self.found.steps = found.steps
+        return [each for each in found.all() if each.hard and each.key != "unreadable"]
+
+    # Places
+
+    def _arguments(self, program: str, words: Sequence[Word]) -> None:
+        """Names of places that hold secrets, whatever reads them."""
+        if program in _ONLY_WORDS:
+            return
+        for word in words:
+            for text in _names_in(word):
+                path = self.places.absolute(text)
+                hidden = word.wild and bool(_HIDDEN_GLOB.search(text))
+                whole = program in _TAKES_ALL and danger_paths.is_around_home(path, self.places)
+                if hidden or whole or danger_paths.holds_secrets(path, self.places):
+                    self.found.add("reads-secrets", f"touches {text[:80]}, where secrets are kept")
+
+    def _redirect(self, operator: str, target: Word) -> None:
+        is_number = target.text.isdigit() or target.text == "-"
+        if operator.startswith("<") and operator != "<>":
+            if operator != "<<<":
+                self._arguments("", [target])
+            return
+        if operator in {">&", "<&"} and is_number:
+            return
+        self.found.write(target, self.places, content=True)
+
+
+def _is_fed(command: Simple) -> bool:
+    """Whether words that it reads become arguments."""
+    return bool(command.words) and _base(command.words[0].text) in {"xargs", "parallel"}
+
+
+def _names_in(word: Word) -> set[str]:
+    """The paths that a word may stand for."""
+    whole = {word.text, word.text.partition("=")[2], word.text.partition("@")[2]}
+    if word.wild and "{" in word.text:
+        whole |= set(re.split(r"[{},]", word.text))
+    names = {each.rpartition(":")[2] or each for each in whole}
+    return {each for each in names if each and " " not in each and not each.startswith("-")}
+
+
+def _is_glob(word: Word) -> bool:
+    if not word.wild or word.text in {"[", "[["}:
+        return False
+    return bool(set(word.text) & set("*?[")) or ("{" in word.text and ".." in word.text)
+
+
+def _base(program: str) -> str:
+    name = program.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return name.removesuffix(".exe")

@@ -1,0 +1,111 @@
+"""What programs that fetch and send over the network do with their arguments."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from hermes_desktop.agent.tools.danger.danger_paths import Places
+from hermes_desktop.agent.tools.danger.danger_words import Found
+from hermes_desktop.agent.tools.danger.danger_wrappers import Inner
+from hermes_desktop.agent.tools.danger.shell_reader import Word
+
+_CURL_VALUES = "AbcCdDeEFHhKmoPQrtTuUwxXyYz"
+_WGET_VALUES = "OPoaeiUTtQwlBADIRX"
+_CURL_NAMES = {
+    "d": "send", "F": "send", "T": "send", "K": "send", "n": "send", "X": "method", "o": "write",
+    "D": "write", "c": "write", "O": "name",
+}  # fmt: skip
+_WGET_NAMES = {"O": "write", "P": "write", "o": "write", "a": "write", "e": "send", "i": "look"}
+_LONG: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("upload-file", "form", "form-string", "post-file", "body-file", "data", "data-raw",
+         "data-binary", "data-ascii", "data-urlencode", "json", "post-data", "body-data", "config",
+         "netrc", "netrc-file", "netrc-optional", "use-askpass", "execute", "url-query",
+         "on-download-complete", "on-download-start"), "send"),
+    **dict.fromkeys(("request", "method"), "method"),
+    **dict.fromkeys(("output", "output-document", "directory-prefix", "dump-header", "cookie-jar",
+                     "output-file", "append-output", "output-dir", "dir", "trace", "out"), "write"),
+    **dict.fromkeys(("remote-name", "remote-name-all"), "name"),
+}  # fmt: skip
+_HARMLESS = frozenset({"GET", "HEAD", "OPTIONS"})
+_UNUSUAL = ("file:", "gopher:", "dict:", "smb:", "scp:", "sftp:", "ftp:", "ldap:", "telnet:")
+_KEEPS_KEYS = re.compile(r"^(https?://)?(169\.254\.|metadata\.google|\[?fd00)")
+
+
+def _curl(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    _fetched(args, _CURL_VALUES, _CURL_NAMES, places, found)
+    return []
+
+
+def _wget(args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    kinds = _fetched(args, _WGET_VALUES, _WGET_NAMES, places, found)
+    if "write" not in kinds:
+        _named_by_server(args, places, found)
+    return []
+
+
+def _fetched(
+    args: Sequence[Word], values: str, names: Mapping[str, str], places: Places, found: Found
+) -> set[str]:
+    kinds: set[str] = set()
+    for kind, value in _options(args, values, names):
+        kinds.add(kind)
+        if kind == "send" or (kind == "method" and value.text.upper() not in _HARMLESS):
+            found.add("sends-data", "sends data to a server")
+        elif kind == "write":
+            found.write(value, places, content=True)
+        elif kind == "name":
+            _named_by_server(args, places, found)
+    for word in args:
+        if word.text.startswith(_UNUSUAL):
+            found.add("other-machine", "reaches files or machines in an unusual way")
+        if _KEEPS_KEYS.match(word.text):
+            found.add("other-machine", "asks the machine's owner for its keys")
+        if word.opaque:
+            found.add("sends-data", "sends something that is only known later to a server")
+    return kinds
+
+
+def _named_by_server(args: Sequence[Word], places: Places, found: Found) -> None:
+    for word in args:
+        if word.text.startswith(("http://", "https://")):
+            try:
+                name = urlsplit(word.text).path.rpartition("/")[2]
+            except ValueError:
+                continue
+            if name:
+                found.written.add(places.absolute(name))
+
+
+def _options(
+    args: Sequence[Word], values: str, names: Mapping[str, str]
+) -> Iterator[tuple[str, Word]]:
+    """The options that matter, each with its value."""
+    for word, following in zip(args, [*args[1:], Word("")], strict=False):
+        text = word.text
+        if text.startswith("--"):
+            name, sign, value = text[2:].partition("=")
+            if kind := _LONG.get(name):
+                yield kind, Word(value, word.opaque) if sign else following
+        elif text.startswith("-"):
+            for at, letter in enumerate(text[1:], 2):
+                takes = letter in values
+                if kind := names.get(letter):
+                    rest = text[at:]
+                    yield kind, Word(rest, word.opaque) if takes and rest else following
+                if takes:
+                    break
+
+
+def _http(args: Sequence[Word], _places: Places, found: Found) -> list[Inner]:
+    """``http`` and its like: a method in words, and fields that are sent."""
+    texts = [each.text for each in args if not each.text.startswith("-")]
+    sends = {"POST", "PUT", "PATCH", "DELETE"} & {each.upper() for each in texts[:1]}
+    if sends or any(re.match(r"^[\w-]+(:?=|=@|@)", each) for each in texts[1:]):
+        found.add("sends-data", "sends data to a server")
+    return []
+
+
+FETCHING: Mapping[str, Callable[[Sequence[Word], Places, Found], list[Inner]]] = {
+    "curl": _curl, "wget": _wget, "aria2c": _wget, "http": _http, "https": _http, "xh": _http,
+}  # fmt: skip

@@ -1,0 +1,148 @@
+"""What single programs do with their arguments, as far as it may do harm."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from hermes_desktop.agent.tools.danger import danger_paths
+from hermes_desktop.agent.tools.danger.danger_builders import BUILDERS
+from hermes_desktop.agent.tools.danger.danger_fetching import FETCHING
+from hermes_desktop.agent.tools.danger.danger_files import CHECKS
+from hermes_desktop.agent.tools.danger.danger_interpreters import (
+    interpreted,
+    is_interpreter,
+    is_shell,
+    operand_of,
+)
+from hermes_desktop.agent.tools.danger.danger_paths import Places
+from hermes_desktop.agent.tools.danger.danger_services import SERVICES
+from hermes_desktop.agent.tools.danger.danger_words import Found, changes_what_runs
+from hermes_desktop.agent.tools.danger.danger_wrappers import Inner, fed, is_wrapper, wrapped
+from hermes_desktop.agent.tools.danger.shell_reader import Word
+
+_HARD_STOP = frozenset({"shutdown", "reboot", "halt", "poweroff", "telinit"})
+_FORMATS = frozenset({"mke2fs", "newfs", "mkntfs", "mkdosfs", "mkudffs", "mkreiserfs", "mkexfatfs"})
+_TO_DISKS = frozenset({"shred", "wipe", "wipefs", "blkdiscard", "mkswap", "srm", "sgdisk",
+                       "truncate", "fallocate", "pv"})  # fmt: skip
+_ALWAYS: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(("sudo", "doas", "su", "pkexec", "runuser", "gosu", "run0"),
+                    ("privileges", "acts as another user, or with all rights")),
+    **dict.fromkeys(("shred", "wipefs", "blkdiscard", "fdisk", "sfdisk", "gdisk", "parted",
+                     "sgdisk", "mkswap", "cryptsetup", "hdparm", "truncate", "srm", "wipe",
+                     "badblocks", "lvremove", "vgremove", "pvremove", "lvreduce"),
+                    ("destroys", "destroys what cannot be brought back")),
+    **dict.fromkeys(("pkill", "killall", "killall5", "skill", "xkill", "fuser"),
+                    ("kills", "ends programs by their names, perhaps this one")),
+    **dict.fromkeys(("mount", "umount", "losetup", "modprobe", "rmmod", "insmod", "swapoff",
+                     "swapon", "sysctl", "iptables", "ip6tables", "nft", "ufw", "firewall-cmd",
+                     "ifconfig",
+                     "useradd", "userdel", "usermod", "groupadd", "groupdel", "passwd", "chpasswd",
+                     "visudo", "vipw", "adduser", "deluser", "setcap", "chattr", "setfacl", "chsh",
+                     "update-alternatives", "ldconfig", "grub-install", "efibootmgr", "chroot",
+                     "nsenter", "unshare", "hostnamectl", "timedatectl", "loginctl", "nmcli",
+                     "route", "kexec", "dpkg-reconfigure", "at", "batch", "systemd-run", "rtcwake",
+                     "pm-suspend", "pm-hibernate"),
+                    ("system", "changes how the system works, or what it runs later")),
+    **dict.fromkeys(("ssh", "scp", "sftp", "rsh", "rlogin", "telnet", "ftp", "lftp", "nc", "ncat",
+                     "netcat", "socat", "rclone", "mosh", "sshpass", "ngrok", "cloudflared"),
+                    ("other-machine", "reaches into another machine, or lets one in")),
+    **dict.fromkeys(("alias", "enable", "hash", "complete", "bind"),
+                    ("unreadable", "cannot be judged: it changes what later words mean")),
+    **dict.fromkeys(("gdb", "lldb", "ed", "ex", "expect", "dbus-send", "gdbus", "busctl", "xdotool",
+                     "ydotool", "wtype", "screen", "xdg-open", "open", "gio", "dd", "debugfs"),
+                    ("indirect", "makes other programs do things that cannot be judged")),
+    **dict.fromkeys(("pass", "secret-tool", "keyring", "gpg", "gpg2", "security", "op", "bw",
+                     "vault", "printenv", "ssh-add", "ssh-keygen", "kwallet-query",
+                     "keepassxc-cli", "gcore", "coredumpctl"),
+                    ("reads-secrets", "works with secrets")),
+}  # fmt: skip
+_DECLARES = frozenset({"env", "sudo", "doas", "run0", "declare", "typeset", "readonly", "local"})
+_CHECKS = {**CHECKS, **FETCHING, **BUILDERS}
+
+
+def is_known(text: str) -> bool:
+    """Whether a word is the name of a program that may do harm."""
+    name = text.rpartition("/")[2]
+    known = name in _ALWAYS or name in _HARD_STOP or name in _FORMATS or name.startswith("mkfs")
+    return known or is_shell(name) or name in {"rm", "dd", "find", "mv", "chmod", "chown", "init"}
+
+
+def judge(program: str, args: Sequence[Word], places: Places, found: Found) -> list[Inner]:
+    """Note what a program may do; what else it starts is handed back to be judged as well."""
+    if program in _ALWAYS:
+        found.add(*_ALWAYS[program])
+    _ruins(program, args, places, found)
+    _looks(program, args, found)
+    if program in _DECLARES:
+        for word in args:
+            name, sign, value = word.text.partition("=")
+            if sign:
+                changes_what_runs(name, Word(value, word.opaque), places, found)
+    if program in SERVICES:
+        SERVICES[program]([each.text for each in args], found)
+    if is_shell(program) or is_interpreter(program):
+        return interpreted(program, args, found)
+    if program in {"xargs", "parallel"}:
+        return fed(program, args, places, found)
+    if is_wrapper(program, args):
+        return wrapped(program, args, is_known)
+    check = _CHECKS.get(program)
+    return check(args, places, found) if check is not None else []
+
+
+def reads_shell(program: str) -> bool:
+    """Whether a script that it runs is one for the shell, as far as its name tells."""
+    return not is_interpreter(program)
+
+
+def script_of(program: str, words: Sequence[Word], places: Places) -> str | None:
+    """The path of the script that is run, as far as it is one file that is known."""
+    if program in {"source", "."}:
+        target = words[1] if len(words) > 1 else None
+    elif is_shell(program) or is_interpreter(program):
+        target = operand_of(program, words[1:])
+    else:
+        target = words[0] if "/" in words[0].text else None
+    return None if target is None or target.opaque else places.absolute(target.text)
+
+
+def _looks(program: str, args: Sequence[Word], found: Found) -> None:
+    if program.startswith("hermes"):
+        _hermes(args, found)
+    if program == "ps" and _shows_environments([each.text for each in args]):
+        found.add("reads-secrets", "shows what other programs keep in their environment")
+    if program in {"strace", "ltrace"} and any(_ATTACHES.match(each.text) for each in args):
+        found.add("reads-secrets", "looks into another program while it runs")
+
+
+def _ruins(program: str, args: Sequence[Word], places: Places, found: Found) -> None:
+    if program in _HARD_STOP:
+        found.add("power", "switches the machine off", hard=True)
+    if program.startswith("mkfs") or program in _FORMATS:
+        found.add("format-disk", "formats a disk", hard=True)
+    if program in _TO_DISKS:
+        for word in args:
+            if danger_paths.is_disk(word.text):
+                found.write(word, places)
+
+
+_ATTACHES = re.compile(r"^(-[A-Za-z]*p|--attach)")
+
+
+def _shows_environments(args: Sequence[str]) -> bool:
+    """Whether ``ps`` is to show variables: ``e`` among options without a hyphen."""
+    takes_value = False
+    for text in args:
+        if text.startswith("-"):
+            takes_value = text in {"-p", "-o", "-C", "-u", "-U", "-g", "-G", "-t", "-s"}
+            continue
+        if not takes_value and "e" in text and text.isalpha():
+            return True
+        takes_value = text.endswith(("o", "p", "U", "t")) and text.isalpha()
+    return False
+
+
+def _hermes(args: Sequence[Word], found: Found) -> None:
+    words = {each.text for each in args}
+    if words & {"stop", "restart", "kill", "uninstall", "reset", "delete", "prune", "set", "update",
+                "config", "setup", "approve", "install", "remove", "clear"}:  # fmt: skip
+        found.add("hermes", "changes Hermes itself")

@@ -1,0 +1,124 @@
+"""What was found in a command, in words for a person."""
+
+import re
+from dataclasses import dataclass, field
+
+from hermes_desktop.agent.tools.danger import danger_paths
+from hermes_desktop.agent.tools.danger.danger_paths import Places
+from hermes_desktop.agent.tools.danger.shell_reader import Word
+
+_HIDDEN_ASSIGNMENTS = re.compile(
+    r"^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|IFS|PATH|SHELL"
+    r"|GIT_(?!AUTHOR_|COMMITTER_|TERMINAL_PROMPT$|TRACE|MERGE_AUTOEDIT$|OPTIONAL_LOCKS$)\w+"
+    r"|\w*PAGER|EDITOR|VISUAL|BROWSER|\w*_ASKPASS|RSYNC_RSH|CVS_RSH|LESSOPEN|LESSCLOSE|TAR_OPTIONS"
+    r"|PYTHON(STARTUP|PATH|HOME|BREAKPOINT|INSPECT)|PERL5(OPT|LIB|DB)|PERLLIB|RUBY(OPT|LIB)"
+    r"|NODE_OPTIONS|SHELLOPTS|BASHOPTS|\w*RUSTC\w*|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|_JAVA_OPTIONS"
+    r"|MAKEFLAGS|HGRCPATH|BASH_FUNC\w*)$"
+)
+_SHOWS = re.compile(r"^(\w*PAGER|(GIT_)?EDITOR|VISUAL|GIT_SEQUENCE_EDITOR)$")
+_USUAL_ONES = frozenset(
+    {"", "cat", "less", "more", "most", "bat", "true", ":", "vi", "vim", "nano"}
+)
+_USUAL = {
+    "NODE_OPTIONS": re.compile(r"^(--max[-_]old[-_]space[-_]size=\d+)?$"),
+    "JAVA_TOOL_OPTIONS": re.compile(r"^(-Xm[sx]\d+[kmg]\s*)*$", re.IGNORECASE),
+    "MAKEFLAGS": re.compile(r"^-?j\s*\d*$"),
+    "RUSTC_WRAPPER": re.compile(r"^(sccache)?$"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """One reason to hold a command.
+
+    Attributes:
+        key: A stable name of the kind.
+        words: What it does, after "It": ``deletes a folder with all in it``.
+        hard: It is never done, whoever allows it.
+    """
+
+    key: str
+    words: str
+    hard: bool = False
+
+
+@dataclass(slots=True)
+class Found:
+    """Gathers dangers, each kind once; a hard one stands over a soft one of its kind.
+
+    Attributes:
+        steps: How many programs were judged.
+        written: Files that got new content, by what was judged until now.
+        programs: What is started, each with its arguments.
+    """
+
+    steps: int = 0
+    written: set[str] = field(default_factory=set)
+    programs: list[str] = field(default_factory=list)
+    _by_key: dict[str, Danger] = field(default_factory=dict)
+
+    def add(self, key: str, words: str, *, hard: bool = False) -> None:
+        """Note one."""
+        known = self._by_key.get(key)
+        if known is None or (hard and not known.hard):
+            self._by_key[key] = Danger(key, words, hard)
+
+    def keys(self) -> set[str]:
+        """The kinds that were found."""
+        return set(self._by_key)
+
+    def write(self, target: Word, places: Places, *, content: bool = False) -> None:
+        """Note a place that is written to, if that needs care.
+
+        Args:
+            target: Which.
+            places: Where the command runs.
+            content: What it holds then comes from the command, or from elsewhere.
+        """
+        if not target.text or target.text == "-":
+            return
+        path = places.absolute(target.text)
+        if content:
+            self.written.add(path)
+        if danger_paths.is_disk(path):
+            self.add("write-disk", f"overwrites the disk {target.text}", hard=True)
+            return
+        if path == "/proc/sysrq-trigger":
+            self.add("power", "switches the machine off", hard=True)
+        why = danger_paths.needs_care_to_write(path, places)
+        if why:
+            self.add("writes-care", f"writes {target.text[:80]}; {why}")
+        elif target.opaque:
+            self.add("writes-unknown", "writes a file whose name is only known later")
+
+    def all(self) -> tuple[Danger, ...]:
+        """What was found, the worst first."""
+        return tuple(sorted(self._by_key.values(), key=lambda each: not each.hard))
+
+
+def changes_what_runs(name: str, value: Word, places: Places, found: Found) -> None:
+    """Note a variable by which programs find what they run."""
+    if not _HIDDEN_ASSIGNMENTS.match(name):
+        return
+    if name == "PYTHONPATH" and _is_own(value, places):
+        return
+    if not value.opaque and _is_usual(name, value.text):
+        return
+    found.add("hidden-program", f"changes {name}, by which other programs run")
+
+
+def _is_usual(name: str, text: str) -> bool:
+    if _SHOWS.match(name):
+        return text in _USUAL_ONES
+    usual = _USUAL.get(name)
+    return usual is not None and usual.match(text) is not None
+
+
+def _is_own(value: Word, places: Places) -> bool:
+    """Whether all folders lie in the folder of the work."""
+    root = str(places.root or places.cwd)
+    names = [each for each in value.text.split(":") if each not in {"", "${PYTHONPATH}"}]
+    if any("$" in each for each in names) or (value.opaque and "${PYTHONPATH}" not in value.text):
+        return False
+    paths = [places.absolute(each) for each in names]
+    return all(each == root or each.startswith(root + "/") for each in paths)

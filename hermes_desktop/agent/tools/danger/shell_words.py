@@ -1,0 +1,376 @@
+"""Reads the words of shell text: quotes, escapes, values and what is put in by substitution."""
+
+import re
+from dataclasses import dataclass, field
+
+from hermes_desktop.agent.tools.danger.shell_braces import alternatives, closing
+from hermes_desktop.agent.tools.danger.shell_values import expanded, printed
+
+BLANK = " \t"
+ENDS_WORD = frozenset(" \t\n;&|()<>")
+MOST_SPLICED = 20_000
+_NAME_START = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+_NAME = _NAME_START | frozenset("0123456789")
+_PLAIN = _NAME | frozenset("-/.*?[] \t\n")
+_WILD = frozenset("*?[{")
+_ANSI_C = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+_USUAL = {"HOME": "~", "SHELL": "/bin/bash", "BASH": "/bin/bash", "PWD": "."}
+_OR_ELSE = re.compile(r"^(\w+)(:?[-=?].*|:0)$", re.DOTALL)
+_RUNS_IN_PLACE = re.compile(r"\w\[[^\]]{0,400}(\$\(|`)")
+_NUMBER_OR_NAME = re.compile(r"^\s*-?\w*\s*$")
+
+
+class CannotReadError(ValueError):
+    """The text does something that cannot be told from outside; the words say what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word after quotes were taken off.
+
+    Attributes:
+        text: What the program gets, as far as that is known.
+        opaque: A part of it is only known when it runs.
+        bare: No part of it was quoted, so that ``~`` counts.
+        wild: It has signs, not quoted, by which the shell makes other words of it.
+    """
+
+    text: str
+    opaque: bool = False
+    bare: bool = True
+    wild: bool = False
+
+
+@dataclass(slots=True)
+class Simple:
+    """One program with its arguments.
+
+    Attributes:
+        redirects: Operator and target of each redirection.
+        given: Text that stands in the command itself for the program to read.
+        loop: It only names the values of a loop variable.
+    """
+
+    words: list[Word] = field(default_factory=list)
+    assigned: list[tuple[str, Word]] = field(default_factory=list)
+    redirects: list[tuple[str, Word]] = field(default_factory=list)
+    given: list[str] = field(default_factory=list)
+    loop: bool = False
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was read.
+
+    Attributes:
+        problems: What cannot be told from outside, as sentences without an end.
+        lost: Some of the text was not read, because of the last problem.
+        lists: Words that are kept, and may be run later.
+        functions: Names that are defined.
+    """
+
+    commands: list[Simple] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    lost: bool = False
+    lists: list[list[Word]] = field(default_factory=list)
+    functions: set[str] = field(default_factory=set)
+
+
+class WordReader:
+    """Walks through the text; whoever follows commands in it builds upon this.
+
+    Attributes:
+        text: All of it.
+        at: Where the next character is.
+        values: Variables whose value is known; None for one that is only known later.
+        problems: What cannot be told, though what stands around it can.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.values: dict[str, str | None] = {}
+        self.problems: list[str] = []
+        self.found: list[Simple] = []
+        self.functions: set[str] = set()
+        self._whole = False
+
+    def commands(self, until: str) -> None:
+        """Follow commands up to ``until``."""
+        raise NotImplementedError
+
+    def commands_in(self, text: str, *, quoted: bool = False) -> None:
+        """Follow the commands of a text that stood elsewhere; quoted: only those put in by it."""
+        raise NotImplementedError
+
+    # Words
+
+    def _words(self, *, whole: bool = False) -> list[Word]:
+        """One word; several where braces stand for them.
+
+        Args:
+            whole: Values in it do not divide it: it is an assignment, or what is redirected.
+        """
+        self._whole = whole
+        pieces: list[str] = []
+        live: list[bool] = []
+        opaque, bare = False, True
+        while (here := self._peek()) and here not in ENDS_WORD:
+            loose = False
+            if here == "\\":
+                text = self.text[self.at + 1 : self.at + 2]
+                self.at += 2
+                bare = False
+            elif here == "'":
+                text = self._single()
+                bare = False
+            elif here == '"':
+                text, hidden = self._double()
+                opaque, bare = opaque or hidden, False
+            elif here == "$":
+                found = self._dollar(quoted=False)
+                if found is None:  # $IFS: the word ends here
+                    break
+                text, hidden, was_bare = found
+                opaque, bare = opaque or hidden, bare and was_bare
+            elif here == "`":
+                text = ""
+                self._backtick()
+                opaque = True
+            else:
+                text, loose = here, True
+                self.at += 1
+            pieces.append(text)
+            live += [loose] * len(text)
+        text = "".join(pieces)
+        if _RUNS_IN_PLACE.search(text):
+            self.problems.append("it has commands in the place of a list")
+        wild = any(loose and each in _WILD for each, loose in zip(text, live, strict=True))
+        try:
+            texts = alternatives(text, live) if wild else [text]
+        except ValueError as error:
+            raise CannotReadError("it stands for very many words") from error
+        return [Word(text, opaque, bare, wild) for text in texts]
+
+    def _word(self) -> Word:
+        first, *others = self._words(whole=True)
+        return Word(first.text, first.opaque, first.bare, wild=True) if others else first
+
+    def _single(self) -> str:
+        end = self.text.find("'", self.at + 1)
+        if end < 0:
+            raise CannotReadError("a quote is not closed")
+        inner = self.text[self.at + 1 : end]
+        self.at = end + 1
+        return inner
+
+    def _double(self) -> tuple[str, bool]:
+        pieces: list[str] = []
+        opaque = False
+        self.at += 1
+        while (here := self._peek()) != '"':
+            if not here:
+                raise CannotReadError("a quote is not closed")
+            text, hidden = self._within_quotes(here)
+            pieces.append(text)
+            opaque = opaque or hidden
+        self.at += 1
+        return "".join(pieces), opaque
+
+    def _within_quotes(self, here: str) -> tuple[str, bool]:
+        if here == "\\":
+            following = self.text[self.at + 1 : self.at + 2]
+            self.at += 2
+            return (following if following and following in '$`"\\' else "\\" + following), False
+        if here == "$":
+            found = self._dollar(quoted=True)
+            return (found[0], found[1]) if found is not None else (" ", False)
+        if here == "`":
+            self._backtick()
+            return "", True
+        self.at += 1
+        return here, False
+
+    def _put_in(self) -> None:
+        """Follow only what is put in by substitution, up to the end of the text."""
+        while here := self._peek():
+            self._within_quotes(here)
+
+    def _dollar(self, *, quoted: bool) -> tuple[str, bool, bool] | None:
+        """A value: its text, whether it is only known later, whether it stood unquoted.
+
+        None: it divides words, as blanks do.
+        """
+        following = self.text[self.at + 1 : self.at + 2]
+        if following == "(":
+            return self._substitution(quoted=quoted)
+        if following in {"'", '"'} and not quoted:
+            self.at += 1
+            if following == "'":
+                return self._ansi_c(), False, False
+            text, hidden = self._double()
+            return text, hidden, False
+        if following == "{":
+            return self._braced(quoted=quoted)
+        if following and following in _NAME_START:
+            end = self.at + 1
+            while end < len(self.text) and self.text[end] in _NAME:
+                end += 1
+            name = self.text[self.at + 1 : end]
+            self.at = end
+            return self._value(name, quoted=quoted)
+        is_special = bool(following) and following in "0123456789@*#?$!-"
+        self.at += 2 if is_special else 1
+        return ("$" + following if is_special else "$", is_special, True)
+
+    def _braced(self, *, quoted: bool) -> tuple[str, bool, bool] | None:
+        end = closing(self.text, self.at + 1, "{", "}")
+        if end < 0:
+            raise CannotReadError("a bracket is not closed")
+        name = self.text[self.at + 2 : end]
+        self.at = end + 1
+        if "$(" in name or "`" in name or "${" in name:
+            self.commands_in(name, quoted=True)
+        elif otherwise := _OR_ELSE.match(name):
+            if self._is_set(otherwise[1]):
+                return self._value(otherwise[1], quoted=quoted)
+            return otherwise[2].lstrip(":-=?"), True, True
+        known = expanded(name, self.values)
+        if known is not None and name not in self.values:
+            return self._as_words(known, quoted=quoted)
+        return self._value(name, quoted=quoted)
+
+    def _is_set(self, name: str) -> bool:
+        return name in _USUAL or bool(self.values.get(name))
+
+    def _value(self, name: str, *, quoted: bool) -> tuple[str, bool, bool] | None:
+        if name == "IFS" and not quoted:
+            return None
+        if name in _USUAL:
+            return _USUAL[name], False, True
+        known = self.values.get(name)
+        if known is None:
+            return f"${{{name}}}", True, True
+        return self._as_words(known, quoted=quoted)
+
+    def _as_words(self, known: str, *, quoted: bool) -> tuple[str, bool, bool]:
+        """A value that is known; unquoted, it may be several words."""
+        if quoted or self._whole or not any(each in known for each in " \t\n*?["):
+            return known, False, True
+        # It becomes several words: they are read as if they stood here.
+        spliced = "".join(each if each in _PLAIN else "\\" + each for each in known)
+        self.text = self.text[: self.at] + spliced.replace("\n", " ") + self.text[self.at :]
+        if len(self.text) > MOST_SPLICED:
+            raise CannotReadError("a value in it becomes very many words")
+        return "", False, True
+
+    def _substitution(self, *, quoted: bool) -> tuple[str, bool, bool]:
+        whole = self._whole
+        if self.text.startswith("((", self.at + 1):
+            end = closing(self.text, self.at + 2, "(", ")")
+            if end >= 0 and self.text.startswith("))", end):
+                inner = self.text[self.at + 3 : end]
+                self.at = end + 2
+                self._calculation(inner)
+                return "0", True, True
+        self.at += 2
+        begun, before = len(self.found), self.at
+        self.commands(until=")")
+        self.at += 1
+        self._whole = whole
+        known = self._output(begun, self.text[before : self.at - 1])
+        return ("", True, True) if known is None else self._as_words(known, quoted=quoted)
+
+    def _output(self, begun: int, text: str) -> str | None:
+        """What a substitution puts in, where one simple program does it."""
+        if len(self.found) != begun + 1 or set(text) & set(";&|()\n`") or self.problems:
+            return None
+        command = self.found[begun]
+        known = not any(each.opaque or each.wild for each in command.words)
+        plain = all(operator == "<<<" for operator, _ in command.redirects)
+        given_known = not any(target.opaque for _, target in command.redirects)
+        if not command.words or command.assigned or not (known and plain and given_known):
+            return None
+        program, *args = (each.text for each in command.words)
+        if program in self.functions:
+            return None
+        return printed(program, args, command.given)
+
+    def _calculation(self, inner: str) -> None:
+        """Arithmetic: it may run commands, set values, and take values for arithmetic again."""
+        if "$(" in inner or "`" in inner:
+            self.commands_in(inner, quoted=True)
+        names = re.findall(r"[A-Za-z_]\w*", inner)
+        if any(not _NUMBER_OR_NAME.match(self.values.get(each) or "") for each in names):
+            self.problems.append("it calculates with text")
+        if "=" in inner or "++" in inner or "--" in inner:
+            self.values |= dict.fromkeys(names)
+
+    def _backtick(self) -> None:
+        pieces: list[str] = []
+        self.at += 1
+        while (here := self._peek()) != "`":
+            if not here:
+                raise CannotReadError("a quote is not closed")
+            following = self.text[self.at + 1 : self.at + 2]
+            is_escaped = here == "\\" and following != "" and following in "`\\$"
+            pieces.append(following if is_escaped else here)
+            self.at += 2 if is_escaped else 1
+        self.at += 1
+        self.commands_in("".join(pieces))
+
+    def _ansi_c(self) -> str:
+        pieces: list[str] = []
+        self.at += 1
+        while (here := self._peek()) != "'":
+            if not here:
+                raise CannotReadError("a quote is not closed")
+            self.at += 1
+            pieces.append(here if here != "\\" else self._escape())
+        self.at += 1
+        return "".join(pieces)
+
+    def _escape(self) -> str:
+        kind = self._peek()
+        self.at += 1
+        if kind in {"x", "u", "U"}:
+            return self._number("0123456789abcdefABCDEF", {"x": 2, "u": 4, "U": 8}[kind], 16)
+        if kind and kind in "01234567":
+            self.at -= 1
+            return self._number("01234567", 3, 8)
+        if kind == "c":
+            raise CannotReadError("it has control characters")
+        return _ANSI_C.get(kind, kind)
+
+    def _number(self, digits: str, most: int, base: int) -> str:
+        start = self.at
+        while self.at - start < most and self._peek() and self._peek() in digits:
+            self.at += 1
+        code = int(self.text[start : self.at] or "0", base)
+        if not 0 < code < 0x110000:  # noqa: PLR2004 - the end of Unicode
+            raise CannotReadError("it has characters that do not exist")
+        return chr(code)
+
+    # Small steps
+
+    def _peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def _skip_blanks(self, more: str = "") -> None:
+        while self._peek() and self._peek() in BLANK + more:
+            self.at += 1
+
+    def _skip_comment(self) -> None:
+        end = self.text.find("\n", self.at)
+        self.at = len(self.text) if end < 0 else end
+
+
+def assignment(raw: str, word: Word) -> tuple[str, bool, Word]:
+    """Name and value, if a word is an assignment."""
+    name, sign, _ = raw.partition("=")
+    name = name.removesuffix("+")
+    is_one = bool(sign) and bool(name) and name[0] in _NAME_START and set(name) <= _NAME
+    if not is_one:
+        return "", False, word
+    added = raw.partition("=")[0].endswith("+")  # to something that is not known
+    return name, True, Word(word.text.partition("=")[2], word.opaque or added, word.bare)

@@ -1,0 +1,1 @@
+"""The tools that read, write and search files."""

@@ -1,0 +1,119 @@
+"""``search_files``: by name, or by what stands in them."""
+
+import fnmatch
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from hermes_desktop.agent.tools.base import Answer, Arguments, Tool, ToolContext, ToolError
+from hermes_desktop.agent.tools.danger.danger_paths import Places, holds_secrets
+from hermes_desktop.agent.tools.files.file_access import for_reading
+from hermes_desktop.core.processes.child_process import run_bounded
+
+MOST_LOOKED_AT = 200_000
+_SECONDS = 30.0
+_LONGEST = 300
+_FOUND = re.compile(r"(?P<path>[^\0]++)\0(?P<line>[^\n]*)\n?")
+_SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", ".mypy_cache"})
+
+
+def _search(arguments: Arguments, context: ToolContext) -> Answer:
+    folder = for_reading(arguments.get("path", "."), context)
+    if not folder.exists():
+        raise ToolError("There is no such folder.")
+    if not folder.is_dir() and not folder.is_file():
+        raise ToolError("It is neither a folder nor a plain file.")
+    limit = arguments.get("limit", 50)
+    by_name = arguments.get("target", "content") == "files"
+    found = (
+        _names(folder, arguments["pattern"], context)
+        if by_name
+        else _lines(folder, arguments, context)
+    )
+    shown: list[str] = []
+    for each in found:
+        if len(shown) >= limit:
+            return {"matches": shown, "more": True}
+        shown.append(each)
+    return {"matches": shown}
+
+
+def _places(context: ToolContext) -> Places:
+    setup = context.setup
+    return Places(setup.cwd, setup.user_home, setup.home)
+
+
+def _names(folder: Path, pattern: str, context: ToolContext) -> Iterator[str]:
+    looked = 0
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if each not in _SKIPPED)
+        for name in sorted(files):
+            looked += 1
+            if context.cancel.is_set() or looked > MOST_LOOKED_AT:
+                return
+            if fnmatch.fnmatchcase(name, pattern):
+                yield str(Path(parent, name))
+
+
+def _lines(folder: Path, arguments: Arguments, context: ToolContext) -> Iterator[str]:
+    """Matching lines. A program does it: a bad pattern would hold up this one for good."""
+    program = shutil.which("grep", path=context.setup.environ.get("PATH"))
+    if program is None:
+        raise ToolError("Searching in files needs the program grep.")
+    command = [
+        program,
+        "-rnIE",
+        "--null",
+        "-m",
+        "100",
+        *(f"--exclude-dir={each}" for each in _SKIPPED),
+    ]
+    if arguments.get("file_glob"):
+        command.append(f"--include={arguments['file_glob']}")
+    ended = run_bounded(
+        [*command, "-e", arguments["pattern"], "--", str(folder)],
+        environ=context.setup.environ,
+        cwd=context.setup.cwd,
+        timeout_s=_SECONDS,
+        most_bytes=2_000_000,
+        given_up=context.cancel.is_set,
+    )
+    if ended.timed_out and not ended.out:
+        raise ToolError(f"Nothing was found within {_SECONDS:g} s. Search in a smaller folder.")
+    if ended.code not in (0, 1) and not ended.out:
+        raise ToolError(ended.err.decode("utf-8", "replace").strip()[:300] or "The search failed.")
+    places = _places(context)
+    # A NUL ends each path: it may hold colons and line ends, which must not hide what it is.
+    for found in _FOUND.finditer(ended.out.decode("utf-8", "replace")):
+        if not holds_secrets(found["path"], places):
+            # Half a secret, cut off here, would not be known for one.
+            line = context.setup.clean(found["line"][: 4 * _LONGEST])
+            yield f"{found['path']}:{line[:_LONGEST]}"
+
+
+SEARCH_FILES = Tool(
+    "search_files",
+    "file",
+    "Search in files by an extended regular expression, or find files by name.",
+    {
+        "pattern": {"type": "string", "description": "Regular expression; for files a glob."},
+        "target": {"type": "string", "enum": ["content", "files"], "description": "What to find."},
+        "path": {
+            "type": "string",
+            "description": "Folder or file; the working folder if left out.",
+        },
+        "file_glob": {"type": "string", "description": "Only in files of such names (*.py)."},
+        "limit": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 500,
+            "description": "50 if left out.",
+        },
+    },
+    _search,
+    required=("pattern",),
+    parallel=True,
+    subject="pattern",
+)

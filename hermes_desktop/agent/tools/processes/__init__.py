@@ -1,0 +1,1 @@
+"""The tools that run commands, in the foreground and in the background."""

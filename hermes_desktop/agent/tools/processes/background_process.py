@@ -1,0 +1,235 @@
+"""One program that runs beside the conversation, watched by a thread of its own."""
+
+import contextlib
+import os
+import select
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from hermes_desktop.agent.tools.processes.process_output import KeptOutput
+from hermes_desktop.core.processes import process_tree
+
+POLITE_S = 2.0
+"""How long a program may take to leave when it is asked to."""
+_LOOK_S = 1.0
+_CHUNK = 65536
+_AFTERMATH_S = 0.3
+_WRITE_S = 2.0
+_MOST_AT_ONCE = 1024 * 1024
+_BREATH_S = 0.1
+"""Who puts out more than that at once waits for so long: a flood would keep this program busy."""
+MOST_WRITTEN = 65536
+
+
+class BackgroundProcess:
+    """Started when it is made. Any thread.
+
+    It runs until nothing of what it has started is alive any more.
+
+    Args:
+        argv: Program and arguments.
+        environ: Its environment.
+        cwd: Where it runs.
+        ended: Told on the watching thread when it is over.
+
+    Attributes:
+        mark: Names all that it starts, see :mod:`~hermes_desktop.core.processes.process_tree`.
+        output: What it puts out, errors included.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+
+    def __init__(
+        self,
+        argv: list[str],
+        *,
+        environ: Mapping[str, str],
+        cwd: Path,
+        ended: Callable[["BackgroundProcess"], object],
+    ) -> None:
+        self.mark = process_tree.new_mark()
+        self.output = KeptOutput()
+        self.killed = False
+        self._reads_no_more = False
+        self._came, self._came_since = 0, 0.0
+        self._ended = ended
+        self._over = threading.Event()
+        self._input = threading.Lock()
+        self._process = subprocess.Popen(  # noqa: S603 - the gate has judged it
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=process_tree.marked(environ, self.mark),
+            cwd=cwd,
+            start_new_session=True,
+        )
+        self._since = process_tree.began(self._process.pid)
+        self._watching = threading.Thread(
+            target=self._watch, name=f"background {self._process.pid}", daemon=True
+        )
+
+    def watch(self) -> None:
+        """Begin to read what it puts out."""
+        self._watching.start()
+
+    @property
+    def pid(self) -> int:
+        """Number of the first process."""
+        return self._process.pid
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it runs any more."""
+        return self._over.is_set()
+
+    @property
+    def code(self) -> int | None:
+        """Exit code of the first process; negative for a signal; None while it runs."""
+        return self._process.returncode
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for its end; whether it came."""
+        return self._over.wait(seconds)
+
+    def write(self, data: bytes, *, close: bool = False) -> bool:
+        """Give it something to read; False when it does not take it.
+
+        Args:
+            data: What.
+            close: Nothing more will come.
+        """
+        stream = self._process.stdin
+        with self._input:
+            if stream is None or stream.closed:
+                return not data
+            taken = self._push(stream.fileno(), data)
+            if close:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        return taken
+
+    def _push(self, descriptor: int, data: bytes) -> bool:
+        os.set_blocking(descriptor, False)
+        rest, end = memoryview(data), time.monotonic() + _WRITE_S
+        while rest and not self._reads_no_more:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([], [descriptor], [], min(left, 0.1))[1]:
+                if left <= 0:
+                    return False
+                continue
+            try:
+                rest = rest[os.write(descriptor, rest) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                return False
+        return not rest
+
+    def ask_to_leave(self) -> None:
+        """Send the signal that programs are asked to end with."""
+        self.killed = True
+        if self._process.returncode is None:
+            with contextlib.suppress(OSError):
+                os.killpg(self.pid, signal.SIGTERM)
+
+    def end(self) -> None:
+        """Kill all of it. Blocks for milliseconds."""
+        self.killed = True
+        gone = self._process.returncode is not None
+        process_tree.end_all(self.mark, self.pid, waited_for=gone, since=self._since)
+
+    def stop(self, polite_s: float = POLITE_S) -> None:
+        """Ask it to leave, and kill what does not."""
+        self.ask_to_leave()
+        self._over.wait(polite_s)
+        self.end()
+        self._over.wait(POLITE_S)
+
+    # ------------------------------------------------------------------------- the watching thread
+
+    def _watch(self) -> None:
+        try:
+            self._read_until_it_ends()
+        finally:
+            self._reads_no_more = True  # who writes lets go of the lock
+            with self._input:  # else a number could be somebody else's by then
+                for stream in (self._process.stdin, self._process.stdout):
+                    if stream is not None:
+                        with contextlib.suppress(OSError):
+                            stream.close()
+            self._over.set()
+            self._ended(self)
+
+    def _read_until_it_ends(self) -> None:
+        stdout = self._process.stdout
+        assert stdout is not None  # noqa: S101 - it was asked for
+        os.set_blocking(stdout.fileno(), False)
+        with selectors.DefaultSelector() as selector, _end_of(self.pid) as gone:
+            selector.register(stdout, selectors.EVENT_READ, "out")
+            if gone is not None:
+                selector.register(gone, selectors.EVENT_READ, "gone")
+            while self._process.poll() is None:
+                # With a descriptor that tells of its end nobody has to look now and then.
+                for key, _ in selector.select(None if gone is not None else _LOOK_S):
+                    if key.data == "out" and self._read(stdout.fileno()):
+                        selector.unregister(stdout)
+            if gone is not None:
+                selector.unregister(gone)
+            self._read_what_is_left(selector, stdout.fileno())
+
+    def _read_what_is_left(self, selector: selectors.BaseSelector, descriptor: int) -> None:
+        """After the first process: read on while anything that it started is alive."""
+        pause = _AFTERMATH_S
+        while True:
+            ready = bool(selector.get_map()) and bool(selector.select(pause))
+            if ready and self._read(descriptor):
+                selector.unregister(descriptor)
+            if not ready:
+                if not process_tree.members(self.mark, since=self._since):
+                    return
+                if not selector.get_map():
+                    self._over.wait(pause)  # nobody sets it: a pause
+                pause = _LOOK_S
+
+    def _read(self, descriptor: int) -> bool:
+        """Take what is there; whether nothing more will come."""
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        self.output.take(chunk)
+        self._hold_back(len(chunk))
+        return not chunk
+
+    def _hold_back(self, came: int) -> None:
+        """Read no faster than anybody could want to."""
+        now = time.monotonic()
+        if now - self._came_since > _BREATH_S:
+            self._came, self._came_since = 0, now
+        self._came += came
+        if self._came > _MOST_AT_ONCE:
+            self._over.wait(_BREATH_S)  # nobody sets it: a pause
+
+
+@contextlib.contextmanager
+def _end_of(pid: int) -> Iterator[int | None]:
+    """A descriptor that can be read once a process has ended; None where there is none."""
+    opener = getattr(os, "pidfd_open", None)
+    descriptor: int | None = None
+    if opener is not None:
+        with contextlib.suppress(OSError):
+            descriptor = opener(pid)
+    try:
+        yield descriptor
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)

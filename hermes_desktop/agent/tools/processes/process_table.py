@@ -1,0 +1,347 @@
+"""The background processes of one program: started, listed, ended, and told of when they end."""
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from hermes_desktop.agent.tools.asking.moved_keys import MovedKeys
+from hermes_desktop.agent.tools.processes.background_process import POLITE_S, BackgroundProcess
+from hermes_desktop.agent.tools.processes.process_output import Excerpt
+from hermes_desktop.agent.tools.processes.process_records import LostProcess, ProcessRecords
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import BusyError
+from hermes_desktop.core.processes import process_tree
+
+log = logging.getLogger(__name__)
+
+MOST_PER_CHAT = 8
+MOST_TOGETHER = 32
+_MOST_ENDED = 64
+_MOST_COMMAND = 2000
+QUIT_S = 1.0
+
+ProcessState = Literal["running", "ended", "killed", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """What is told of a background process.
+
+    Attributes:
+        session_key: The chat that it belongs to.
+        session_id: The conversation in which it was started.
+        command: What it is, without secrets.
+        code: Exit code; negative for a signal; None while it runs, or where nobody knows.
+        notify: Its conversation wants to hear of its end.
+    """
+
+    id: str
+    session_key: str
+    session_id: str
+    command: str
+    cwd: str
+    pid: int
+    started_at: float
+    state: ProcessState
+    code: int | None = None
+    ended_at: float | None = None
+    notify: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A process that is to be started.
+
+    Attributes:
+        argv: Program and arguments.
+        command: The same for a person, without secrets.
+    """
+
+    session_key: str
+    session_id: str
+    argv: tuple[str, ...]
+    command: str
+    environ: Mapping[str, str]
+    cwd: Path
+    notify: bool = False
+
+
+@dataclass(slots=True)
+class _Kept:
+    wanted: Wanted
+    process: BackgroundProcess
+    id: str
+    started_at: float
+    ended_at: float | None = None
+
+
+class ProcessTable:
+    """Any thread may call anything here.
+
+    Args:
+        clock: For the times that are told.
+        folder: Where it is written down what runs.
+        clean: Takes secrets out of output before anybody is told of it.
+    """
+
+    def __init__(
+        self, clock: Clock, folder: Path, clean: Callable[[str], str] = lambda text: text
+    ) -> None:
+        self._clock = clock
+        self._clean = clean
+        self._records = ProcessRecords(folder)
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._kept: dict[str, _Kept] = {}
+        self._lost: tuple[ProcessInfo, ...] = ()
+        self._moved = MovedKeys()
+        self._closed = False
+        self._mark = ""
+        self._listeners: list[Callable[[ProcessInfo], object]] = []
+
+    def on_end(self, listener: Callable[[ProcessInfo], object]) -> Callable[[], None]:
+        """Have somebody told of each end, on any thread; the result ends that."""
+        with self._lock:
+            self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def take_lost(self) -> tuple[LostProcess, ...]:
+        """End and list what earlier programs have left. Blocking."""
+        found = self._records.take_lost()
+        with self._lock:
+            self._lost += tuple(_of_lost(each) for each in found)
+        return found
+
+    # --------------------------------------------------------------------------- what is done
+
+    def start(self, wanted: Wanted) -> ProcessInfo:
+        """Start one. Blocking for milliseconds.
+
+        Raises:
+            BusyError: Too many run already, or the program is closing.
+            OSError: It cannot be started.
+        """
+        with self._lock:
+            running = [each for each in self._kept.values() if not each.process.is_over]
+            ours = [e for e in running if self._is_of(e, wanted.session_key)]
+            if self._closed or len(ours) >= MOST_PER_CHAT or len(running) >= MOST_TOGETHER:
+                raise _too_many(closed=self._closed)
+            process = BackgroundProcess(
+                list(wanted.argv), environ=wanted.environ, cwd=wanted.cwd, ended=self._ended
+            )
+            kept = _Kept(wanted, process, f"proc_{secrets.token_hex(6)}", self._clock.time())
+            self._kept[kept.id] = kept
+            self._forget_old()
+        process.watch()
+        self._write_down()
+        return self._info(kept)
+
+    def covered(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """An environment for a command that is waited for.
+
+        Its programs are ended by the next program if this one is killed. Blocking for
+        milliseconds when it is first asked.
+        """
+        with self._lock:
+            first = not self._mark
+            self._mark = self._mark or process_tree.new_mark()
+        if first:
+            self._write_down()
+        return process_tree.marked(environ, self._mark)
+
+    def listed(self, session_key: str | None = None) -> tuple[ProcessInfo, ...]:
+        """What runs, what has ended lately and what was lost, in the order of their starts."""
+        with self._lock:
+            kept, lost = list(self._kept.values()), self._lost
+        known = [*lost, *(self._info(each) for each in kept)]
+        key = session_key if session_key is None else self._moved.now(session_key)
+        return tuple(each for each in known if key in (None, self._moved.now(each.session_key)))
+
+    def find(self, process_id: str) -> ProcessInfo | None:
+        """One of them."""
+        return next((each for each in self.listed() if each.id == process_id), None)
+
+    def has_active(self, session_key: str) -> bool:
+        """Whether something runs for a chat."""
+        with self._lock:
+            return any(
+                self._is_of(each, session_key) and not each.process.is_over
+                for each in self._kept.values()
+            )
+
+    def output(self, process_id: str, cursor: int | None, most: int) -> Excerpt:
+        """A piece of the output: after a cursor, or the latest for None."""
+        kept = self._kept.get(process_id)
+        if kept is None:
+            return Excerpt("", 0)
+        output = kept.process.output
+        piece = output.tail(most) if cursor is None else output.since(cursor, most)
+        return replace(piece, text=self._clean(piece.text))
+
+    def wait(
+        self, process_id: str, seconds: float, given_up: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Wait for an end; whether it came. Blocking, until nobody wants it any more."""
+        kept = self._kept.get(process_id)
+        end = time.monotonic() + seconds
+        while kept is not None and not kept.process.is_over:
+            left = end - time.monotonic()
+            if left <= 0 or given_up():
+                return False
+            kept.process.wait(min(0.1, left))
+        return True
+
+    def write(self, process_id: str, text: str, *, close: bool = False) -> bool:
+        """Give a process something to read; False when it does not take it. Blocking, 2 s."""
+        kept = self._kept.get(process_id)
+        if kept is None or kept.process.is_over:
+            return False
+        return kept.process.write(text.encode("utf-8", "replace"), close=close)
+
+    def kill(self, process_id: str) -> bool:
+        """End one and all that it has started; False when it does not run. Blocking, seconds."""
+        kept = self._kept.get(process_id)
+        if kept is None or kept.process.is_over:
+            return False
+        kept.process.stop()
+        return True
+
+    def kill_all(self, session_key: str | None = None, polite_s: float = POLITE_S) -> int:
+        """End all of a chat, or all; how many ran. Blocking, seconds."""
+        with self._lock:
+            running = [
+                each.process
+                for each in self._kept.values()
+                if not each.process.is_over and self._is_of(each, session_key)
+            ]
+        for each in running:
+            each.ask_to_leave()
+        end = time.monotonic() + polite_s
+        for each in running:
+            each.wait(max(0.0, end - time.monotonic()))
+        for each in running:
+            each.end()
+            each.wait(POLITE_S)
+        return len(running)
+
+    def close(self) -> tuple[ProcessInfo, ...]:
+        """End everything; what ran. The next program tells of it. Blocking, about a second."""
+        with self._lock:
+            self._closed = True
+            self._listeners.clear()
+        running = tuple(each for each in self.listed() if each.state == "running")
+        names = {each.id for each in running}
+        self._write_down(names)  # before: whoever kills us now leaves them to the next program
+        self.kill_all(polite_s=QUIT_S)
+        if self._mark:  # turns that were left behind
+            process_tree.end_marked(self._mark)
+        self._write_down(names, over=True)
+        return running
+
+    def move(self, old_key: str, new_key: str) -> None:
+        """A chat goes on under another key: what runs for it, and what ended, belongs to that."""
+        self._moved.move(old_key, new_key)
+        if not self._closed:
+            self._write_down()
+
+    # ---------------------------------------------------------------------------- inside
+
+    def _is_of(self, kept: _Kept, session_key: str | None) -> bool:
+        """Whether it belongs to a chat; None stands for all."""
+        now = self._moved.now
+        return session_key is None or now(kept.wanted.session_key) == now(session_key)
+
+    def _info(self, kept: _Kept) -> ProcessInfo:
+        process, wanted = kept.process, kept.wanted
+        state: ProcessState = "running"
+        if process.is_over:
+            state = "killed" if process.killed else "ended"
+        return ProcessInfo(
+            id=kept.id,
+            session_key=self._moved.now(wanted.session_key),
+            session_id=wanted.session_id,
+            command=wanted.command[:_MOST_COMMAND],
+            cwd=str(wanted.cwd),
+            pid=process.pid,
+            started_at=kept.started_at,
+            state=state,
+            code=process.code if process.is_over else None,
+            ended_at=kept.ended_at,
+            notify=wanted.notify,
+        )
+
+    def _ended(self, process: BackgroundProcess) -> None:
+        with self._lock:
+            kept = next((e for e in self._kept.values() if e.process is process), None)
+            listeners = list(self._listeners)
+            if kept is not None:
+                kept.ended_at = self._clock.time()
+        if kept is None:
+            return
+        log.info("The background process %s has ended with %s", kept.id, process.code)
+        if not self._closed:
+            self._write_down()
+        for listener in listeners:
+            try:
+                listener(self._info(kept))
+            except Exception:
+                log.exception("Nobody could be told of the end of %s", kept.id)
+
+    def _forget_old(self) -> None:
+        ended = [name for name, each in self._kept.items() if each.process.is_over]
+        for name in ended[: max(0, len(ended) - _MOST_ENDED)]:
+            del self._kept[name]
+
+    def _write_down(self, names: set[str] | None = None, *, over: bool = False) -> None:
+        with self._writing:
+            with self._lock:
+                found = [
+                    (each.id, each.process, each.wanted, each.started_at)
+                    for each in self._kept.values()
+                    if (each.id in names if names is not None else not each.process.is_over)
+                ]
+                covering = [{"mark": self._mark}] if self._mark and not over else []
+            listed = [
+                {
+                    "id": name,
+                    "mark": process.mark,
+                    "command": wanted.command[:_MOST_COMMAND],
+                    "cwd": str(wanted.cwd),
+                    "session_key": self._moved.now(wanted.session_key),
+                    "session_id": wanted.session_id,
+                    "started_at": started_at,
+                    "notify": wanted.notify,
+                    "over": over,
+                }
+                for name, process, wanted, started_at in found
+            ]
+            self._records.write([*listed, *covering])
+
+
+def _of_lost(lost: LostProcess) -> ProcessInfo:
+    return ProcessInfo(
+        id=lost.id,
+        session_key=lost.session_key,
+        session_id=lost.session_id,
+        command=lost.command,
+        cwd=lost.cwd,
+        pid=0,
+        started_at=lost.started_at,
+        state="lost",
+        notify=lost.notify,
+    )
+
+
+def _too_many(*, closed: bool) -> BusyError:
+    if closed:
+        return BusyError("The program is closing.", "Nothing new is started.", "Start it anew.")
+    return BusyError(
+        "Too many background processes run.",
+        f"There may be {MOST_PER_CHAT} for a chat and {MOST_TOGETHER} together.",
+        "End one first.",
+    )

@@ -1,0 +1,22 @@
+"""What an assistant is told of background processes that are over, as a message of the program."""
+
+from hermes_desktop.agent.tools.processes.process_records import LostProcess
+from hermes_desktop.agent.tools.processes.process_table import ProcessInfo
+
+
+def ended_words(info: ProcessInfo, output: str) -> str:
+    """What an assistant is told of an end."""
+    how = f"exit code {info.code}" if info.code is not None else "nobody knows how"
+    shown = output.strip() or "(nothing)"
+    return (
+        f"[The program says, no person: the background process {info.id} has ended ({how}).\n"
+        f"Command: {info.command}\nThe end of its output:\n{shown}\n]"
+    )
+
+
+def lost_words(lost: LostProcess) -> str:
+    """What an assistant is told of a process of an earlier run."""
+    return (
+        f"[The program says, no person: the background process {lost.id} was ended because the "
+        f"program did.\nCommand: {lost.command}\n]"
+    )

@@ -1,0 +1,114 @@
+"""``terminal``: one command in a shell, watched until it ends, or left to the background."""
+
+import shutil
+import signal
+from pathlib import Path
+
+from hermes_desktop.agent.tools.base import (
+    STOPPED,
+    Answer,
+    Arguments,
+    Tool,
+    ToolContext,
+    ToolError,
+)
+from hermes_desktop.agent.tools.files.file_access import resolve
+from hermes_desktop.agent.tools.processes.processes import start_in_background
+from hermes_desktop.core.processes.child_process import run_bounded
+
+LONGEST_S = 600
+MOST_OUTPUT = 50_000
+_HEAD = 10_000
+
+
+def _run(arguments: Arguments, context: ToolContext) -> Answer:
+    command, setup = arguments["command"], context.setup
+    if not command.strip():
+        raise ToolError("The command is empty.")
+    folder = _folder(arguments, context)
+    context.gate.command(_placed(command, folder, context), context.session_id, context.cancel)
+    shell = shutil.which("bash", path=setup.environ.get("PATH")) or "/bin/sh"
+    if arguments.get("background"):
+        notify = bool(arguments.get("notify_on_complete"))
+        return start_in_background(command, shell, folder, context, notify=notify)
+    timeout = float(arguments.get("timeout", min(setup.terminal_timeout_s, LONGEST_S)))
+    environ = setup.environ if setup.processes is None else setup.processes.covered(setup.environ)
+    ended = run_bounded(
+        [shell, "-c", command],
+        environ=environ,
+        cwd=folder,
+        timeout_s=timeout,
+        most_bytes=4 * MOST_OUTPUT,
+        end_bytes=2 * MOST_OUTPUT,
+        given_up=context.cancel.is_set,
+    )
+    # Half a secret, cut off here, would not be known for one.
+    output = setup.clean((ended.out + ended.err).decode("utf-8", "replace"))
+    answer = {"output": _shortened(output), "exit_code": ended.code, "error": None}
+    if context.cancel.is_set():
+        answer["error"] = STOPPED
+    elif ended.timed_out:
+        answer["error"] = f"It was ended after {timeout:g} s, with all that it had started."
+    elif ended.cut and ended.code == -signal.SIGKILL:
+        answer["error"] = "It was ended, because it put out far too much. Send that to a file."
+    return answer
+
+
+def _folder(arguments: Arguments, context: ToolContext) -> Path:
+    text = arguments.get("workdir")
+    if not text:
+        folder = context.setup.cwd
+        if not folder.is_dir():
+            raise ToolError(f"The working folder {folder} is gone. Name another one as workdir.")
+        return folder
+    path, _ = resolve(text, context)
+    if not path.is_dir():
+        raise ToolError("workdir is no folder.")
+    return path
+
+
+def _placed(command: str, folder: Path, context: ToolContext) -> str:
+    """The command as it is judged: in another folder, relative paths mean other files."""
+    if folder == context.setup.cwd:
+        return command
+    quoted = "'" + str(folder).replace("'", "'\\''") + "'"
+    return f"cd {quoted}\n{command}"
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MOST_OUTPUT:
+        return text
+    left_out = len(text) - MOST_OUTPUT
+    tail = text[-(MOST_OUTPUT - _HEAD) :]
+    return f"{text[:_HEAD]}\n… {left_out} characters are left out …\n{tail}"
+
+
+TERMINAL = Tool(
+    "terminal",
+    "terminal",
+    "Run a command in a shell and wait for it. Nothing that it starts outlives it. Each call is a "
+    "shell of its own: folder and variables do not last. What may do harm waits for the person. "
+    "What runs for long (servers, builds) needs background=true: it comes back at once with a "
+    "session_id for process.",
+    {
+        "command": {"type": "string", "description": "For bash, or sh where there is none."},
+        "timeout": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": LONGEST_S,
+            "description": "Seconds; 180 if left out.",
+        },
+        "background": {
+            "type": "boolean",
+            "description": "Leave it running beside the conversation, until the program quits.",
+        },
+        "notify_on_complete": {
+            "type": "boolean",
+            "description": "Of a background process: you are told when it ends.",
+        },
+        "workdir": {"type": "string", "description": "Where it runs, if not the working folder."},
+    },
+    _run,
+    required=("command",),
+    subject="command",
+)

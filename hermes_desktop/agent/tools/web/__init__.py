@@ -1,0 +1,1 @@
+"""The tool that reads web pages."""

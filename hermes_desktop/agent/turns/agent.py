@@ -1,0 +1,399 @@
+"""The agent: one turn of a conversation, from the typed text to the stored reply."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from hermes_desktop.agent.compression.compression_turn import TurnRoom
+from hermes_desktop.agent.compression.still_told import still_told
+from hermes_desktop.agent.conversation_loop import Reply
+from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.session_titles import TitleWriter
+from hermes_desktop.agent.steering import Heard, Steering
+from hermes_desktop.agent.turns.system_prompt import PromptBuilder
+from hermes_desktop.agent.turns.tool_rounds import MAX_TURNS, Listeners, ToolRounds, Tools, ToolTurn
+from hermes_desktop.agent.turns.turn_hooks import TurnHooks
+from hermes_desktop.agent.turns.turn_results import failed_result, finished_result, gone_error
+from hermes_desktop.agent.turns.turn_rows import (
+    PersistedCallback,
+    RowWriter,
+    sent_fields,
+    text_to_send,
+)
+from hermes_desktop.agent.types import (
+    AgentResult,
+    CancelSignal,
+    ConversationMessage,
+    StreamCallback,
+    ToolListener,
+)
+from hermes_desktop.agent.usage import amounts_of
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import HermesError, NotFoundError
+from hermes_desktop.core.session_context import set_current_session_id
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations.conversation import without_memory
+from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+from hermes_desktop.state.records.content_codec import clean_text
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED = "interrupted"
+"""``finish_reason`` of a reply that is not whole: stopped by the person, or broken off."""
+
+
+class AIAgent:
+    """Runs turns, one at a time; it owns a provider and a history in memory, not a conversation.
+
+    Args:
+        provider: Who answers.
+        store: Where the turns are kept; written by the agent itself.
+        prompts: Where the system prompts are kept that it sends.
+        session_id: The session it starts with.
+        source: ``sessions.source`` of a row it creates.
+        clock: For the date in a new system prompt.
+        soul_path: The person's description of the assistant.
+        session_fields: Further columns of a row it creates, as ``create_session`` takes them.
+        tools: What it can do beside talking; None for nothing.
+        max_turns: How often the model is asked in one turn.
+        room: Keeps conversations within what the model can be told; None: nobody does.
+        titles: Names conversations; None: nobody does.
+
+    Attributes:
+        session_id: The session of the next turn.
+        on_moved: Told where a conversation goes on, on the turn's thread; None: nobody.
+        tells_tools: Whoever runs it may listen to its tools.
+        says_what_it_heard: :meth:`steer` takes what is told once a hint is stored.
+        tells_plugins: Plugins hear of its turns from itself; who runs it need not tell them.
+    """
+
+    tells_plugins = True
+    tells_tools = True
+    says_what_it_heard = True
+
+    def __init__(  # noqa: PLR0913 - each part is given, none is looked up
+        self,
+        *,
+        provider: ChatProvider,
+        store: SessionDB,
+        prompts: SessionPrompts,
+        session_id: str,
+        source: str,
+        clock: Clock,
+        soul_path: Path | None = None,
+        session_fields: Mapping[str, Any] = MappingProxyType({}),
+        tools: Tools | None = None,
+        max_turns: int = MAX_TURNS,
+        room: TurnRoom | None = None,
+        titles: TitleWriter | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self._provider = provider
+        self._store = store
+        self._prompts = prompts
+        self._source = source
+        self._new_prompt = PromptBuilder(clock, soul_path, tools)
+        self._session_fields = dict(session_fields)
+        self._tools = tools
+        self._max_turns = max_turns
+        self.room = room
+        self._titles = titles
+        self.on_moved: Callable[[str], None] | None = None
+        if room is not None:
+            room.moved = self._go_on_in
+        self._cached_system_prompt: str | None = None
+        self._prompt_kept_for: str | None = None
+        self._history: list[ConversationMessage] | None = None
+        self._row_seen = False
+        self._cancel = threading.Event()
+        self._steering = Steering()
+
+    @property
+    def model(self) -> str:
+        """Name of the model that answers."""
+        return self._provider.choice.model
+
+    # ------------------------------------------------------------------------- between two turns
+
+    def bind(
+        self,
+        session_id: str,
+        history: Sequence[ConversationMessage] | None,
+        *,
+        has_row: bool = False,
+    ) -> None:
+        """Say which session the next turn belongs to.
+
+        Args:
+            session_id: The session.
+            history: What to go on from; None keeps what is in memory for the same session, and
+                reads another one from the store.
+            has_row: The session is known to have a row. If that is gone when the turn begins, the
+                session was deleted, and no new row is made.
+        """
+        if session_id != self.session_id:
+            self.session_id = session_id
+            self._cached_system_prompt = None
+            self._history = None
+            self._row_seen = False
+        if history is not None:
+            self._history = list(history)
+            if self.room is not None:
+                self.room.forget()
+        self._row_seen = self._row_seen or has_row or bool(history)
+
+    def interrupt(self, message: str | None = None) -> None:
+        """Stop the turn that runs now; without one nothing happens. Any thread."""
+        if message:
+            log.info("Interrupted: %s", message)
+        self._cancel.set()
+
+    def steer(self, text: str, heard: Heard | None = None) -> bool:
+        """Tell the running turn something, behind the result of its next tool. Any thread.
+
+        What no tool comes for stands in the result of the turn as ``pending_steer``.
+
+        Args:
+            text: What the person says.
+            heard: Told once it is stored with what the model is told.
+
+        Returns:
+            False when no turn runs that could be told.
+        """
+        return self._tools is not None and self._steering.add(clean_text(text), heard)
+
+    def release_clients(self) -> None:
+        """Close idle connections; the next turn opens new ones."""
+        self._provider.close()
+        if self.room is not None:
+            self.room.care.close()
+
+    def close(self) -> None:
+        """Stop what runs and let go of everything."""
+        self.interrupt()
+        self.release_clients()
+        if self._tools is not None:
+            self._tools.close()
+        if self._titles is not None:
+            self._titles.close()
+
+    # --------------------------------------------------------------------------------- one turn
+
+    def run_conversation(  # noqa: PLR0913 - the first five are what callers of an agent know
+        self,
+        user_message: str,
+        system_message: str | None = None,
+        conversation_history: Sequence[ConversationMessage] | None = None,
+        task_id: str | None = None,
+        stream_callback: StreamCallback | None = None,
+        *,
+        reasoning_callback: StreamCallback | None = None,
+        persisted_callback: PersistedCallback | None = None,
+        tool_callback: ToolListener | None = None,
+        turn_note: str = "",
+        platform_message_id: str | None = None,
+    ) -> AgentResult:
+        """Store what the person wrote, ask, store the reply. Blocking; on the turn's own thread.
+
+        Args:
+            user_message: What the person wrote; halves of surrogate pairs become U+FFFD.
+            system_message: Added to the system prompt when that is built, in the first turn.
+            conversation_history: Replaces the history in memory.
+            task_id: Name of the turn for logs.
+            stream_callback: Gets each piece of the reply.
+            reasoning_callback: Gets each piece of the model's thinking.
+            persisted_callback: Gets the id of each stored row, the person's first.
+            tool_callback: Told of tools as they come and go, of notes, of the context; any thread.
+            turn_note: Stands before the message in what the model is told, now and whenever the
+                conversation is told again; what is stored as typed does not have it.
+            platform_message_id: What the platform calls the message.
+
+        Returns:
+            How it went. A model that does not answer is a result with ``failed``, as is a session
+            whose row was deleted meanwhile (``error_kind`` is then ``session_gone``).
+
+        Raises:
+            UsageError: The text is blank.
+            StateError: The store failed before the text was stored.
+            BusyError: Likewise, because others hold the store.
+        """
+        cancel, text = threading.Event(), text_to_send(user_message)
+        self._cancel = cancel
+        set_current_session_id(self.session_id)
+        log.debug("Turn %s of %s begins", task_id or "", self.session_id)
+        if conversation_history is not None:
+            self._history = list(conversation_history)
+        self._follow_others(cancel, tool_callback)
+        writer = RowWriter(self._store, self.session_id, persisted_callback)
+        hooks = TurnHooks(self.session_id, task_id, self._provider.choice, self._source, cancel)
+        try:
+            prompt, history = self._prepare(system_message)
+            sent = sent_fields(text, clean_text(turn_note))
+            writer.write("user", text, platform_message_id=platform_message_id, **sent)
+        except NotFoundError:
+            return self._gone(hooks, text)
+        history.append({"role": "user", "content": without_memory(text), **sent})
+        history = self._make_room(prompt, history, writer, hooks)
+        self._let_plugins_add(hooks, text, history)
+        rounds = ToolRounds(
+            provider=self._provider,
+            tools=self._tools,
+            most=self._max_turns,
+            prompt=prompt,
+            history=history,
+            writer=writer,
+            hooks=hooks,
+            turn=ToolTurn(self.session_id, task_id or self.session_id, cancel),
+            listeners=Listeners(stream_callback, reasoning_callback, tool_callback),
+            count=self._count_tokens,
+            room=self.room,
+            steering=self._steering,
+        )
+        result = self._run(rounds)
+        hooks.over(result, text, rounds.history)
+        return result
+
+    def _gone(self, hooks: TurnHooks, text: str) -> AgentResult:
+        known = self._history or []
+        gone = gone_error(self.session_id)
+        result = failed_result(self.session_id, gone, "session_gone", known)
+        hooks.over(result, text, known)
+        return result
+
+    def _run(self, rounds: ToolRounds) -> AgentResult:
+        """Ask until the turn is over; meanwhile it can be told things."""
+        self._steering.begin()
+        try:
+            reply = rounds.run()
+        finally:
+            unheard = self._steering.end()
+        result = self._conclude(reply, rounds)
+        if unheard:
+            result["pending_steer"] = unheard
+        return result
+
+    def _follow_others(self, cancel: CancelSignal, heard: ToolListener | None) -> None:
+        """Go where the conversation goes on, once nobody else shortens it any more."""
+        if self.room is None:
+            return
+        self.room.listener = heard
+        goes_on_in = self.room.goes_on_in(self.session_id, cancel) if self._row_seen else None
+        if goes_on_in is not None:
+            self._history = None  # read anew
+            self._go_on_in(goes_on_in)
+
+    def _make_room(
+        self, prompt: str, history: list[ConversationMessage], writer: RowWriter, hooks: TurnHooks
+    ) -> list[ConversationMessage]:
+        """Shorten the conversation, if the coming request would be too long for the model."""
+        if self.room is None:
+            return history
+        done = self.room.before_turn(self.session_id, prompt, history, self._cancel)
+        if done is None or not done.changed:
+            return history
+        self._go_on_in(done.session_id)
+        writer.move(done.session_id)
+        hooks.move(done.session_id)
+        self._history = self._store.get_messages_as_conversation(done.session_id)
+        return self._history
+
+    def _go_on_in(self, session_id: str) -> None:
+        """The conversation goes on in this session."""
+        moved = session_id != self.session_id
+        self.session_id = session_id
+        set_current_session_id(session_id)
+        if moved and self.on_moved is not None:
+            self.on_moved(session_id)
+
+    def _let_plugins_add(
+        self, hooks: TurnHooks, text: str, history: list[ConversationMessage]
+    ) -> None:
+        """Add what plugins say to the message that the model is told; its own text stays."""
+        is_first_turn = len(history) == 1
+        if is_first_turn:
+            hooks.session_started()
+        context = hooks.context(text, history, is_first_turn=is_first_turn)
+        if not context:
+            return
+        asked = history[-1]
+        asked["api_content"] = f"{asked.get('api_content') or asked['content']}\n\n{context}"
+        try:
+            self._store.set_latest_user_api_content(self.session_id, text, asked["api_content"])
+        except HermesError as error:
+            # It is told now; told again later without it, the model reads a little anew.
+            log.warning("What plugins added is not kept: %s", error.title)
+
+    def _prepare(self, system_message: str | None) -> tuple[str, list[ConversationMessage]]:
+        """The prompt and the history of this turn; makes the row when there is none yet."""
+        row = self._store.get_session(self.session_id)
+        if row is None and self._row_seen:
+            raise NotFoundError("The session is gone.")
+        prompt = self._prompt(system_message)  # kept before there is a row
+        if row is None:
+            fields = {"model": self.model, **self._session_fields}
+            self._store.create_session(self.session_id, self._source, **fields)
+        if self._history is None:
+            self._history = self._store.get_messages_as_conversation(self.session_id)
+        self._row_seen = True
+        return prompt, self._history
+
+    def _prompt(self, system_message: str | None) -> str:
+        """The system prompt of the session, the same for every turn and every process of ours."""
+        prompt = known = self._cached_system_prompt
+        if prompt is None or self._prompt_kept_for != self.session_id:
+            prompt = self._prompts.settle(
+                self.session_id,
+                lambda stored: known or self._new_prompt.build(stored, system_message),
+            )
+            self._cached_system_prompt, self._prompt_kept_for = prompt, self.session_id
+        return prompt
+
+    def _conclude(self, reply: Reply, rounds: ToolRounds) -> AgentResult:
+        """Store what came last and say how it went."""
+        text = without_memory(reply.text)
+        reason = reply.finished.finish_reason if reply.finished else INTERRUPTED
+        lost = rounds.lost
+        if isinstance(lost, NotFoundError):
+            lost = gone_error(self.session_id)
+        if text and lost is None:
+            try:
+                self._go_on_in(still_told(self._store, rounds))
+                rounds.writer.write(
+                    "assistant",
+                    reply.text,
+                    finish_reason=reason,
+                    reasoning=reply.reasoning or None,
+                )
+            except NotFoundError:
+                lost = gone_error(self.session_id)
+            except HermesError as error:
+                log.exception("The reply could not be stored")
+                lost = error
+            else:
+                entry = {"role": "assistant", "content": text, "finish_reason": reason}
+                rounds.history.append(entry)
+        known = finished_result(self.session_id, reply, rounds.history, rounds.writer.ids, lost)
+        known["api_calls"] = rounds.asked
+        if reply.error is not None and self.room is not None and self.room.exhausted:
+            known["compression_exhausted"] = True
+        if known["completed"] and self._titles is not None:
+            self._titles.after_turn(self.session_id, rounds.history)
+        return known
+
+    def _count_tokens(self, reply: Reply) -> None:
+        used = reply.finished
+        if used is None or not (used.input_tokens or used.output_tokens):
+            return
+        choice = self._provider.choice
+        try:
+            self._store.update_token_counts(
+                self.session_id,
+                only_existing=True,
+                **amounts_of(used, choice),
+            )
+        except HermesError as error:
+            # The reply is stored; a missing figure must not make it look lost.
+            log.warning("Token counts of %s were not stored: %s", self.session_id, error.title)

@@ -1,0 +1,248 @@
+"""Asks the model, does what it wants done, tells it the results, until its last word."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hermes_desktop.agent.compression.compression_turn import TurnRoom
+from hermes_desktop.agent.conversation_loop import Reply, ask
+from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.steering import Hint, Steering, told, tool_text, with_hints
+from hermes_desktop.agent.turns.turn_hooks import TurnHooks
+from hermes_desktop.agent.turns.turn_rows import RowWriter
+from hermes_desktop.agent.turns.wire_messages import wire_messages
+from hermes_desktop.agent.types import (
+    CancelSignal,
+    ChatRequest,
+    ConversationMessage,
+    StreamCallback,
+    TextDelta,
+    ToolCall,
+    ToolListener,
+)
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.state.conversations.conversation import without_memory
+
+log = logging.getLogger(__name__)
+
+MAX_TURNS = 90
+"""How often the model is asked in one turn, unless ``agent.max_turns`` says otherwise."""
+SUM_UP = (
+    "No more tools can be used in this turn: the limit of steps is reached. Say in a few sentences "
+    "what was done, what was found, and what is still open."
+)
+
+
+MOST_SENSELESS = 5
+"""How many answers in a row may hold nothing but calls that make no sense."""
+NO_SENSE = (
+    "Your last tool calls made no sense, one after the other, and no more are done in this turn. "
+    "Say in a few sentences what you wanted to do and what stood in the way."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of one call, as the model is told it and as it is stored.
+
+    Attributes:
+        made_sense: It was a call of a tool that there is, whole and with fitting arguments.
+    """
+
+    call_id: str
+    name: str
+    content: str
+    made_sense: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTurn:
+    """The turn that tools work for.
+
+    Attributes:
+        listener: Told when each begins and is over; any thread; None: nobody.
+        cut_off: The answer ended before it was whole: nothing of it is done.
+        step: Which answer of the model it is, from 1.
+    """
+
+    session_id: str
+    task_id: str
+    cancel: CancelSignal
+    listener: ToolListener | None = None
+    cut_off: bool = False
+    step: int = 0
+
+
+class Tools(Protocol):
+    """What an agent can do beside talking."""
+
+    def definitions(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools in the wire's own shape; the same bytes for the life of the agent."""
+        ...
+
+    def prompt_part(self) -> str:
+        """What the system prompt of a new session says of them; "" for nothing. Blocking."""
+        ...
+
+    def run(self, calls: Sequence[ToolCall], turn: ToolTurn) -> list[ToolResult]:
+        """Do what is wanted: one result for each call, in their order. Blocking; never raises.
+
+        When the turn is cancelled the results come within a fraction of a second, and say so.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who hears of a turn while it runs."""
+
+    text: StreamCallback | None = None
+    reasoning: StreamCallback | None = None
+    tools: ToolListener | None = None
+
+
+@dataclass(slots=True)
+class ToolRounds:
+    """One turn from the stored question to the last reply. Blocking; on the turn's thread.
+
+    Attributes:
+        provider: Who is asked.
+        tools: None for a model that only talks.
+        most: How often it is asked at most.
+        history: The conversation with the question; grows.
+        writer: Stores calls and results as they come.
+        count: Told of each reply, for the token counts.
+        room: Makes room for the next request; None: nothing is ever shortened.
+        steering: What the person says meanwhile; told behind the next result.
+        asked: How often the model was asked.
+        lost: Why something could not be stored; the turn ends with it.
+        senseless: How many answers in a row held only calls that make no sense.
+    """
+
+    provider: ChatProvider
+    tools: Tools | None
+    most: int
+    prompt: str
+    history: list[ConversationMessage]
+    writer: RowWriter
+    hooks: TurnHooks
+    turn: ToolTurn
+    listeners: Listeners
+    count: Callable[[Reply], None]
+    room: TurnRoom | None = None
+    steering: Steering | None = None
+    asked: int = 0
+    lost: HermesError | None = None
+    senseless: int = 0
+
+    def run(self) -> Reply:
+        """Ask until there is nothing more to do; the last reply, which is not stored yet."""
+        reply = self._run()
+        instead = reply.finished.instead if reply.finished is not None else ""
+        if instead and not reply.text.strip():
+            reply.take(TextDelta(instead))
+            if self.listeners.text is not None:
+                self.listeners.text(instead)
+        return reply
+
+    def _run(self) -> Reply:
+        definitions = self.tools.definitions() if self.tools is not None else ()
+        while True:
+            reply = self._ask(definitions)
+            calls = reply.finished.tool_calls if reply.finished is not None else ()
+            if not calls or self.tools is None or not definitions:
+                return reply
+            if not self._do(reply, calls) or self.turn.cancel.is_set():
+                return Reply()
+            if reply.text and self.listeners.text is not None:
+                self.listeners.text("\n\n")
+            if self.asked >= self.most or self.senseless >= MOST_SENSELESS:
+                log.info("The turn ends after %d steps", self.asked)
+                return self._ask((), SUM_UP if self.asked >= self.most else NO_SENSE)
+
+    def _ask(self, definitions: tuple[Mapping[str, Any], ...], more: str = "") -> Reply:
+        if self.room is None:
+            return self._ask_once(definitions, more)
+        if self.asked:
+            self.room.between(self)
+        reply = self._ask_once(definitions, more)
+        if self.room.after_refusal(self, reply):
+            reply = self._ask_once(definitions, more)
+            self.room.after_refusal(self, reply)
+        self.room.note(self.turn.session_id, reply, self.history)
+        self.room.tell_used(reply)
+        return reply
+
+    def _ask_once(self, definitions: tuple[Mapping[str, Any], ...], more: str) -> Reply:
+        provider = self.provider
+        entries = [*self.history, {"role": "user", "content": more}] if more else self.history
+        request = ChatRequest(
+            provider.choice.model,
+            wire_messages(self.prompt, entries),
+            provider.choice.max_tokens,
+            definitions,
+        )
+        self.asked += 1
+        self.hooks.asking(request)
+        cancel, heard = self.turn.cancel, self.listeners
+        reply = ask(provider, request, cancel, heard.text, heard.reasoning, heard.tools)
+        self.hooks.answered(request, reply)
+        self.count(reply)
+        return reply
+
+    def _do(self, reply: Reply, calls: Sequence[ToolCall]) -> bool:
+        """Store the calls, do them, store the results; False when nothing more can be stored."""
+        assert self.tools is not None  # noqa: S101 - the caller looked
+        assert reply.finished is not None  # noqa: S101 - likewise
+        reason = reply.finished.finish_reason
+        stored = [call.stored() for call in calls]
+        fields = {"tool_calls": stored, "finish_reason": reason}
+        thinking = {"reasoning": reply.reasoning} if reply.reasoning else {}
+        try:
+            self.writer.write("assistant", reply.text, **fields, **thinking)
+        except HermesError as error:
+            self.lost = error
+            return False
+        text = without_memory(reply.text)
+        self.history.append({"role": "assistant", "content": text, **fields})
+        *first, last = self.tools.run(calls, self._turn(reason))
+        made_sense = last.made_sense or any(result.made_sense for result in first)
+        self.senseless = 0 if made_sense else self.senseless + 1
+        return all(self._keep(result) for result in first) and self._keep_last(last)
+
+    def _turn(self, reason: str) -> ToolTurn:
+        turn = self.turn
+        return ToolTurn(
+            turn.session_id,
+            turn.task_id,
+            turn.cancel,
+            self.listeners.tools,
+            reason == "length",
+            self.asked,
+        )
+
+    def _keep_last(self, result: ToolResult) -> bool:
+        """Store the last result of a round, with what the person said meanwhile."""
+        hints = self.steering.take() if self.steering is not None else ()
+        if not self._keep(result, hints):
+            if self.steering is not None:
+                self.steering.put_back(hints)
+            return False
+        told(hints)
+        return True
+
+    def _keep(self, result: ToolResult, hints: tuple[Hint, ...] = ()) -> bool:
+        ids = {"tool_call_id": result.call_id, "tool_name": result.name}
+        content = with_hints(tool_text(result.content), hints)
+        try:
+            self.writer.write("tool", content, **ids)
+        except HermesError as error:
+            self.lost = error
+            return False
+        self.history.append({"role": "tool", "content": content, **ids})
+        return True

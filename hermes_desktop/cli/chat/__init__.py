@@ -1,0 +1,1 @@
+"""``hermes-desktop chat``: one message, one streamed reply."""

@@ -1,0 +1,106 @@
+"""Asks a person at a terminal what the assistant wants to know."""
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.chat.approval_prompt import BY, ApprovalPrompt
+from hermes_desktop.cli.chat.terminal_desk import TerminalDesk, somebody_is_there
+from hermes_desktop.core.events import QuestionAnswered, QuestionAsked, ToolFinished
+from hermes_desktop.services.agents.questions_queue import Questions
+from hermes_desktop.services.assembly.desktop_services import DesktopServices
+
+
+class _Question:
+    """One question on the desk."""
+
+    def __init__(self, asked: QuestionAsked, questions: Questions) -> None:
+        self._asked = asked
+        self._questions = questions
+
+    @property
+    def request_id(self) -> str:
+        return self._asked.request_id
+
+    def show(self) -> None:
+        output.say("\nThe assistant asks:")
+        output.say("    " + self._asked.text.replace("\n", "\n    "))
+        for number, choice in enumerate(self._asked.choices, 1):
+            output.say(f"  {number}. {choice}")
+        if self._asked.choices:
+            output.ask("[a number, an answer of your own, or Enter to skip] ")
+        else:
+            output.ask("[your answer, or Enter to skip] ")
+
+    def take(self, line: str) -> None:
+        self._questions.answer(self.request_id, line, BY)
+
+    def end_of_input(self) -> None:
+        self._questions.close()  # "nobody is there any more" is what the assistant hears
+
+
+class QuestionPrompt:
+    """Puts the assistant's questions on the desk.
+
+    Args:
+        services: The program.
+        desk: Where questions of all kinds are shown, one after the other.
+    """
+
+    def __init__(self, services: DesktopServices, desk: TerminalDesk) -> None:
+        self._questions = services.questions
+        self._bus = services.bus
+        self._desk = desk
+
+    def open(self) -> None:
+        """From now on a person can be asked."""
+        self._bus.subscribe(QuestionAsked, self._ask)
+        self._bus.subscribe(QuestionAnswered, self._settle)
+        self._questions.open()
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._questions.close()
+
+    def _ask(self, asked: QuestionAsked) -> None:
+        self._desk.add(_Question(asked, self._questions))
+
+    def _settle(self, event: QuestionAnswered) -> None:
+        if self._desk.is_shown(event.request_id):
+            if event.reason == "timeout":
+                output.say("\nNobody answered in time; the assistant goes on without an answer.")
+            elif event.reason == "answered" and event.by != BY:
+                output.say(f"\nAnswered elsewhere ({event.by or 'unknown'}).")
+            elif event.reason == "answered" and not event.text:
+                output.say("Skipped.")
+        self._desk.settled(event.request_id)
+
+
+class TerminalPrompts:
+    """Everything a person is asked at a terminal during a turn, on the loop.
+
+    Where nobody can answer – no terminal – nothing is asked: what would need a word is not done,
+    and the assistant is told at once that nobody can be asked.
+    """
+
+    def __init__(self, services: DesktopServices) -> None:
+        self._bus = services.bus
+        self._desk = TerminalDesk()
+        self._approvals = ApprovalPrompt(services, self._desk)
+        self._questions = QuestionPrompt(services, self._desk)
+
+    def open(self) -> None:
+        """Begin, if there is a person to ask."""
+        if output.is_error_terminal():
+            self._bus.subscribe(ToolFinished, _tell_tool)
+        if somebody_is_there():
+            self._approvals.open()
+            self._questions.open()
+
+    def close(self) -> None:
+        """Ask no more."""
+        self._approvals.close()
+        self._questions.close()
+        self._desk.close()
+
+
+def _tell_tool(event: ToolFinished) -> None:
+    mark = "✓" if event.ok else "✗"
+    output.say(f"▸ {event.name}  {event.subject}  {event.seconds:.1f} s  {mark}")

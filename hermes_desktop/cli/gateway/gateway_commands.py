@@ -1,0 +1,22 @@
+"""``hermes-desktop gateway``: who serves the messaging platforms of a home, and doing it here."""
+
+import click
+
+from hermes_desktop.cli.lazy_group import LazyGroup
+
+_HERE = "hermes_desktop.cli.gateway"
+_PLACES = {
+    "pairing": (f"{_HERE}.gateway_pairing", "pairing"),
+    "run": (f"{_HERE}.gateway_run", "run"),
+    "status": (f"{_HERE}.gateway_status", "status"),
+    "stop": (f"{_HERE}.gateway_stop", "stop"),
+}
+
+
+@click.group(cls=LazyGroup, places=_PLACES)
+def gateway() -> None:
+    """See, run and stop the gateway of a home.
+
+    The gateway answers what people write on messaging platforms. One program at a time has it:
+    `hermes gateway`, Hermes Desktop with its window, or `hermes-desktop gateway run` without one.
+    """

@@ -1,0 +1,196 @@
+"""``hermes-desktop gateway pairing``: who may write to the bots of a home."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.consent import Consent, with_consent
+from hermes_desktop.cli.gateway.gateway_words import age, moment
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.rows import Column, as_text
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.errors import AmbiguousError, NotFoundError
+from hermes_desktop.gateway.access.pairing import PairedUser, PairingRequest, PairingStore
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+
+Person = TypeVar("Person", PairingRequest, PairedUser)
+
+_COLUMNS = (
+    Column("Standing"),
+    Column("Platform"),
+    Column("User"),
+    Column("When", optional=True),
+    Column("Request", optional=True),
+    Column("Name", gives_way=True),
+)
+_SHORTEST_BEGINNING = 4
+
+
+@click.group()
+def pairing() -> None:
+    """Let people write to the bots of the home, or no longer.
+
+    A stranger who writes to a bot is sent a code, which holds for an hour. Who tells you that
+    code is let in with `approve`. The `hermes pairing` command works on the same list.
+    """
+
+
+@pairing.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@with_home
+def list_people(*, as_json: bool, paths: "HermesPaths") -> None:
+    """List who waits to be let in, and who was.
+
+    In a pipe: waiting or approved, platform, user id, when, id of the request, name. The code
+    itself is known to nobody but the one who was sent it.
+    """
+    store = _store(paths)
+    waiting, approved = store.pending(), store.approved()
+    if as_json:
+        output.write_json([*map(_waiting_object, waiting), *map(_approved_object, approved)])
+        return
+    if not waiting and not approved:
+        output.write("Nobody waits, and nobody was let in.\n")
+        return
+    output.write(as_text(_COLUMNS, [*map(_waiting_row, waiting), *map(_approved_row, approved)]))
+
+
+@pairing.command()
+@click.argument("platform")
+@click.argument("code", metavar="CODE|REQUEST")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array with who was let in.")
+@with_home
+def approve(*, platform: str, code: str, as_json: bool, paths: "HermesPaths") -> None:
+    """Let a person in, by code or request.
+
+    The code is the one that the person was sent; requests stand in `pairing list`. After five
+    wrong codes none is taken for an hour.
+    """
+    store, platform = _store(paths), _platform(platform)
+    wanted = output.without_surrogates(code).strip()
+    is_request = any(
+        each.platform == platform and each.entry_id == wanted for each in store.pending()
+    )
+    user = store.approve(platform, wanted) if is_request else store.approve_code(platform, wanted)
+    if as_json:
+        output.write_json([_approved_object(user)])
+    else:
+        output.write(output.one_line(f"{_called(user)} may write to the bot now.") + "\n")
+
+
+@pairing.command()
+@click.argument("platform")
+@click.argument("person", metavar="REQUEST|USER")
+@with_consent
+@with_home
+def deny(*, platform: str, person: str, consent: Consent, paths: "HermesPaths") -> None:
+    """Take a request away.
+
+    It is named by its id, the beginning of it, or the user's id. The person is told nothing,
+    and may ask again after ten minutes.
+    """
+    store, platform = _store(paths), _platform(platform)
+    wanted = output.without_surrogates(person).strip()
+    requests = [each for each in store.pending() if each.platform == platform]
+    request = _only(requests, wanted, lambda each: (each.entry_id, each.user_id), "waits")
+    preview = f"{_called(request)} asked {age(request.created_at, time.time())} ago."
+    if consent.obtain(output.one_line(preview) + "\n", "Take this request away?"):
+        store.deny(platform, request.entry_id)
+    _tell(consent, _waiting_object(request), f"The request of {_called(request)} is gone.")
+
+
+@pairing.command()
+@click.argument("platform")
+@click.argument("person", metavar="USER")
+@with_consent
+@with_home
+def revoke(*, platform: str, person: str, consent: Consent, paths: "HermesPaths") -> None:
+    """Let somebody write no longer, by the user's id.
+
+    Whoever stands in a list of config.yaml or in the environment besides may still write.
+    """
+    store, platform = _store(paths), _platform(platform)
+    wanted = output.without_surrogates(person).strip()
+    users = [each for each in store.approved() if each.platform == platform]
+    user = _only(users, wanted, lambda each: (each.user_id,), "was let in")
+    preview = f"{_called(user)} was let in {moment(user.approved_at or None)}."
+    if consent.obtain(output.one_line(preview) + "\n", "Let this person write no longer?"):
+        store.revoke(platform, user.user_id)
+    _tell(consent, _approved_object(user), f"{_called(user)} may write no longer.")
+
+
+def _store(paths: "HermesPaths") -> PairingStore:
+    return PairingStore(paths.home, SystemClock())
+
+
+def _platform(name: str) -> str:
+    return output.without_surrogates(name).strip().lower()
+
+
+def _only(
+    people: Sequence[Person], wanted: str, ids_of: Callable[[Person], Iterable[str]], verb: str
+) -> Person:
+    """The one that is meant: by a whole id, else by the beginning of one. Names are no ids."""
+    found = [each for each in people if wanted in ids_of(each)]
+    if not found and len(wanted) >= _SHORTEST_BEGINNING:
+        found = [each for each in people if any(i.startswith(wanted) for i in ids_of(each))]
+    if not found:
+        raise NotFoundError(
+            f"Nobody of that id {verb}.",
+            f"“{output.one_line(wanted)}” is not in the list of that platform.",
+            "Look at it with `hermes-desktop gateway pairing list`.",
+        )
+    if len(found) > 1:
+        raise AmbiguousError("More than one person fits.", "", "Give the whole id.")
+    return found[0]
+
+
+def _called(person: PairingRequest | PairedUser) -> str:
+    name = f"“{person.user_name}” " if person.user_name else ""
+    return f"{name}({person.platform} {person.user_id})"
+
+
+def _tell(consent: Consent, item: dict[str, Any], words: str) -> None:
+    if consent.as_json:
+        output.write_json([item])
+    elif not consent.dry_run:
+        output.write(output.one_line(words) + "\n")
+
+
+def _waiting_row(each: PairingRequest) -> tuple[str, ...]:
+    since = f"{age(each.created_at, time.time())} ago"
+    return ("waiting", each.platform, each.user_id, since, each.entry_id, each.user_name)
+
+
+def _approved_row(each: PairedUser) -> tuple[str, ...]:
+    when = moment(each.approved_at or None)
+    return ("approved", each.platform, each.user_id, when, "", each.user_name)
+
+
+def _waiting_object(each: PairingRequest) -> dict[str, Any]:
+    return {
+        "standing": "waiting",
+        "platform": each.platform,
+        "user_id": each.user_id,
+        "user_name": each.user_name,
+        "request": each.entry_id,
+        "created_at": each.created_at,
+        "approved_at": None,
+    }
+
+
+def _approved_object(each: PairedUser) -> dict[str, Any]:
+    return {
+        "standing": "approved",
+        "platform": each.platform,
+        "user_id": each.user_id,
+        "user_name": each.user_name,
+        "request": None,
+        "created_at": None,
+        "approved_at": each.approved_at or None,
+    }

@@ -1,0 +1,166 @@
+"""The gateway on a plain loop: start it, follow it, let it end in time. Loads no Qt."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.gateway.gateway_progress import GatewayProgress
+from hermes_desktop.cli.gateway.gateway_words import runs_already
+from hermes_desktop.core.concurrency.loop_signals import heard_signals, is_ignored
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.events import GatewayStatusChanged, Notice
+from hermes_desktop.core.log_setup import SecretRedactor, set_up_logging
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S, ExitDeadline
+from hermes_desktop.services.assembly.assembly import build_gateway
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+    from hermes_desktop.services.assembly.hosting_services import GatewayServices
+
+ENDED_AS_ASKED, FAILED = 0, 1
+_NO_PLATFORM = (
+    "No platform is set up yet, so nobody can write to it. For Telegram: "
+    "`hermes-desktop secrets set TELEGRAM_BOT_TOKEN`; the bot is connected at once."
+)
+_NOT_HOSTING = frozenset({"stopped", "attached"})
+_BY_ITSELF = frozenset({"gone", "failed", "not_ours"})
+
+
+def run_gateway(
+    paths: HermesPaths,
+    *,
+    insist: bool,
+    drain_s: float,
+    registry: "AdapterRegistry | None" = None,
+    deadline: ExitDeadline | None = None,
+) -> int:
+    """Host the gateway until somebody ends it. Blocks.
+
+    Args:
+        paths: The home; it exists.
+        insist: Start although something would not run here.
+        drain_s: How long running replies may take at the end.
+        registry: The platforms that can be served; None for those that the program ships.
+        deadline: Armed when the end begins, and not disarmed: the process is to end.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        HermesError: It was not started.
+    """
+    redactor = SecretRedactor()
+    set_up_logging(redactor, log_file=paths.log_file)
+    services = build_gateway(paths, redactor=redactor, registry=registry)
+    program = GatewayProgram(
+        services, insist=insist, drain_s=drain_s, deadline=deadline or ExitDeadline(tell=output.say)
+    )
+    return asyncio.run(program.run())
+
+
+class GatewayProgram:
+    """One run of it. For one loop.
+
+    Args:
+        services: The parts; closed at the end.
+        insist: See :func:`run_gateway`, as for the others.
+        drain_s: How long running replies may take at the end.
+        deadline: Armed when the end begins.
+    """
+
+    def __init__(
+        self, services: "GatewayServices", *, insist: bool, drain_s: float, deadline: ExitDeadline
+    ) -> None:
+        self._services = services
+        self._gateway = services.gateway
+        self._insist = insist
+        self._drain_s = drain_s
+        self._deadline = deadline
+        self._asked = 0
+        self._changed = asyncio.Event()
+
+    async def run(self) -> int:
+        """Start, serve, end.
+
+        Raises:
+            HermesError: It was not started.
+        """
+        progress = GatewayProgress()
+        bus = self._services.bus
+        bus.subscribe(GatewayStatusChanged, progress.show)
+        bus.subscribe(Notice, progress.note)
+        bus.subscribe(GatewayStatusChanged, lambda _: self._changed.set())
+        with heard_signals(_wanted_signals(), self.ask_to_end):
+            try:
+                await self._services.start()
+                await self._start()
+                return await self._serve()
+            finally:
+                self._deadline.arm(self._drain_s + EXIT_SLACK_S)
+                await self._services.close(drain_s=self._drain_s)
+                progress.clear()
+
+    def ask_to_end(self) -> None:
+        """End soon; asked again, do not wait for running replies."""
+        self._asked += 1
+        if self._asked == 1:
+            self._deadline.arm(self._drain_s + EXIT_SLACK_S)
+        else:
+            self._deadline.arm(EXIT_SLACK_S)
+            self._gateway.hurry()
+        self._changed.set()
+
+    async def _start(self) -> None:
+        starting = asyncio.ensure_future(self._gateway.start(insist=self._insist))
+        while not starting.done() and not self._asked:
+            change = asyncio.ensure_future(self._next_change())
+            await asyncio.wait({starting, change}, return_when=asyncio.FIRST_COMPLETED)
+            change.cancel()
+        if not starting.done():
+            starting.cancel()
+            return
+        starting.result()
+        if self._gateway.state in _NOT_HOSTING and not self._asked:
+            raise _not_started(self._gateway.status, self._services.paths)
+        if not self._gateway.status.platforms:
+            output.say(_NO_PLATFORM)
+        output.say(f"The gateway of {self._services.paths.home} runs. Ctrl-C ends it.")
+
+    async def _serve(self) -> int:
+        while not self._asked and self._gateway.state not in _NOT_HOSTING:
+            await self._next_change()
+        if self._asked:
+            output.say("Ending …")
+            return ENDED_AS_ASKED
+        status = self._gateway.status
+        if status.other is not None:
+            output.say(f"{status.other.name}, process {status.other.pid}, has the home now.")
+        elif status.refusal is not None:
+            refusal = status.refusal
+            output.say(" ".join(filter(None, (refusal.title, refusal.detail, refusal.hint))))
+        return FAILED if self._gateway.ended_by in _BY_ITSELF else ENDED_AS_ASKED
+
+    async def _next_change(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+
+def _wanted_signals() -> list[str]:
+    return [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if not is_ignored(name)]
+
+
+def _not_started(status: GatewayStatusChanged, paths: HermesPaths) -> HermesError:
+    if status.other is not None:
+        return runs_already(status.other.name, status.other.pid, status.other.started_at)
+    refusal = status.refusal
+    if refusal is None:
+        look = f"Look into {paths.log_file}."
+        return HermesError("The gateway was not started.", status.detail, look)
+    missed = [f"- {each}" for each in refusal.would_not_run]
+    insisting = "Add --insist to start it all the same." if refusal.may_insist else ""
+    return HermesError(
+        refusal.title,
+        "\n".join(part for part in (refusal.detail, *missed) if part),
+        "\n".join(part for part in (refusal.hint, insisting) if part),
+    )

@@ -1,0 +1,1 @@
+"""``hermes-desktop sessions``: list, search, edit, export and delete sessions."""

@@ -1,0 +1,139 @@
+"""``hermes-desktop sessions search``: messages by their words."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.long_work import long_work
+from hermes_desktop.cli.sessions.session_filters import Words
+from hermes_desktop.cli.sessions.session_text import clock_time
+from hermes_desktop.cli.store_access import open_store
+from hermes_desktop.core.errors import CancelledError, UsageError
+from hermes_desktop.state.search.search_records import SearchQuery
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.state.search.search_records import SearchHit
+
+_MOST = 1_000_000
+_PAGE = 20
+_WORDS = Words()
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="WORD...")
+@click.option("--source", type=_WORDS, metavar="NAME", help="Only sessions that began there.")
+@click.option(
+    "--role", type=_WORDS, metavar="NAME", help="Only what was said by user, assistant or tool."
+)
+@click.option(
+    "--archived/--not-archived",
+    default=None,
+    help="Only archived sessions, or only the others. [default: both]",
+)
+@click.option("--best", is_flag=True, help="The best match first, instead of the newest.")
+@click.option("--prefix", is_flag=True, help="Words may be beginnings of words.")
+@click.option("--once", is_flag=True, help="Only the first hit of each session.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, _MOST),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="Hits at most.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@with_home
+def search(  # noqa: PLR0913 - one argument an option
+    *,
+    words: tuple[str, ...],
+    source: str | None,
+    role: str | None,
+    archived: bool | None,
+    best: bool,
+    prefix: bool,
+    once: bool,
+    limit: int,
+    as_json: bool,
+    paths: "HermesPaths",
+) -> None:
+    """Find messages, the newest first.
+
+    All words must stand in a message. "A phrase", beginnings*, AND, OR and NOT work; what begins
+    with a dash stands behind `--`. In a pipe each hit is one line of fields with tabs between
+    them: session, time, role, source, title, words around the hit.
+    """
+    text = output.without_surrogates(" ".join(words))
+    if not text.strip():
+        raise UsageError("There is nothing to look for.", "", "Give a word.")
+    order: Literal["best", "newest"] = "best" if best else "newest"
+    query = SearchQuery(
+        text,
+        order=order,
+        sources=None if source is None else (source,),
+        roles=None if role is None else (role,),
+        archived=archived,
+        limit=limit,
+        page_size=_PAGE,
+        prefix=prefix,
+        one_per_conversation=once,
+    )
+    _run(paths, query, as_json=as_json)
+
+
+def _run(paths: "HermesPaths", query: SearchQuery, *, as_json: bool) -> None:
+    found: list[SearchHit] = []
+    with open_store(paths) as db, long_work() as work:
+        outcome = db.search(query, on_hits=found.extend if as_json else _show, cancel=work)
+    if outcome.notice is not None:
+        output.say(f"Note: {outcome.notice.text}")
+    if outcome.cancelled:
+        raise CancelledError("Stopped.", f"{outcome.hits:,} hits were found before.")
+    if as_json:
+        output.write_json(map(_object, found))
+    elif not outcome.hits:
+        output.write("No messages found.\n")
+    elif outcome.more and output.is_error_terminal():
+        output.say(f"There are more; --limit {outcome.hits * 4} shows more of them.")
+
+
+def _show(hits: Sequence["SearchHit"]) -> None:
+    shape = _for_person if output.is_terminal() else _for_pipe
+    output.write("".join(map(shape, hits)))
+    output.flush()
+
+
+def _for_pipe(hit: "SearchHit") -> str:
+    fields = (hit.tip_id, clock_time(hit.timestamp), hit.role, hit.source, hit.title or "",
+              hit.snippet)  # fmt: skip
+    return "\t".join(map(output.one_line, fields)) + "\n"
+
+
+def _for_person(hit: "SearchHit") -> str:
+    facts = (hit.title or "Untitled session", hit.source, clock_time(hit.timestamp), hit.tip_id)
+    who = hit.tool_name or hit.role
+    return (
+        output.one_line(" · ".join(facts)) + f"\n    {output.one_line(who)}: {_with_marks(hit)}\n\n"
+    )
+
+
+def _with_marks(hit: "SearchHit") -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end in hit.marks:
+        pieces += [_piece(hit.snippet[at:start]), output.bold(_piece(hit.snippet[start:end]))]
+        at = end
+    return "".join([*pieces, _piece(hit.snippet[at:])])
+
+
+def _piece(text: str) -> str:
+    """A part of a line; blanks at its ends belong to the line."""
+    return output.neutralise(text).replace("\n", " ").replace("\t", " ")
+
+
+def _object(hit: "SearchHit") -> dict[str, Any]:
+    return {**dataclasses.asdict(hit), "marks": [list(mark) for mark in hit.marks]}

@@ -1,0 +1,187 @@
+"""``hermes-desktop sessions export`` and ``import``."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.consent import per_source
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.long_work import long_work
+from hermes_desktop.cli.rows import counted
+from hermes_desktop.cli.sessions.session_filters import with_filter
+from hermes_desktop.cli.store_access import open_store
+from hermes_desktop.core.errors import NotFoundError, UsageError
+from hermes_desktop.services.sessions.session_catalog import find_session_id
+from hermes_desktop.services.sessions.store_care import guard
+from hermes_desktop.services.transfer import session_export, session_import
+from hermes_desktop.services.transfer.session_redaction import redactor_of_home
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.services.transfer.session_export import Clean
+    from hermes_desktop.services.transfer.session_import import Imported, ImportPlan
+    from hermes_desktop.state import SessionDB
+    from hermes_desktop.state.sessions.bulk_filters import SessionFilter
+
+_STANDARD = "-"
+_MOST_LOSSES = 20
+
+
+@click.command()
+@click.argument("place", required=False, metavar="[FILE|FOLDER|-]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "md"]),
+    default="jsonl",
+    show_default=True,
+    help="An object a line in one file, or a Markdown document each in a folder.",
+)
+@click.option(
+    "--session", "--session-id", "named", multiple=True, metavar="ID|TITLE", help="Only this one."
+)
+@with_filter
+@click.option("--redact", is_flag=True, help="Take keys, tokens and passwords out.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would be exported.")
+@with_home
+def export(  # noqa: PLR0913 - one argument an option
+    *,
+    place: str | None,
+    form: str,
+    named: tuple[str, ...],
+    choice: "SessionFilter",
+    redact: bool,
+    force: bool,
+    dry_run: bool,
+    paths: "HermesPaths",
+) -> None:
+    """Write sessions to a file, a folder or standard output.
+
+    Without a condition everything is exported, archived sessions and subagents included; with
+    conditions the ended sessions that meet them, the oldest first. JSONL goes to standard output
+    unless a file is named, Markdown to the folder session-exports in the home.
+    """
+    if named and choice:
+        raise click.UsageError("Name sessions or give conditions, not both.")
+    if form == "md" and place == _STANDARD:
+        raise click.UsageError("Markdown is written into a folder.")
+    clean: Clean = redactor_of_home(paths).clean if redact else _as_it_is
+    with open_store(paths) as db:
+        wanted = [find_session_id(db, output.without_surrogates(each)) for each in named]
+        ids = session_export.choose(db, wanted, choice)
+        if dry_run:
+            output.say(f"{counted(len(ids), 'session')} would be exported.")
+        elif form == "md":
+            folder = Path(place) if place else paths.home / "session-exports"
+            _markdown(db, ids, folder, clean, force=force)
+        else:
+            _json_lines(db, ids, place or _STANDARD, clean, force=force)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _json_lines(
+    db: "SessionDB", ids: list[str], place: str, clean: "Clean", *, force: bool
+) -> None:
+    if place == _STANDARD:
+        output.write_json_lines(session_export.objects(db, ids, clean))
+        return
+    with long_work() as work:
+        found = session_export.objects(db, ids, clean, on_progress=work.on_progress, cancel=work)
+        count = session_export.write_json_lines(Path(place), found, force=force)
+    output.say(f"{counted(count, 'session')} exported to {place}.")
+
+
+def _markdown(
+    db: "SessionDB", ids: list[str], folder: Path, clean: "Clean", *, force: bool
+) -> None:
+    with long_work() as work:
+        written = session_export.write_markdown(
+            db, ids, folder, clean, force=force, on_progress=work.on_progress, cancel=work
+        )
+    for path in written:
+        output.write(output.one_line(str(path)) + "\n")
+    output.say(f"{counted(len(written), 'session')} exported to {folder}.")
+
+
+@click.command("import")
+@click.argument("place", metavar="FILE|-")
+@click.option("--dry-run", is_flag=True, help="Look at the file, and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array of the sessions in the file.")
+@with_home
+def import_sessions(*, place: str, dry_run: bool, as_json: bool, paths: "HermesPaths") -> None:
+    """Add sessions from a JSONL export.
+
+    Those that are there already are left as they are. The whole file is looked at first: with a
+    mistake in it nothing is changed. A snapshot of the store is taken before.
+    """
+    given = session_import.parse(_read(place))
+    if dry_run:
+        if paths.state_db.exists():
+            with open_store(paths) as db:
+                db.require_writable()
+                plan = session_import.plan_import(db, given)
+        else:
+            plan = session_import.plan_import(None, given)
+        _tell(plan, None, as_json=as_json)
+        return
+    plan = session_import.plan_import(None, given)  # before anything is made
+    if not plan.sessions:
+        output.write("[]\n" if as_json else "There is nothing to import.\n")
+        return
+    with long_work() as work:
+        snapshot_needed = paths.state_db.exists()
+        with open_store(paths, write=True, make=True) as db:
+            plan = session_import.plan_import(db, given)
+            if snapshot_needed and plan.fresh:
+                guard(paths, "import", now=time.time(), on_progress=work.on_progress, cancel=work)
+            done = session_import.run_import(db, plan, on_progress=work.on_progress, cancel=work)
+    _tell(plan, done, as_json=as_json)
+
+
+def _read(place: str) -> str:
+    if place == _STANDARD:
+        if sys.stdin is None:  # pythonw has none
+            return ""
+        data = sys.stdin.buffer.read()
+    else:
+        try:
+            data = Path(place).read_bytes()
+        except FileNotFoundError:
+            raise NotFoundError("There is no such file.", place) from None
+        except OSError as error:
+            raise UsageError(
+                "The file cannot be read.", f"{place}: {error.strerror or error}."
+            ) from error
+    return data.decode("utf-8", errors="replace")
+
+
+def _tell(plan: "ImportPlan", done: "Imported | None", *, as_json: bool) -> None:
+    added = {each["id"] for each in plan.fresh} if done is None else set(done.ids)
+    if as_json:
+        new = "new" if done is None else "imported"
+        output.write_json(
+            {"id": each["id"], "result": new if each["id"] in added else "skipped"}
+            for each in plan.sessions
+        )
+        return
+    lead = "Would import" if done is None else "Imported"
+    skipped = len(plan.sessions) - len(added)
+    there = f"; {skipped:,} there already" if skipped else ""
+    output.write(f"{lead} {per_source(plan.by_source)}{there}.\n")
+    for loss in plan.lost[:_MOST_LOSSES]:
+        output.say(f"Note: {loss.text}")
+    if len(plan.lost) > _MOST_LOSSES:
+        output.say(f"Note: {counted(len(plan.lost) - _MOST_LOSSES, 'more value')} cannot be kept.")
+    if done is not None:
+        for each in done.retitled:
+            output.say(f"Note: “{each['from']}” is taken; {each['session_id']} is “{each['to']}”.")
+        if done.detached:
+            output.say(f"Note: {counted(done.detached, 'session')} lost a parent that is missing.")

@@ -1,0 +1,176 @@
+"""``hermes-desktop sessions trash``: what was deleted and can be restored."""
+
+import dataclasses
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.consent import Consent, per_source, with_consent
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.long_work import long_work
+from hermes_desktop.cli.rows import Column, as_text, counted, first_rows, size
+from hermes_desktop.cli.sessions.session_filters import Moment
+from hermes_desktop.cli.sessions.session_text import clock_time
+from hermes_desktop.cli.sessions.session_trash_choice import TrashFilter, named, with_trash_filter
+from hermes_desktop.cli.store_access import open_actions
+from hermes_desktop.core.errors import CancelledError
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.state.trash.trash_restore import Restored
+    from hermes_desktop.state.trash.trash_table import TrashItem
+
+_COLUMNS = (
+    Column("Trash ID", right=True),
+    Column("Deleted"),
+    Column("Source"),
+    Column("Sessions", right=True, optional=True),
+    Column("Messages", right=True, optional=True),
+    Column("Session"),
+    Column("Title", gives_way=True),
+)
+
+
+@click.group()
+def trash() -> None:
+    """See and restore what was deleted in the last 30 days."""
+
+
+@trash.command("list")
+@with_trash_filter
+@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@with_home
+def list_items(*, choice: TrashFilter, as_json: bool, paths: "HermesPaths") -> None:
+    """List the trash, the latest first.
+
+    In a pipe: trash id, time, source, number of sessions and of messages, first session, title.
+    """
+    with open_actions(paths, write=False) as (actions, _):
+        actions.tidy_trash()
+        there = actions.trash()
+    items = [item for item in there if choice.fits(item)]
+    if as_json:
+        output.write_json(map(dataclasses.asdict, items))
+    elif not items:
+        output.write("Nothing in the trash fits.\n" if there else "The trash is empty.\n")
+    else:
+        output.write(as_text(_COLUMNS, _rows(items)))
+
+
+@trash.command()
+@click.argument("wanted", nargs=-1, metavar="[ID|FROM-TO]...")
+@with_trash_filter
+@with_consent
+@with_home
+def restore(
+    *, wanted: tuple[str, ...], choice: TrashFilter, consent: Consent, paths: "HermesPaths"
+) -> None:
+    """Put deleted sessions back as they were.
+
+    Those that are named, or all that meet the conditions. ID is the number that `trash list`
+    shows, or the id of the session it shows; 3-7 are all numbers from 3 to 7.
+    """
+    if bool(wanted) == bool(choice):
+        raise click.UsageError("Name what is to be restored, or give conditions.")
+    with open_actions(paths) as (actions, _):
+        there = actions.trash()
+        words = map(output.without_surrogates, wanted)
+        items = [item for each in words for item in named(there, each)]
+        items = items or [item for item in there if choice and choice.fits(item)]
+        items = list(dict.fromkeys(items))
+        if not _agreed(items, consent, asks=bool(choice)):
+            return
+        with long_work() as work:
+            ids = [item.trash_id for item in items]
+            done = actions.restore(ids, on_progress=work.on_progress, cancel=work)
+    _tell(done, as_json=consent.as_json)
+    if len(done) < len(items):
+        left = counted(len(items) - len(done), "session")
+        raise CancelledError("Stopped.", f"Still in the trash: {left}.")
+
+
+def _agreed(items: Sequence["TrashItem"], consent: Consent, *, asks: bool) -> bool:
+    """Show what would be restored and ask, where nobody named it; False: nothing is to be done."""
+    if not items:
+        output.write("[]\n" if consent.as_json else "Nothing in the trash fits.\n")
+        return False
+    if not asks and not consent.dry_run:
+        return True
+    preview = first_rows(_COLUMNS, _rows(items))
+    preview += per_source(Counter(item.source for item in items)) + "\n"
+    agreed = consent.obtain(preview, f"Restore {counted(len(items), 'session')}?")
+    if not agreed and consent.as_json:
+        output.write_json(map(dataclasses.asdict, items))
+    return agreed
+
+
+def _tell(done: Sequence["Restored"], *, as_json: bool) -> None:
+    if as_json:
+        output.write_json(
+            {
+                "trash_id": each.trash_id,
+                "id": each.root_id,
+                "session_ids": dict(each.session_ids),
+                "retitled": dict(each.retitled),
+            }
+            for each in done
+        )
+        return
+    for each in done:
+        output.write(output.one_line(f"Restored session {each.root_id}.") + "\n")
+        moved = {old: new for old, new in each.session_ids.items() if old != new}
+        for old, new in moved.items():
+            output.say(f"Note: the id {old} is taken; the session is now {new}.")
+        for session_id, title in each.retitled.items():
+            output.say(f"Note: the title was taken; session {session_id} is now called “{title}”.")
+
+
+@trash.command()
+@click.option(
+    "--older-than", type=Moment(), metavar="AGE", help="Deleted longer ago: 5h, 2d, 1w, days."
+)
+@with_consent
+@with_home
+def empty(*, older_than: float | None, consent: Consent, paths: "HermesPaths") -> None:
+    """Delete for good what is in the trash."""
+    with open_actions(paths) as (actions, _):
+        actions.tidy_trash()
+        there = actions.trash()
+        # A moment and not "everything": what is deleted while we ask is not meant.
+        latest = max((item.deleted_at for item in there), default=0.0)
+        edge = math.nextafter(max(time.time(), latest), math.inf)
+        edge = edge if older_than is None else older_than
+        items = [item for item in there if item.deleted_at < edge]
+        if not items:
+            output.write("[]\n" if consent.as_json else "There is nothing to delete.\n")
+            return
+        counts = per_source(Counter(item.source for item in items))
+        total = sum(item.bytes for item in items)
+        preview = first_rows(_COLUMNS, _rows(items)) + f"{counts}\n{size(total)}, for good\n"
+        question = f"Delete {counted(len(items), 'session')} for good?"
+        if consent.obtain(preview, question):
+            actions.empty_trash(older_than=edge)
+    if consent.as_json:
+        output.write_json(map(dataclasses.asdict, items))
+    elif not consent.dry_run:
+        output.write(f"Deleted for good: {counts}.\n")
+
+
+def _rows(items: Sequence["TrashItem"]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            item.trash_id,
+            clock_time(item.deleted_at),
+            item.source,
+            item.session_count,
+            item.message_count,
+            item.root_id,
+            item.title or "",
+        )
+        for item in items
+    ]

@@ -1,0 +1,200 @@
+"""``hermes-desktop sessions health`` and ``optimize``: how the store is, and upkeep."""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.consent import Consent
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.long_work import long_work
+from hermes_desktop.cli.rows import counted, size
+from hermes_desktop.cli.store_access import open_store
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.services.sessions import store_care
+from hermes_desktop.state.database.holders import other_holders
+from hermes_desktop.state.maintenance.health import health_report
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.services.sessions.store_care import Optimised
+    from hermes_desktop.state.maintenance.health_records import HealthReport
+    from hermes_desktop.state.maintenance.repair import RepairReport
+
+_UNHEALTHY = 1
+
+
+@click.command()
+@click.option("--full", is_flag=True, help="Read everything: slow with a large store.")
+@click.option("--repair", is_flag=True, help="Build the search index anew if that helps.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask before the repair.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array with one object.")
+@with_home
+def health(*, full: bool, repair: bool, yes: bool, as_json: bool, paths: "HermesPaths") -> int:
+    """Check the store, and repair its search index.
+
+    Tells its size, integrity, search index, who has it open and where it lies. The exit code is 1
+    when something does harm. Nothing is changed without --repair, and nothing is repaired before
+    it was asked for and a snapshot was taken.
+    """
+    with long_work() as work:
+        report = health_report(
+            paths.state_db,
+            check="full" if full else "quick",
+            on_progress=work.on_progress,
+            cancel=work,
+        )
+    if as_json:
+        output.write_json([_object(report)])
+    else:
+        output.write(_text(report))
+    if repair:
+        return _repair(report, Consent(yes, dry_run=False, as_json=True), paths)
+    if not report.is_healthy and _can_repair(report):
+        output.say("`hermes-desktop sessions health --repair` can build the search index anew.")
+    return 0 if report.is_healthy else _UNHEALTHY
+
+
+def _can_repair(report: "HealthReport") -> bool:
+    from hermes_desktop.state.maintenance.repair import plan_repair
+
+    return bool(plan_repair(report).tables)
+
+
+def _repair(report: "HealthReport", consent: Consent, paths: "HermesPaths") -> int:
+    from hermes_desktop.state.maintenance.repair import plan_repair, repair_index
+
+    if not report.condition.home.may_write:
+        raise report.condition.refusal()
+    plan = plan_repair(report)
+    if not plan.tables:
+        if report.is_healthy:
+            output.say("There is nothing to repair.")
+            return 0
+        hints = "\n".join(finding.hint for finding in plan.beyond_us if finding.hint)
+        raise RefusedError("This cannot be repaired here.", "", hints)
+    hidden = _hidden(report.holders.hidden)
+    preview = f"The search index is built anew, after a snapshot.\n{hidden}"
+    consent.obtain(preview, "Build the search index anew?")
+    with open_store(paths, write=True) as db, long_work() as work:
+        done: RepairReport = repair_index(
+            db,
+            paths.snapshots_dir,
+            now=time.time(),
+            unseen_ok=True,
+            on_progress=work.on_progress,
+            cancel=work,
+        )
+    output.say(
+        f"The search index holds {counted(done.messages, 'message')} now; "
+        f"the snapshot before is {done.before.name}."
+    )
+    return 0 if not plan.beyond_us else _UNHEALTHY
+
+
+def _hidden(number: int) -> str:
+    if not number:
+        return ""
+    return f"{counted(number, 'process', 'processes')} of other users may have it open, too.\n"
+
+
+def _text(report: "HealthReport") -> str:
+    unused = report.free_pages * report.page_size
+    complete = all(index.is_complete for index in report.indexes)
+    lines = [
+        f"Store: {report.path}",
+        f"Size: {size(report.size)}, log {size(report.log_size)}, {size(unused)} unused",
+        f"Holds: {counted(report.sessions, 'session')}, {counted(report.messages, 'message')}",
+        f"Schema: {report.condition.schema_version or 'unknown'}, SQLite {report.sqlite_version}",
+        f"Disk: {size(report.disk_free)} free, {report.file_system.kind or 'unknown file system'}",
+        f"Integrity: {'ok' if not report.integrity else 'damaged'}",
+        f"Search index: {'complete' if complete else 'not complete'}",
+        f"Open in: {report.holders if report.holders.seen else 'no other program that we can see'}",
+    ]
+    if report.holders.hidden:
+        lines[-1] += f" ({report.holders.hidden} processes are not visible to us)"
+    for finding in report.findings:
+        mark = "!" if finding.harms else "·"
+        lines.append(f"{mark} {finding.text}" + (f" {finding.hint}" if finding.hint else ""))
+    lines.append("All is well." if report.is_healthy else "Something does harm; see above.")
+    return "".join(output.one_line(line) + "\n" for line in lines)
+
+
+def _object(report: "HealthReport") -> dict[str, Any]:
+    return {
+        "path": str(report.path),
+        "healthy": report.is_healthy,
+        "bytes": report.size,
+        "log_bytes": report.log_size,
+        "free_bytes": report.free_pages * report.page_size,
+        "disk_free": report.disk_free,
+        "sessions": report.sessions,
+        "messages": report.messages,
+        "schema_version": report.condition.schema_version,
+        "writable": report.condition.writable,
+        "journal_mode": report.journal_mode,
+        "sqlite_version": report.sqlite_version,
+        "file_system": report.file_system.kind,
+        "integrity": list(report.integrity or ()),
+        "index_complete": all(index.is_complete for index in report.indexes),
+        "holders": [{"pid": each.pid, "name": each.name} for each in report.holders.seen],
+        "holders_hidden": report.holders.hidden,
+        "findings": [
+            {"kind": each.kind, "text": each.text, "hint": each.hint, "harms": each.harms}
+            for each in report.findings
+        ],
+    }
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array with one object.")
+@with_home
+def optimize(*, dry_run: bool, as_json: bool, paths: "HermesPaths") -> None:
+    """Tidy the search index and free unused space.
+
+    Space is given back only while no other program has the store open, and after a snapshot.
+    """
+    if dry_run:
+        _foretell(paths, as_json=as_json)
+        return
+    with open_store(paths, write=True) as db, long_work() as work:
+        done = store_care.optimise(
+            db, paths, now=time.time(), on_progress=work.on_progress, cancel=work
+        )
+    if as_json:
+        output.write_json([_optimised(done)])
+        return
+    output.write(f"{counted(done.indexes, 'search index', 'search indexes')} put in order.\n")
+    if done.holders.seen:
+        output.write(output.one_line(f"Space was not given back: open in {done.holders}.") + "\n")
+    else:
+        output.write(f"Size: {size(done.size_before)} before, {size(done.size_after)} now.\n")
+
+
+def _foretell(paths: "HermesPaths", *, as_json: bool) -> None:
+    report = health_report(paths.state_db, check="none")
+    if not report.condition.home.may_write:
+        raise report.condition.refusal()
+    unused = report.free_pages * report.page_size
+    holders = other_holders(paths.state_db)
+    if as_json:
+        output.write_json([{"free_bytes": unused, "gives_space_back": not holders.seen}])
+        return
+    output.write("The search index would be put in order.\n")
+    if holders.seen:
+        output.write(output.one_line(f"Space would not be given back: open in {holders}.") + "\n")
+    else:
+        output.write(f"At least {size(unused)} would be given back, after a snapshot.\n")
+
+
+def _optimised(done: "Optimised") -> dict[str, Any]:
+    return {
+        "indexes": done.indexes,
+        "bytes_before": done.size_before,
+        "bytes_after": done.size_after,
+        "space_given_back": not done.holders.seen,
+        "holders": [{"pid": each.pid, "name": each.name} for each in done.holders.seen],
+        "snapshot": None if done.before is None else done.before.name,
+    }

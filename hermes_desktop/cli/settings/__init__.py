@@ -1,0 +1,1 @@
+"""The commands for settings, secrets, models and plugins."""

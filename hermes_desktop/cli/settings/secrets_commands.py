@@ -1,0 +1,277 @@
+"""``secrets``: where tokens and keys are, and putting them into the keyring."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.consent import Consent, with_consent
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.rows import Column, as_text
+from hermes_desktop.cli.settings.hidden_input import read_hidden
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.services.secrets.secrets_book import SecretPlace, SecretsBook, SecretView
+
+_COLUMNS = (Column("Secret"), Column("Standing"), Column("What it is", gives_way=True))
+_MOST_READ = 1_000_000
+"""Bytes of standard input; no secret is longer."""
+_OURS = frozenset({"keyring", "plain file"})
+_MOVED = frozenset({".env", "config.yaml", "plain file"})
+_WAITING = "Waiting for the keyring; it may ask for its password…"
+
+
+@click.group("secrets")
+def secrets() -> None:
+    """Keep tokens and keys in the desktop's keyring.
+
+    What counts is the first of: environment, keyring, .env, config.yaml, gateway.json. `hermes`
+    itself knows no keyring; its own commands look in the environment and in .env.
+    """
+
+
+@secrets.command("list")
+@click.option("--all", "everything", is_flag=True, help="Those that are nowhere, too.")
+@click.option("--show-end", is_flag=True, help="Show the last four characters of each.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+@with_home
+def list_secrets(*, everything: bool, show_end: bool, as_json: bool, paths: "HermesPaths") -> None:
+    """List secrets and where they are; never what they are."""
+    views = [view for view in _book(paths).look() if view.places or everything]
+    if as_json:
+        output.write_json([_object(view, show_end=show_end) for view in views])
+        return
+    if not views:
+        output.say("There are no secrets in this home. See all that could be with --all.")
+        return
+    rows = [(view.name, _standing(view, show_end=show_end), view.label) for view in views]
+    output.write(as_text(_COLUMNS, rows))
+    for view in views:
+        if view.differ:
+            output.say(_difference(view))
+
+
+@secrets.command("set")
+@click.argument("name")
+@click.argument("values", nargs=-1, metavar="")
+@click.option("--plain", is_flag=True, help="Keep it in a file that only you can read (0600).")
+@click.option("--no-check", "unchecked", is_flag=True, help="Do not ask the platform first.")
+@with_home
+def set_secret(
+    *, name: str, values: tuple[str, ...], plain: bool, unchecked: bool, paths: "HermesPaths"
+) -> None:
+    """Keep a secret in the keyring.
+
+    The value is asked for without being shown, or read from standard input; it never stands on
+    the command line, where every program of yours could see it. A token that its platform does not
+    take is not kept, and the one before stays. Should the keyring not work, nothing is kept
+    anywhere else.
+    """
+    from hermes_desktop.services.secrets.secret_checks import checked_name
+    from hermes_desktop.services.secrets.secrets_beside_hermes import note_on_hermes
+    from hermes_desktop.services.settings.pasted_secret import given_secret
+
+    if values or "=" in name:
+        raise UsageError(
+            "A secret is not given on the command line.",
+            "Every program of yours can see it there, and the history of the shell keeps it.",
+            "Give the name alone: the value is asked for, or read from standard input.",
+        )
+    name = checked_name(output.without_surrogates(name))
+    given = given_secret(name, _ask_for(name))
+    if not unchecked:
+        _let_its_platform_look(paths, name, given.value)
+    book = _book(paths)
+    if not plain:
+        _say_that_it_waits()
+    book.keep(name, given.value, plain=plain)
+    where = "in a plain file that only you can read" if plain else "in the keyring"
+    output.write(f"{name} is kept {where}.\n")
+    if given.note:
+        output.say(given.note)
+    view = book.find(name)
+    if view.differ:
+        output.say(_difference(view))
+    note = note_on_hermes(view, paths.home)
+    if note:
+        output.say(note)
+    output.say(_takes_effect(view))
+
+
+@secrets.command("move")
+@click.argument("name")
+@click.option("--back", is_flag=True, help="From the keyring into .env.")
+@with_consent
+@with_home
+def move(*, name: str, back: bool, consent: Consent, paths: "HermesPaths") -> None:
+    """Move a secret into the keyring, or back.
+
+    From .env or config.yaml into the keyring; with --back from the keyring into .env. It is read
+    back from its new place before it is taken out of the old one, and taken out of the versions of
+    config.yaml that are kept.
+    """
+    from hermes_desktop.services.secrets.secrets_book import NOT_FOUND_BY_HERMES
+
+    book = _book(paths)
+    view = book.find(output.without_surrogates(name))
+    note = NOT_FOUND_BY_HERMES.format(name=view.name)
+    act, froms = (book.move_back, _OURS) if back else (book.move, _MOVED)
+    if not any(place.where in froms for place in view.places):
+        act(view.name)  # says that it is not there
+    if back:
+        preview = f"{view.name} goes from the keyring into .env, where programs can read it.\n"
+    else:
+        preview = f"{view.name} goes into the keyring. {note}\n"
+    if not consent.obtain(preview, "Move it?"):
+        return
+    _say_that_it_waits()
+    if back:
+        book.move_back(view.name)
+        words = f"{view.name} stands in .env again.\n"
+    else:
+        places = book.move(view.name)
+        words = f"{view.name} is in the keyring, and no longer in {' and '.join(places)}.\n"
+    after = book.find(view.name)
+    if consent.as_json:
+        output.write_json([_object(after, show_end=False)])
+    else:
+        output.write(words)
+    if not back:
+        output.say(note)
+
+
+@secrets.command("remove")
+@click.argument("name")
+@with_consent
+@with_home
+def remove(*, name: str, consent: Consent, paths: "HermesPaths") -> None:
+    """Take a secret out of the keyring for good.
+
+    One that was kept with `secrets set --plain` is taken out of that file. What stands in .env
+    or config.yaml stays.
+    """
+    book = _book(paths)
+    view = book.find(output.without_surrogates(name))
+    left = [place for place in view.places if place.where not in _OURS]
+    if len(left) == len(view.places):
+        book.remove(view.name)  # says that it is not kept here
+    then = f"then {_words(left[0], show_end=False)} counts" if left else "it is then nowhere"
+    kept = " and ".join(place.where for place in view.places if place not in left)
+    if consent.obtain(f"{view.name} is taken out of the {kept}; {then}.\n", "Take it out?"):
+        _say_that_it_waits()
+        book.remove(view.name)
+        if consent.as_json:
+            output.write_json([_object(book.find(view.name), show_end=False)])
+        else:
+            output.write(f"{view.name} is no longer in the {kept}.\n")
+
+
+@secrets.command("check")
+@with_home
+def check(*, paths: "HermesPaths") -> None:
+    """See whether the keyring works.
+
+    Something is kept in it and taken out again.
+    """
+    from hermes_desktop.settings.secrets import SecretStoreError
+
+    _say_that_it_waits()
+    reading = _book(paths).check()
+    if reading.state != "stored" or not reading.detail:
+        raise SecretStoreError(reading.state, reading.detail)
+    output.write(output.one_line(f"The keyring works: {reading.detail}.") + "\n")
+
+
+def _book(paths: "HermesPaths") -> "SecretsBook":
+    import os
+
+    from hermes_desktop.services.secrets.secret_access import open_secrets
+    from hermes_desktop.services.secrets.secrets_book import SecretsBook
+
+    clock = SystemClock()
+    return SecretsBook(paths, os.environ, open_secrets(paths, clock), clock)
+
+
+def _let_its_platform_look(paths: "HermesPaths", name: str, value: str) -> None:
+    """Ask who can say it whether this is a good one; who cannot be asked refuses nothing."""
+    import os
+
+    from hermes_desktop.services.secrets.platform_facts import PLATFORMS
+    from hermes_desktop.services.settings.secret_trial import platform_that_knows, try_secret
+
+    platform = platform_that_knows(name)
+    if not platform:
+        return
+    title = PLATFORMS[platform].title
+    output.say(f"Asking {title} whether it takes this…")
+    answer = try_secret(paths, os.environ, SystemClock(), platform=platform, name=name, value=value)
+    if answer.kind == "ok":
+        output.say(f"{title} takes it" + (f": {answer.name}." if answer.name else "."))
+    else:
+        output.say(f"{title} could not be asked. {answer.words}")
+
+
+def _ask_for(name: str) -> str:
+    if not output.is_input_terminal():
+        # Not all of it: it may be a device that never ends. What is no text is refused later.
+        return sys.stdin.buffer.read(_MOST_READ).decode("utf-8-sig", "surrogateescape")
+    return read_hidden(f"{name}: ")
+
+
+def _say_that_it_waits() -> None:
+    if output.is_error_terminal():
+        output.say(_WAITING)
+
+
+def _standing(view: "SecretView", *, show_end: bool) -> str:
+    if not view.places:
+        return "nowhere"
+    counts = view.counts
+    words = [_words(place, show_end=show_end) for place in view.places]
+    first = _words(counts, show_end=show_end) if counts else words[0]
+    others = [word for word in words if word != first]
+    return f"{first}; also {', '.join(others)}" if others else first
+
+
+def _words(place: "SecretPlace", *, show_end: bool) -> str:
+    """Such as ``keyring``, ``keyring (locked)``, ``config.yaml (platforms.telegram.token)``."""
+    inside: list[str] = []
+    if place.state != "stored":
+        inside.append(place.state)
+    if place.where in {"config.yaml", "gateway.json"}:
+        inside.append(place.place)
+    if show_end and place.end:
+        inside.append(f"…{place.end}")
+    return f"{place.where} ({', '.join(inside)})" if inside else place.where
+
+
+def _difference(view: "SecretView") -> str:
+    counts = view.counts
+    here = counts.where if counts else "none"
+    hermes = next((p.where for p in view.places if p.where == ".env"), "")
+    beside = f", while `hermes` takes {hermes} first" if hermes and hermes != here else ""
+    return f"{view.name} has different values; {here} counts here{beside}."
+
+
+def _takes_effect(view: "SecretView") -> str:
+    if view.platform:
+        return "It counts at once: a gateway that runs connects the platform anew, or leaves it."
+    return "It counts at once."
+
+
+def _object(view: "SecretView", *, show_end: bool) -> dict[str, Any]:
+    counts = view.counts
+    return {
+        "name": view.name,
+        "label": view.label,
+        "platform": view.platform,
+        "counts": counts.where if counts else "",
+        "places": [place.where for place in view.places],
+        "states": [place.state for place in view.places],
+        "ends": [place.end for place in view.places] if show_end else [],
+        "differ": view.differ,
+    }

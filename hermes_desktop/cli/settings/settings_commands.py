@@ -1,0 +1,241 @@
+"""``config``: see, explain and change settings; the versions of config.yaml before."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_desktop.cli import output
+from hermes_desktop.cli.consent import Consent, with_consent
+from hermes_desktop.cli.home_option import with_home
+from hermes_desktop.cli.rows import Column, as_text
+from hermes_desktop.cli.settings.settings_words import as_object, explanation, shown, source_words
+from hermes_desktop.core.clock import SystemClock
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.paths import HermesPaths
+    from hermes_desktop.services.settings.settings_book import Change, Saved, SettingsBook
+    from hermes_desktop.settings.config_versions import Version
+
+_COLUMNS = (Column("Setting"), Column("Value"), Column("From", gives_way=True))
+_dry_run = click.option("--dry-run", is_flag=True, help="Show the difference, write nothing.")
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON array of flat objects.")
+
+
+@click.group("config")
+def config() -> None:
+    """See and change settings, without a text editor.
+
+    config.yaml is changed value by value: comments, order and everything else in it stay, and the
+    five versions before are kept. Secrets are another matter: see `hermes-desktop secrets`.
+    """
+
+
+@config.command("list")
+@click.argument("words", nargs=-1)
+@click.option("--set", "only_set", is_flag=True, help="Leave out what is at its default.")
+@_json
+@with_home
+def list_settings(
+    *, words: tuple[str, ...], only_set: bool, as_json: bool, paths: "HermesPaths"
+) -> None:
+    """List settings with their values and where those come from.
+
+    WORDS are looked for in names, labels and explanations. Keys of config.yaml that are no setting
+    of this program are listed at the end, with their lines; they are only shown.
+    """
+    book = _book(paths)
+    views = [v for v in book.look(" ".join(words)) if v.is_set or not only_set or not v.is_default]
+    unknown = [] if words else book.unknown()
+    if as_json:
+        others = [{"key": u.key, "value": u.value, "line": u.line, "known": False} for u in unknown]
+        output.write_json([*(as_object(view) for view in views), *others])
+        return
+    if not views and not unknown:
+        output.say("No setting fits.")
+        return
+    rows = [(view.key, shown(view.value), source_words(view)) for view in views]
+    rows += [(u.key, u.value, f"config.yaml, line {u.line}; only shown") for u in unknown]
+    output.write(as_text(_COLUMNS, rows))
+    for view in views:
+        if view.problem:
+            output.say(f"{view.key}: {view.problem} {shown(view.value)} counts.")
+
+
+@config.command("get")
+@click.argument("key")
+@_json
+@with_home
+def get(*, key: str, as_json: bool, paths: "HermesPaths") -> None:
+    """Print the value of a setting that counts now."""
+    view = _book(paths).find(output.without_surrogates(key))
+    if as_json:
+        output.write_json([as_object(view)])
+        return
+    output.write(output.one_line(shown(view.value)) + "\n")
+    output.say(source_words(view))
+
+
+@config.command("explain")
+@click.argument("key")
+@with_home
+def explain(*, key: str, paths: "HermesPaths") -> None:
+    """Say what a setting does and what it may be.
+
+    Also what a change brings with it, and when it counts.
+    """
+    view = _book(paths).find(output.without_surrogates(key))
+    output.write("".join(output.one_line(line) + "\n" for line in explanation(view)))
+
+
+@config.command("reference")
+def reference() -> None:
+    """Print all settings and secrets as a Markdown page."""
+    from hermes_desktop.services.settings.settings_reference import settings_reference
+
+    output.write(settings_reference())
+
+
+@config.command("set")
+@click.argument("pairs", nargs=-1, required=True, metavar="KEY VALUE [KEY VALUE]…")
+@_dry_run
+@_json
+@with_home
+def set_value(
+    *, pairs: tuple[str, ...], dry_run: bool, as_json: bool, paths: "HermesPaths"
+) -> None:
+    """Change settings: all that are given, or none.
+
+    If one value makes no sense, nothing is written.
+
+    Lists are given with commas between their entries. A value that begins with a dash stands
+    behind `--`.
+    """
+    from hermes_desktop.services.settings.settings_book import Change, find_option
+
+    if len(pairs) % 2:
+        raise click.UsageError("Give a value for each setting: KEY VALUE.")
+    words = [output.without_surrogates(word) for word in pairs]
+    changes = []
+    for key, text in zip(words[::2], words[1::2], strict=True):
+        option = find_option(key)
+        changes.append(Change(option.key, option.parse(text)))
+    _save(paths, changes, dry_run=dry_run, as_json=as_json)
+
+
+@config.command("unset")
+@click.argument("keys", nargs=-1, required=True, metavar="KEY…")
+@_dry_run
+@_json
+@with_home
+def unset(*, keys: tuple[str, ...], dry_run: bool, as_json: bool, paths: "HermesPaths") -> None:
+    """Take settings out of the file, so that their defaults count."""
+    from hermes_desktop.services.settings.settings_book import Change, find_option
+
+    changes = [Change(find_option(output.without_surrogates(key)).key, unset=True) for key in keys]
+    _save(paths, changes, dry_run=dry_run, as_json=as_json)
+
+
+@config.command("versions")
+@_json
+@with_home
+def versions(*, as_json: bool, paths: "HermesPaths") -> None:
+    """List former versions of config.yaml, the newest first."""
+    found = _book(paths).config.versions()
+    if as_json:
+        output.write_json([_version(each) for each in found])
+    elif not found:
+        output.say("config.yaml was not changed here yet.")
+    else:
+        columns = (Column("Number", right=True), Column("Replaced"), Column("File"))
+        rows = [(each.number, _when(each), each.name) for each in found]
+        output.write(as_text(columns, rows))
+
+
+@config.command("diff")
+@click.argument("version", default="1")
+@with_home
+def diff(*, version: str, paths: "HermesPaths") -> None:
+    """Show what changed since a former version.
+
+    VERSION is a number or a name from `config versions`; without one, the latest. Secrets are
+    hidden.
+    """
+    store = _book(paths).config
+    found = store.diff_to(store.find_version(output.without_surrogates(version)))
+    if found:
+        output.write(output.neutralise(found))
+    else:
+        output.say("Nothing changed since.")
+
+
+@config.command("restore")
+@click.argument("version", default="1")
+@with_consent
+@with_home
+def restore(*, version: str, consent: Consent, paths: "HermesPaths") -> None:
+    """Bring a former version of config.yaml back.
+
+    VERSION is a number or a name from `config versions`; without one, the latest. What stands
+    there now becomes a version, too.
+    """
+    book = _book(paths)
+    found = book.config.find_version(output.without_surrogates(version))
+    preview = book.restore(found, dry_run=True)
+    if not preview.diff:
+        output.say("That is what stands there now; nothing was changed.")
+        return
+    if consent.obtain(output.neutralise(preview.diff), "Bring this version back?"):
+        _tell(paths, book.restore(found), as_json=consent.as_json)
+
+
+def _book(paths: "HermesPaths") -> "SettingsBook":
+    import os
+
+    from hermes_desktop.services.settings.settings_book import SettingsBook
+
+    return SettingsBook(paths, os.environ, SystemClock())
+
+
+def _save(paths: "HermesPaths", changes: "list[Change]", *, dry_run: bool, as_json: bool) -> None:
+    saved = _book(paths).save(changes, dry_run=dry_run)
+    if not dry_run:
+        _tell(paths, saved, as_json=as_json)
+        return
+    if saved.diff:
+        output.write(output.neutralise(saved.diff))
+    else:
+        output.say("Nothing would change.")
+    for note in saved.notes:
+        output.say(note)
+
+
+def _tell(paths: "HermesPaths", saved: "Saved", *, as_json: bool) -> None:
+    from hermes_desktop.services.settings.settings_book import find_option
+    from hermes_desktop.settings.options import EFFECT_WORDS
+
+    book = _book(paths)
+    views = [book.find(change.key) for change in saved.changes]
+    if as_json:
+        output.write_json([as_object(view) for view in views])
+    elif not saved.diff:
+        output.say("Nothing had to be changed.")
+    else:
+        for view in views:
+            why = "" if view.is_set or view.is_default else f" ({source_words(view)})"
+            output.write(output.one_line(f"{view.key}: {shown(view.value)}{why}") + "\n")
+        for effect in dict.fromkeys(find_option(view.key).effect for view in views):
+            output.say(EFFECT_WORDS[effect])
+    for note in saved.notes:
+        output.say(note)
+    for view in views:
+        if view.option.unknown_to_hermes:
+            output.say(f"{view.key}: {view.option.unknown_to_hermes}")
+
+
+def _when(version: "Version") -> str:
+    return datetime.fromtimestamp(version.time, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _version(version: "Version") -> dict[str, Any]:
+    return {"number": version.number, "time": version.time, "name": version.name}

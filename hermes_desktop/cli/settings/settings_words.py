@@ -1,0 +1,90 @@
+"""A setting in words: its value, where that comes from, what it means."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hermes_desktop.services.settings.settings_reading import SettingView
+
+
+def shown(value: Any) -> str:
+    """A value on one line, as it could be typed."""
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
+
+
+def source_words(view: "SettingView") -> str:
+    """Where a value comes from; what the file says besides, if that does not count."""
+    if view.is_default:
+        words = "default"
+        return f"{words}; line {view.line} makes no sense" if view.problem else words
+    if view.source in {"config.yaml", "settings.yaml", "gateway.json"}:
+        line = f", line {view.line}" if view.line else ""
+        return f"{view.source}{line}"
+    if view.source == "system":
+        return "the system"
+    words = f"{view.place} ({view.source})"
+    return f"{words}, over {shown(view.stored)} in the file" if view.is_set else words
+
+
+def as_object(view: "SettingView") -> dict[str, Any]:
+    """For programs."""
+    option = view.option
+    return {
+        "key": view.key,
+        "value": view.value,
+        "source": view.source,
+        "place": view.place,
+        "line": view.line,
+        "is_set": view.is_set,
+        "stored": view.stored,
+        "default": option.default,
+        "problem": view.problem,
+        "label": option.label,
+        "section": option.section,
+        "kind": option.kind,
+        "choices": list(option.choices or ()),
+        "effect": option.effect.value,
+        "hermes_reads_it": not option.unknown_to_hermes and option.store == "config",
+        "known": True,
+    }
+
+
+def explanation(view: "SettingView") -> Iterator[str]:
+    """All there is to know about a setting, a line each."""
+    from hermes_desktop.settings.options import EFFECT_WORDS
+
+    option = view.option
+    yield f"{option.key} – {option.label}"
+    yield option.help
+    yield f"Now: {shown(view.value)} ({source_words(view)})."
+    yield f"Default: {shown(option.default)}."
+    if view.problem:
+        yield f"The file holds {shown(view.stored)}: {view.problem}"
+    yield option.allowed()
+    for word, meaning in (option.choices or {}).items():
+        yield f"  {word}: {meaning}"
+    if option.consequence:
+        yield option.consequence
+    yield EFFECT_WORDS[option.effect]
+    if option.unknown_to_hermes:
+        yield option.unknown_to_hermes
+    if option.store != "config":
+        yield "It belongs to the desktop program; `hermes` does not know it."
+    else:
+        places = ", ".join(place.key for place in option.all_places())
+        yield f"It may stand at: {places}."
+    for key, line in view.ignored:
+        nowhere = "it counts neither here nor for `hermes`"
+        yield f"{key} (line {line}) stands in the file, too; {nowhere}."
+    if option.switched_on_by:
+        sets = " or ".join(" with ".join(names) for names in option.switched_on_by)
+        yield f"Where the file is silent, {sets} alone sets it to true."
+    if option.variables:
+        order = "over the file" if option.variable_wins else "where the file is silent"
+        yield f"The variable {' or '.join(option.variables)} counts {order}."

@@ -1,0 +1,1 @@
+"""Coroutines, worker threads, locks within one process."""

@@ -1,0 +1,1 @@
+"""Atomic and private files, locks between processes, facts about folders."""

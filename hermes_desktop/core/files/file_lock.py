@@ -1,0 +1,42 @@
+"""One of our processes at a time, by a lock on a file that stays where it is."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from hermes_desktop.core.files.private_files import open_private
+
+
+@contextlib.contextmanager
+def hold(path: Path) -> Iterator[None]:
+    """Have a lock file to oneself. Blocks until nobody else has it; for short work off the loop.
+
+    Threads of one process exclude each other, too. Programs that do not know the file are not
+    kept out.
+
+    Args:
+        path: The lock file; made (0600) if missing, never deleted. Its folder must exist.
+
+    Raises:
+        OSError: It cannot be opened or locked.
+    """
+    descriptor = open_private(path, os.O_RDWR)
+    try:
+        _lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)  # and with it the lock goes
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,0 +1,18 @@
+"""Files that ship with the program: pictures, demo texts, translations."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def shipped_path(*parts: str) -> Path:
+    """Find a shipped file or folder, in an installed package as well as in a checkout.
+
+    Raises:
+        FileNotFoundError: The program is not completely installed.
+    """
+    for folder in (_PACKAGE / "_resources", _PACKAGE.parent / "resources"):
+        candidate = folder.joinpath(*parts)
+        if candidate.exists():
+            return candidate
+    raise FileNotFoundError(f"The installation lacks {'/'.join(parts)}")

@@ -1,0 +1,1 @@
+"""Child processes and process trees: started, bounded, found and ended."""

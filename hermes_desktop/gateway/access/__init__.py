@@ -1,0 +1,1 @@
+"""Who may write to the assistant: authorization, pairing, command access."""

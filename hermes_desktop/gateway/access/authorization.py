@@ -1,0 +1,212 @@
+"""Who may write to the agent, and what a stranger gets. Who is not named may not.
+
+The rules and their order are those of the ``hermes`` command, so that both programs let the same
+people in. Variables are looked up where the caller says; the process environment is not read.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
+from hermes_desktop.gateway.config.user_lists import canonical_user, split_list, variable
+from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.settings.config_file import Lookup
+
+IsPaired = Callable[[str, str], bool]
+"""Whether a user (platform, id) was let in by the owner; may read a file."""
+
+StrangerTreatment = Literal["pair", "ignore"]
+
+_TRUE = frozenset({"true", "1", "yes"})
+_VOUCHED_FOR = frozenset({Platform.HOMEASSISTANT, Platform.WEBHOOK})
+"""Their messages were authenticated before they came here."""
+_WITH_BOTS = frozenset({Platform.DISCORD, Platform.FEISHU, Platform.TELEGRAM, Platform.SLACK})
+_GROUPS = frozenset({"group", "forum", "channel"})
+_POLICIES = ("dm_policy", "group_policy")
+
+
+def _unset(_name: str) -> str | None:
+    return None
+
+
+def is_authorized(
+    source: SessionSource | None,
+    config: GatewayConfig,
+    lookup: Lookup = _unset,
+    is_paired: IsPaired | None = None,
+) -> bool:
+    """Decide whether the sender of a message is let in.
+
+    The desktop chat is written by the person who runs this program on this machine.
+
+    Args:
+        source: Where the message came from.
+        config: For the lists in config.yaml.
+        lookup: Values of variables, from the environment and ``.env``.
+        is_paired: Asked only about who is not let in otherwise; None: nobody is.
+    """
+    known = known_sender(source, config, lookup)
+    if known is not None:
+        return known
+    if source is None or source.user_id is None or is_paired is None:
+        return False
+    return is_paired(source.platform.value, source.user_id)
+
+
+def known_sender(
+    source: SessionSource | None, config: GatewayConfig, lookup: Lookup = _unset
+) -> bool | None:
+    """The same from the settings alone, without reading a file; None: pairing decides."""
+    if source is None:
+        return False
+    if _needs_no_name(source, config, lookup):
+        return True
+    if not source.user_id:
+        return False
+    return True if _is_named(source, config, lookup) else None
+
+
+def _needs_no_name(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> bool:
+    """Whether it does not matter who this is."""
+    if source.platform is Platform.DESKTOP or source.platform in _VOUCHED_FOR:
+        return True
+    return (
+        source.delivered_via_upstream_relay
+        or _in_open_chat(source, config, lookup)
+        or _is_welcome_bot(source, lookup)
+    )
+
+
+def _is_named(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> bool:
+    """Whether this person, or everybody, is let in by the settings or by the platform."""
+    if _is_true(lookup(variable(source.platform.value, "ALLOW_ALL_USERS"))):
+        return True
+    if source.role_authorized or _is_listed(source, config, lookup):
+        return True
+    everybody = _is_true(lookup("GATEWAY_ALLOW_ALL_USERS"))
+    return everybody and not _has_list(source.platform, config, lookup)
+
+
+def _in_open_chat(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> bool:
+    """Whether everybody in this group may write, whoever they are."""
+    if source.chat_type not in _GROUPS:
+        return False
+    if source.platform is Platform.TELEGRAM:
+        chats = split_list(lookup("TELEGRAM_GROUP_ALLOWED_CHATS"))
+        chats |= as_ids(_extra(source.platform, config).get("group_allowed_chats"))
+        users = split_list(lookup("TELEGRAM_GROUP_ALLOWED_USERS"))
+        chats |= {each for each in users if each.startswith("-")}  # ids of groups stood there once
+    elif source.platform is Platform.QQBOT:
+        chats = split_list(lookup("QQ_GROUP_ALLOWED_USERS"))
+    else:
+        return False
+    return bool({"*", source.chat_id} & chats)
+
+
+def _is_welcome_bot(source: SessionSource, lookup: Lookup) -> bool:
+    if not source.is_bot or source.platform not in _WITH_BOTS:
+        return False
+    allowed = lookup(variable(source.platform.value, "ALLOW_BOTS")) or ""
+    return allowed.strip().lower() in {"mentions", "all"}
+
+
+def _is_listed(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> bool:
+    platform = source.platform.value
+    names = split_list(lookup(variable(platform, "ALLOWED_USERS")))
+    names |= split_list(lookup("GATEWAY_ALLOWED_USERS"))
+    extra = _extra(source.platform, config)
+    names |= as_ids(extra.get("allow_from"))
+    if source.chat_type in _GROUPS and source.platform is Platform.TELEGRAM:
+        names |= split_list(lookup("TELEGRAM_GROUP_ALLOWED_USERS"))
+    if source.chat_type != "dm":
+        names |= as_ids(extra.get("group_allow_from"))
+    user_id = source.user_id or ""
+    own = {"*", user_id, user_id.partition("@")[0], canonical_user(platform, user_id)} - {""}
+    return bool(own & names) or bool(own & {canonical_user(platform, name) for name in names})
+
+
+def _has_list(platform: Platform, config: GatewayConfig, lookup: Lookup) -> bool:
+    """Whether somebody said who may write there; an empty list says it, too."""
+    variables = [variable(platform.value, "ALLOWED_USERS"), "GATEWAY_ALLOWED_USERS"]
+    if platform is Platform.TELEGRAM:
+        variables += ["TELEGRAM_GROUP_ALLOWED_USERS", "TELEGRAM_GROUP_ALLOWED_CHATS"]
+    elif platform is Platform.QQBOT:
+        variables.append("QQ_GROUP_ALLOWED_USERS")
+    extra = _extra(platform, config)
+    return any(lookup(name) for name in variables) or any(
+        as_ids(extra.get(name)) for name in ("allow_from", "group_allow_from")
+    )
+
+
+def stranger_treatment(
+    platform: Platform, config: GatewayConfig, lookup: Lookup = _unset
+) -> StrangerTreatment:
+    """What a stranger's direct message gets: a pairing code, or nothing."""
+    extra = _extra(platform, config)
+    own = str(extra.get("unauthorized_dm_behavior")).strip().lower()
+    if own in {"pair", "ignore"}:
+        return "pair" if own == "pair" else "ignore"
+    if platform is Platform.EMAIL or config.unauthorized_dm_behavior == "ignore":
+        return "ignore"
+    policy = str(extra.get("dm_policy")).strip().lower()
+    if policy == "pairing":
+        return "pair"
+    if policy in {"allowlist", "disabled"} or _has_list(platform, config, lookup):
+        return "ignore"
+    return "pair"
+
+
+def open_policies(config: GatewayConfig, lookup: Lookup = _unset) -> tuple[str, ...]:
+    """Settings that would let everybody in though nobody said so in so many words.
+
+    Returns:
+        Such as ``telegram.dm_policy``, by name; the gateway is not to be started with any.
+    """
+    if _is_true(lookup("GATEWAY_ALLOW_ALL_USERS")):
+        return ()
+    return tuple(
+        sorted(
+            f"{platform.value}.{name}"
+            for platform, settings in config.platforms.items()
+            if settings.enabled
+            and not _is_true(lookup(variable(platform.value, "ALLOW_ALL_USERS")))
+            for name in _POLICIES
+            if str(settings.extra.get(name)).strip().lower() == "open"
+        )
+    )
+
+
+def refuse_open_policies(config: GatewayConfig, lookup: Lookup = _unset) -> None:
+    """Look, before a gateway starts, whether everybody could write to it by mistake.
+
+    Raises:
+        RefusedError: Everybody could.
+    """
+    found = open_policies(config, lookup)
+    if not found:
+        return
+    platforms = sorted({name.partition(".")[0] for name in found})
+    variables = " or ".join(f"{variable(name, 'ALLOW_ALL_USERS')}=true" for name in platforms)
+    raise RefusedError(
+        "Everybody could write to the assistant.",
+        f"{', '.join(found)} in config.yaml says open, and nothing says that this is meant.",
+        f"Set it to allowlist or pairing; if everybody is to write, set {variables}.",
+    )
+
+
+def as_ids(value: Any) -> frozenset[str]:
+    """Ids in a setting: a list, or a text with commas."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple | set | frozenset):
+        parts = () if parts is None else (parts,)
+    return frozenset(text for part in parts if (text := str(part).strip()))
+
+
+def _extra(platform: Platform, config: GatewayConfig) -> Mapping[str, Any]:
+    settings = config.platforms.get(platform)
+    return settings.extra if settings is not None else {}
+
+
+def _is_true(value: str | None) -> bool:
+    return (value or "").strip().lower() in _TRUE

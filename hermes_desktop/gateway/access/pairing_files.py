@@ -1,0 +1,171 @@
+"""The files that pairing is kept in; the ``hermes`` command reads and writes the same ones.
+
+They lie in ``platforms/pairing`` of a home, in older homes in ``pairing``. ``hermes`` takes no
+lock: what it writes between our reading and our writing is lost, so both are done at once, and
+every change begins with reading.
+"""
+
+import contextlib
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.core.errors import HermesError, UsageError
+from hermes_desktop.core.files import file_lock
+from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.private_files import make_private_folder
+
+log = logging.getLogger(__name__)
+
+PENDING = "pending"
+APPROVED = "approved"
+_RATE_LIMITS = "_rate_limits.json"
+_LOCK = ".lock"
+
+Records = dict[str, Any]
+Change = Callable[[Records], None]
+
+
+class PairingFiles:
+    """Reads and changes them. Blocking; for any thread. Reading creates nothing.
+
+    Args:
+        home: The Hermes home.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._usual = home / "platforms" / "pairing"
+        self._older = home / "pairing"
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep the other processes of this program from changing anything meanwhile.
+
+        Raises:
+            HermesError: The folder cannot be made or written.
+        """
+        folder = self._folder()
+        with contextlib.ExitStack() as stack:
+            with _telling(folder):
+                make_private_folder(folder)
+                stack.enter_context(file_lock.hold(folder / _LOCK))
+            yield
+
+    def platforms(self) -> list[str]:
+        """The platforms that have a file of either kind, by name."""
+        names = {
+            path.name.removesuffix(f"-{kind}.json")
+            for folder in (self._usual, self._older)
+            for kind in (PENDING, APPROVED)
+            for path in folder.glob(f"*-{kind}.json")
+        }
+        return sorted(names)
+
+    def read(self, platform: str, kind: str) -> Records:
+        """The records of a platform by key; those of the other folder, too.
+
+        Raises:
+            UsageError: That cannot be a platform's name.
+        """
+        name = _name(platform, kind)
+        other, own = (_load(folder / name) for folder in self._other_and_own())
+        return {**other, **own}
+
+    def change(self, platform: str, kind: str, change: Change) -> None:
+        """Change the records of a platform; call it inside :meth:`alone`.
+
+        What is taken out is taken out of both folders.
+
+        Raises:
+            HermesError: They cannot be written.
+        """
+        name = _name(platform, kind)
+        other, own = self._other_and_own()
+        records = {**_load(other / name), **_load(own / name)}
+        change(records)
+        self._save(own / name, records)
+        left = _load(other / name)
+        kept = {key: value for key, value in left.items() if key in records}
+        if kept != left:
+            self._save(other / name, kept)
+
+    def rate_limits(self) -> Records:
+        """Times and counters by name."""
+        return _load(self._folder() / _RATE_LIMITS)
+
+    def change_rate_limits(self, change: Change) -> None:
+        """Change times and counters; call it inside :meth:`alone`.
+
+        Raises:
+            HermesError: They cannot be written.
+        """
+        path = self._folder() / _RATE_LIMITS
+        records = _load(path)
+        change(records)
+        self._save(path, records)
+
+    def _folder(self) -> Path:
+        """Where things are written: the older folder only where it is in use."""
+        with contextlib.suppress(OSError):
+            if any(self._older.glob("*.json")):
+                return self._older
+        return self._usual
+
+    def _other_and_own(self) -> tuple[Path, Path]:
+        own = self._folder()
+        return (self._usual if own is self._older else self._older), own
+
+    def _save(self, path: Path, records: Mapping[str, Any]) -> None:
+        with _telling(path):
+            if path.exists() and _parsed(path) is None:
+                path.rename(path.with_name(f"{path.name}.unreadable"))
+            if path.exists():
+                path.chmod(0o600)
+            write_text_atomic(path, json.dumps(records, indent=2))
+
+
+def _name(platform: str, kind: str) -> str:
+    if not re.fullmatch(r"[a-z0-9_-]+", platform):
+        raise UsageError(
+            f"“{platform}” is no platform.",
+            "Names of platforms have small letters, digits, - and _.",
+            "Give a name such as telegram.",
+        )
+    return f"{platform}-{kind}.json"
+
+
+def _load(path: Path) -> Records:
+    """Its records; none when it is missing or no good, which is logged."""
+    try:
+        if not path.exists():
+            return {}
+        records = _parsed(path)
+    except OSError as error:
+        log.warning("%s cannot be read: %s", path, error)
+        return {}
+    if records is None:
+        log.warning("%s holds no pairing records", path)
+    return records or {}
+
+
+def _parsed(path: Path) -> Records | None:
+    try:
+        data = json.loads(path.read_bytes() or b"{}")
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+@contextlib.contextmanager
+def _telling(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise HermesError(
+            "Who is paired cannot be written down.",
+            f"{path}: {error.strerror or type(error).__name__}.",
+            "Check the rights of that folder and the space on the disk.",
+        ) from error

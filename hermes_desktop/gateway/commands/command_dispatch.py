@@ -1,0 +1,331 @@
+"""Takes commands out of the messages of people who may write, before anything else sees them."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hermes_desktop.commands.context import CommandContext, CommandReply, ProgramFacts
+from hermes_desktop.commands.handlers import do_command
+from hermes_desktop.commands.parsing import TypedCommand, parse_command
+from hermes_desktop.commands.registry import CommandDef, resolve_command
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.events import TurnStarted
+from hermes_desktop.gateway.access.command_access import command_access
+from hermes_desktop.gateway.access.refusals import closing
+from hermes_desktop.gateway.commands.added_commands import AddedCommands
+from hermes_desktop.gateway.commands.gateway_commands import PlatformControl, RunnerHost
+from hermes_desktop.gateway.commands.quick_commands import QuickRunner
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.runner.event_hooks import verdict_on_command
+from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.run import GatewayRunner
+
+log = logging.getLogger(__name__)
+
+QUESTION_S = 300.0
+"""How long an unanswered question waits."""
+_MOST_REMEMBERED = 500
+_YES = frozenset({"once", "yes", "y", "ok", "okay"})
+_ALWAYS = frozenset({"always"})
+_NO = frozenset({"cancel", "no", "n"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A command that waits for a person to say that it is meant."""
+
+    command: CommandDef
+    args: str
+    user_id: str | None
+    asked_at: float
+
+
+async def _on_own_thread(call: Callable[[], Any]) -> Any:
+    """Run what takes long where it keeps no other command waiting."""
+    workers = WorkerThreads("gateway-long")
+    try:
+        return await workers.run(call)
+    finally:
+        workers.close()
+
+
+class CommandDispatch:
+    """Dispatches the commands of chats; see :mod:`~hermes_desktop.gateway.runner.runner_state`.
+
+    A command is answered here and never reaches a model; nothing of it is stored as said.
+
+    Args:
+        runner: Whose chats these are.
+        facts: What is told about the program.
+        workers: Where commands block; not those of turns, which may all be taken just when
+            somebody says ``/stop``.
+        platforms: Controls the platforms; None where there are none.
+        quick: Runs the person's own commands for the shell; None: there are none.
+    """
+
+    def __init__(
+        self,
+        runner: "GatewayRunner",
+        facts: ProgramFacts,
+        *,
+        workers: WorkerThreads,
+        platforms: PlatformControl | None = None,
+        quick: QuickRunner | None = None,
+    ) -> None:
+        self._added = AddedCommands(lambda: runner.config.quick_commands, quick)
+        self._runner = runner
+        self._facts = facts
+        self._workers = workers
+        self._platforms = platforms
+        self._questions: dict[str, _Question] = {}
+        self._unasked: set[str] = set()
+        self._listed: OrderedDict[str, list[str]] = OrderedDict()
+
+    async def __call__(self, event: MessageEvent, session_key: str) -> MessageEvent | str:
+        """Look at a message.
+
+        Returns:
+            The message to go on with, or the answer to a command; "" for silence.
+        """
+        source = event.source
+        if source is None or event.internal:
+            return event
+        reply = await self._reply(event, source, session_key)
+        if reply is None:
+            return event
+        if reply.ask is not None:
+            return replace(event, text=reply.ask)
+        self._show_in_window(event, source, session_key)
+        return EphemeralReply(reply.text)
+
+    async def _reply(
+        self, event: MessageEvent, source: SessionSource, session_key: str
+    ) -> CommandReply | None:
+        """The answer; None for a message that is no command."""
+        confirmed = self._answered_question(event.text, source, session_key)
+        if isinstance(confirmed, CommandReply):
+            return confirmed
+        if confirmed is not None:
+            return await self._do(confirmed.command, confirmed.args, event, source, session_key)
+        typed = self._typed(event.text, self._prefix(source))
+        if typed is None:
+            return None
+        command = self._command(typed.name)
+        if command is None:
+            return _unknown(typed)
+        reply = self._refusal(command, source, session_key, typed.prefix)
+        if reply is None:
+            command, typed, reply = await self._let_hooks_see(command, typed, source, session_key)
+        if reply is None and command.destructive and await self._is_asked(session_key):
+            reply = self._ask(command, typed, source, session_key)
+        if reply is None:
+            reply = await self._do(command, typed.args, event, source, session_key)
+        return reply
+
+    # What was typed
+
+    def _prefix(self, source: SessionSource) -> str:
+        adapter = self._runner.adapters.get(source.platform)
+        return adapter.typed_command_prefix if adapter is not None else "/"
+
+    def _command(self, name: str) -> CommandDef | None:
+        return resolve_command(name) or self._added.find(name)
+
+    def _typed(self, text: str, prefix: str) -> TypedCommand | None:
+        if text.strip().lower() in self._runner.config.reset_triggers:
+            return TypedCommand("new")
+        typed = parse_command(text, prefix)
+        if typed is None or resolve_command(typed.name) is not None:
+            return typed
+        target = self._added.alias(typed.name)
+        if target is not None:
+            return parse_command(f"/{target} {typed.args}".rstrip())
+        is_command = typed.prefix == "/" or self._added.find(typed.name) is not None
+        return typed if is_command else None  # "!important" is none
+
+    def _refusal(
+        self, command: CommandDef, source: SessionSource, session_key: str, prefix: str
+    ) -> CommandReply | None:
+        """Why a command is not done, None when it is."""
+        name = f"{prefix}{command.name}"
+        if not command_access(source, self._runner.config).allows(command.name):
+            return CommandReply(f"You may not use {name} here. {prefix}whoami says what you may.")
+        if not command.available:
+            return CommandReply(f"This version does not have {name} yet. {prefix}help lists all.")
+        if source.platform is Platform.DESKTOP and command.instead_in_window:
+            return CommandReply(command.instead_in_window)
+        if not command.while_busy and self._runner.is_busy(session_key):
+            return CommandReply(
+                f"{name} has to wait: a reply is being written. Wait for it, or say {prefix}stop."
+            )
+        return None
+
+    async def _let_hooks_see(
+        self, command: CommandDef, typed: TypedCommand, source: SessionSource, session_key: str
+    ) -> tuple[CommandDef, TypedCommand, CommandReply | None]:
+        """Ask the gateway's event hooks about a command: the one to do, and an answer instead."""
+        context = {
+            "platform": source.platform.value,
+            "user_id": source.user_id,
+            "command": command.name,
+            "raw_command": typed.name,
+            "args": typed.args,
+            "raw_args": typed.args,
+            "session_key": session_key,
+        }
+        answers = await self._runner._ask_hooks(f"command:{command.name}", context)  # noqa: SLF001
+        verdict = verdict_on_command(answers)
+        said = str(verdict.get("message") or verdict.get("reason") or "")
+        if verdict.get("decision") == "handled":
+            return command, typed, CommandReply(said)
+        if verdict.get("decision") == "deny":
+            words = said or f"{typed.prefix}{command.name} is not allowed here."
+            return command, typed, CommandReply(words)
+        if verdict.get("decision") == "rewrite":
+            wanted = str(verdict.get("command_name") or verdict.get("command") or command.name)
+            args = verdict.get("raw_args", verdict.get("args", typed.args))
+            typed = TypedCommand(wanted.strip().lstrip("/").lower(), str(args), typed.prefix)
+            other = self._command(typed.name)
+            if other is None:
+                log.warning("A hook made %s into %s, which is no command", command.name, wanted)
+                return command, typed, _unknown(typed)
+            return other, typed, self._refusal(other, source, session_key, typed.prefix)
+        return command, typed, None
+
+    async def _do(
+        self,
+        command: CommandDef,
+        args: str,
+        event: MessageEvent,
+        source: SessionSource,
+        session_key: str,
+    ) -> CommandReply:
+        prefix = self._prefix(source)
+        refusal = self._refusal(command, source, session_key, prefix)
+        if refusal is not None:
+            return refusal
+        if command.category == "Added":
+            if self._runner._draining:  # noqa: SLF001 - the runner's own part
+                return CommandReply(str(closing()))
+            return await self._added.run(command.name, args)
+        session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
+        if session_db is None:
+            return CommandReply("There is no session database.")
+        home = self._facts.home
+        host = RunnerHost(
+            self._runner,
+            event,
+            session_key,
+            workers=self._workers,
+            platforms=self._platforms,
+            env_file=home / ".env" if home is not None else None,
+        )
+        context = CommandContext(
+            args=args,
+            sender=host.sender(prefix),
+            host=host,
+            store=session_db._db,  # noqa: SLF001 - the blocking face, used on workers
+            run=self._workers.run,
+            clock=self._runner.clock,
+            facts=self._facts,
+            listed=self._remembered(session_key),
+            added=self._added.definitions(),
+            aside=_on_own_thread,
+        )
+        try:
+            return await do_command(command, context)
+        except Exception as error:  # a bug, but the person still gets an answer
+            log.exception("The command %s failed", command.name)
+            return CommandReply(
+                "Something went wrong inside Hermes Desktop "
+                f"({type(error).__name__}). The log says more."
+            )
+
+    def _remembered(self, session_key: str) -> list[str]:
+        """The numbered list that a chat was last shown."""
+        listed = self._listed.setdefault(session_key, [])
+        self._listed.move_to_end(session_key)
+        if len(self._listed) > _MOST_REMEMBERED:
+            self._listed.popitem(last=False)
+        return listed
+
+    # Is it meant?
+
+    async def _is_asked(self, session_key: str) -> bool:
+        """Whether a person is asked: not where nothing was said that could be lost."""
+        wanted = self._runner.config.running.confirm_destructive_commands
+        session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
+        if not wanted or session_key in self._unasked or session_db is None:
+            return False
+        session_id = self._runner.session_store.peek_session_id(session_key)
+        if session_id is None:
+            return False
+        try:
+            row = await self._workers.run(session_db._db.get_session, session_id)  # noqa: SLF001
+        except HermesError:
+            return True
+        return row is not None and bool(row["message_count"])
+
+    def _ask(
+        self, command: CommandDef, typed: TypedCommand, source: SessionSource, session_key: str
+    ) -> CommandReply:
+        now = self._runner.clock.monotonic()
+        self._questions[session_key] = _Question(command, typed.args, source.user_id, now)
+        lost = (
+            "The session so far is left behind; it stays in the history."
+            if command.name == "new"
+            else "What was said last is taken out of the session."
+        )
+        return CommandReply(
+            f"{typed.prefix}{command.name}: {lost} Is that meant? Answer once, always or cancel."
+        )
+
+    def _answered_question(
+        self, text: str, source: SessionSource, session_key: str
+    ) -> _Question | CommandReply | None:
+        """The command that somebody has just confirmed, or an answer, or None for neither.
+
+        Any other message of the same person lets the question lapse.
+        """
+        question = self._questions.get(session_key)
+        if question is None or question.user_id != source.user_id:
+            return None
+        del self._questions[session_key]
+        word = text.strip().strip("/.!").lower()
+        if self._runner.clock.monotonic() - question.asked_at > QUESTION_S:
+            return None
+        if word in _NO:
+            return CommandReply("Nothing was changed.")
+        if word in _ALWAYS:
+            self._unasked.add(session_key)
+        return question if word in _YES | _ALWAYS else None
+
+    # The window
+
+    def _show_in_window(self, event: MessageEvent, source: SessionSource, session_key: str) -> None:
+        """Show a command in this program's own chat; the runner says when it was answered.
+
+        Other platforms show it by themselves.
+        """
+        if source.platform is Platform.DESKTOP:
+            session_id = self._runner.session_store.peek_session_id(session_key) or ""
+            self._runner.bus.publish(
+                TurnStarted(event.turn_id, session_key, session_id, event.text)
+            )
+
+
+def _unknown(typed: TypedCommand) -> CommandReply:
+    if typed.name == "start":  # what platforms send when a person opens a chat
+        return CommandReply()
+    shown = typed.name[:40]
+    return CommandReply(
+        f"There is no command {typed.prefix}{shown}. {typed.prefix}commands lists all. "
+        "If this was meant for the assistant, begin with another sign."
+    )

@@ -1,0 +1,326 @@
+"""What the runner does for commands."""
+
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from hermes_desktop.commands.context import Sender, Work
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import BusyError, ConfigError, RefusedError
+from hermes_desktop.core.events import PlatformHealth, TurnNote, TurnStarted
+from hermes_desktop.core.ids import new_turn_id
+from hermes_desktop.gateway.access.command_access import command_access
+from hermes_desktop.gateway.config.config_environment import HOME_VARIABLES
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.config.user_lists import variable
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.session import SessionSource
+from hermes_desktop.gateway.sessions import session_rows
+from hermes_desktop.settings.env_file import set_env_lines
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.run import GatewayRunner
+
+
+class PlatformControl(Protocol):
+    """Who knows how the platforms do, and can leave and join them. On the loop."""
+
+    def platforms(self) -> tuple[PlatformHealth, ...]:
+        """How they do, by name."""
+        ...
+
+    async def pause(self, platform: str) -> None:
+        """Leave a platform. Raises RefusedError when it is not served here."""
+        ...
+
+    async def resume(self, platform: str) -> None:
+        """Serve a paused platform again. Raises RefusedError when it is not served here."""
+        ...
+
+
+class RunnerHost:
+    """A :class:`~hermes_desktop.commands.context.CommandHost` for one message.
+
+    Args:
+        runner: Whose chat it is.
+        event: The message; it has a source.
+        session_key: Names the chat.
+        workers: Where it blocks.
+        platforms: None where there are none to control.
+        env_file: The home's ``.env``; None where nothing is to be written.
+    """
+
+    def __init__(
+        self,
+        runner: "GatewayRunner",
+        event: MessageEvent,
+        session_key: str,
+        *,
+        workers: WorkerThreads,
+        platforms: PlatformControl | None = None,
+        env_file: Path | None = None,
+    ) -> None:
+        assert event.source is not None  # noqa: S101 - the dispatch looked
+        self._runner = runner
+        self._event = event
+        self._source: SessionSource = event.source
+        self._key = session_key
+        self._workers = workers
+        self._platforms = platforms
+        self._env_file = env_file
+
+    def sender(self, prefix: str) -> Sender:
+        """Who typed the command, and what this person may do."""
+        source = self._source
+        access = command_access(source, self._runner.config)
+        return Sender(
+            platform=source.platform.value,
+            chat_id=source.chat_id,
+            chat_type=source.chat_type,
+            chat_name=source.chat_name or "",
+            user_id=source.user_id,
+            user_name=source.user_name or "",
+            in_window=source.platform is Platform.DESKTOP,
+            prefix=prefix,
+            session_key=self._key,
+            restricted=access.limited,
+            is_admin=access.is_admin,
+            command_names=access.names,
+        )
+
+    # The conversation
+
+    async def session_id(self, *, begin: bool = False) -> str | None:
+        """See the protocol. A chat whose entry was dropped goes on with what state.db knows."""
+        if begin:
+            store = self._runner.session_store
+            entry = await self._workers.run(store.get_or_create_session, self._source)
+            return entry.session_id
+        return await self._workers.run(self._look)
+
+    def _look(self) -> str | None:
+        store = self._runner.session_store
+        store._ensure_loaded()  # noqa: SLF001 - a look that begins nothing
+        known = store.peek_session_id(self._key)
+        if known is not None or self._source.platform is Platform.DESKTOP:
+            return known
+        session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
+        if session_db is None:
+            return None
+        row = session_rows.find_recoverable(session_db._db, self._key, self._source)  # noqa: SLF001
+        return str(row["id"]) if row is not None else None
+
+    def is_busy(self) -> bool:
+        """Whether a reply is being written, or a message waits, in the chat."""
+        return self._runner.is_busy(self._key)
+
+    def running_since(self) -> float | None:
+        """When the running turn began, in seconds since the epoch."""
+        return self._runner.running_since(self._key)
+
+    @contextlib.asynccontextmanager
+    async def alone_in(self, session_id: str) -> AsyncIterator[None]:
+        """Keep turns, also those of other chats, out of a session meanwhile."""
+        leases = self._runner._turn_leases  # noqa: SLF001 - the runner's own part
+        if leases.is_held(session_id):
+            raise BusyError(
+                "A reply is being written in this session.",
+                "Another chat, or the window, is in it, too.",
+                "Wait for it to end.",
+            )
+        locks = self._runner.program_locks
+        async with (
+            leases.hold(session_id),
+            locks.hold_now(session_id) if locks else contextlib.nullcontext(),
+        ):
+            yield
+
+    @contextlib.contextmanager
+    def working_on(self, words: str) -> Iterator[threading.Event]:
+        """Show it as a turn of the window with a note; whatever stops turns stops it."""
+        runner, event = self._runner, self._event
+        stops = runner._long_commands  # noqa: SLF001 - the runner's own part
+        stop = stops[self._key] = threading.Event()
+        if self._source.platform is Platform.DESKTOP:
+            session_id = runner.session_store.peek_session_id(self._key) or ""
+            ids = (event.turn_id, self._key, session_id)
+            runner.bus.publish(TurnStarted(*ids, event.text))
+            runner.bus.publish(TurnNote(event.turn_id, session_id, words))
+        try:
+            yield stop
+        finally:
+            if stops.get(self._key) is stop:
+                del stops[self._key]
+
+    async def stop_turn(self) -> bool:
+        """End the running turn and drop what waits."""
+        return await self._runner.stop_turn(self._key)
+
+    async def begin_anew(self, title: str) -> str:
+        """Begin a new conversation in the chat."""
+        event = replace(self._event, text=f"/new {title}".rstrip())
+        return await self._runner._handle_reset_command(event)  # noqa: SLF001 - named so elsewhere
+
+    async def switch_to(self, session_id: str) -> None:
+        """Let the chat go on in another session."""
+        runner = self._runner
+        await self._workers.run(self._switch, session_id)
+        runner._clear_conversation_scope(self._key)  # noqa: SLF001 - the runner's own part
+        runner.evict_agent(self._key)
+
+    def _switch(self, session_id: str) -> None:
+        store = self._runner.session_store
+        if store.switch_session(self._key, session_id) is not None:
+            store.set_model_override(self._key, None)
+            return
+        store.bind(self._key, session_id, source=self._source)
+        session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
+        if session_db is not None:
+            session_db._db.reopen_session(session_id)  # noqa: SLF001 - its blocking face
+
+    async def shortened(self, old_id: str, new_id: str) -> None:
+        """Go on where the shortened conversation goes on."""
+        await self._workers.run(self._shortened, old_id, new_id)
+
+    def _shortened(self, old_id: str, new_id: str) -> None:
+        runner, store = self._runner, self._runner.session_store
+        entry = store._entries.get(self._key)  # noqa: SLF001 - without loading
+        if entry is None or entry.session_id != old_id:
+            return
+        if new_id != old_id:
+            adapter = runner.adapters.get(self._source.platform)
+            if adapter is not None:
+                adapter.session_rotated(old_id, new_id)
+            runner._adopt_rotated_session(entry, new_id)  # noqa: SLF001 - the runner's own part
+            store.record_rotation(entry)
+        store.update_session(self._key, last_prompt_tokens=0)
+
+    def forget_agent(self) -> None:
+        """Let the next turn read the conversation anew."""
+        self._runner.evict_agent(self._key)
+
+    async def steer(self, text: str) -> bool:
+        """Tell the running turn something."""
+        runner, source = self._runner, self._source
+        adapter = runner.adapters.get(source.platform)
+        event = replace(self._event, text=text, turn_id=new_turn_id())
+        if adapter is None or not runner.steer_turn(event, source, adapter):
+            return False
+        runner.pass_on(self._event, event)  # nothing was awaited: it has not been heard
+        return True
+
+    async def queue(self, text: str) -> int:
+        """Have a message answered after what runs."""
+        event = replace(self._event, text=text, turn_id=new_turn_id())
+        waiting = await self._runner.queue_message(event)
+        self._runner.pass_on(self._event, event)  # nothing was awaited: it has not begun
+        return waiting
+
+    # Its model
+
+    def model_override(self) -> Mapping[str, str]:
+        """What was chosen for this conversation, or what its channel has of its own."""
+        chosen = self._runner._session_model_overrides.get(self._key)  # noqa: SLF001
+        entry = self._runner.session_store._entries.get(self._key)  # noqa: SLF001 - without loading
+        chosen = chosen or (entry.model_override if entry is not None else None)
+        return dict(chosen or self._runner.channel_model(self._source))
+
+    async def set_model_override(self, override: Mapping[str, str]) -> None:
+        """Choose a model; an empty mapping takes the choice back."""
+        chosen = self._runner._session_model_overrides  # noqa: SLF001 - the runner's own part
+        if override:
+            chosen[self._key] = dict(override)
+        else:
+            chosen.pop(self._key, None)
+        store = self._runner.session_store
+        await self._workers.run(store.set_model_override, self._key, dict(override) or None)
+
+    async def chosen(self) -> Mapping[str, str]:
+        """How the model thinks and how fast it answers, as far as that was chosen."""
+        return await self._workers.run(self._runner.chosen_thinking, self._key)
+
+    async def choose(self, name: str, value: str) -> None:
+        """Choose how the model thinks and how fast it answers."""
+        await self._workers.run(self._runner.choose_thinking, self._key, name, value)
+
+    def shows_thinking(self) -> bool:
+        """Whether what the model thinks is shown in the chat."""
+        return self._runner.shows_thinking(self._key)
+
+    def show_thinking(self, *, shown: bool) -> None:
+        """Show it from now on, or do not."""
+        self._runner.show_thinking(self._key, shown=shown)
+
+    # What runs beside
+
+    async def begin_background(self, prompt: str) -> str:
+        """Have something answered beside the conversation."""
+        task = await self._runner.begin_background(self._event, prompt, self._key)
+        return task.id
+
+    def work(self, *, everywhere: bool) -> tuple[Work, ...]:
+        """The replies that are written, and the tasks beside them."""
+        return self._runner.work(None if everywhere else self._key)
+
+    async def stop_work(self, name: str, *, everywhere: bool) -> bool:
+        """End a reply or a task for good."""
+        return await self._runner.stop_work(name, None if everywhere else self._key)
+
+    # The gateway
+
+    async def restart(self) -> bool:
+        """Start the gateway anew soon."""
+        return await self._runner.request_restart(self._source)
+
+    def platforms(self) -> tuple[PlatformHealth, ...]:
+        """How the platforms do."""
+        return self._platforms.platforms() if self._platforms is not None else ()
+
+    async def pause(self, platform: str) -> None:
+        """Leave a platform until it is resumed."""
+        await self._control(platform).pause(platform)
+
+    async def resume(self, platform: str) -> None:
+        """Serve a paused platform again."""
+        await self._control(platform).resume(platform)
+
+    def _control(self, platform: str) -> PlatformControl:
+        if self._platforms is None:
+            raise RefusedError(f"{platform} is not served here.", hint="Look at the list of them.")
+        return self._platforms
+
+    async def set_home(self) -> None:
+        """Let unasked news of the platform go to this chat from the next start on."""
+        if self._env_file is None:
+            raise RefusedError(
+                "The settings of this home are not written here.",
+                "The gateway was started without them.",
+                "Set the home channel where the gateway runs.",
+            )
+        await self._workers.run(write_home, self._env_file, self._source)
+
+
+def write_home(env_file: Path, source: SessionSource) -> None:
+    """Write a chat as the home of its platform into ``.env``. Blocking.
+
+    Raises:
+        RefusedError: The chat's id cannot stand there.
+        ConfigError: The file cannot be read or written.
+    """
+    platform = source.platform
+    name = HOME_VARIABLES.get(platform) or variable(platform.value, "HOME_CHANNEL")
+    try:
+        thread = source.thread_id or None
+        wanted = {name: source.chat_id, f"{name}_THREAD_ID": thread, f"{name}_NAME": None}
+        set_env_lines(env_file, wanted)
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise RefusedError(
+            "This chat cannot be the home.",
+            "Its id has signs that mean something else in .env.",
+            f"Set {name} by hand.",
+        ) from error

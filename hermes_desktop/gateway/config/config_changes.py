@@ -1,0 +1,133 @@
+"""What a gateway that runs takes over when its settings change, and what waits for a restart."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
+
+FIXED = (
+    "sessions_dir",
+    "multiplex_profiles",
+    "profile_routes",
+    "group_sessions_per_user",
+    "thread_sessions_per_user",
+    "systemd_watchdog_seconds",
+)
+"""Fields that the chats of a running gateway are built on."""
+
+LIVE_EXTRAS = frozenset(
+    {
+        "allow_from",
+        "group_allow_from",
+        "group_allowed_chats",
+        "allow_admin_from",
+        "group_allow_admin_from",
+        "user_allowed_commands",
+        "group_user_allowed_commands",
+        "dm_policy",
+        "unauthorized_dm_behavior",
+        "notice_delivery",
+        "typing_indicator",
+        "gateway_restart_notification",
+    }
+)
+"""What the gateway, and no adapter, looks up in a platform's ``extra`` with each message.
+
+An adapter that judges by one of these itself would go on by the old value: it gets its settings
+once, when it is made.
+"""
+
+_LIVE_FIELDS = {
+    "home_channel": None,
+    "gateway_restart_notification": True,
+    "typing_indicator": True,
+    "reply_to_mode": "first",
+    "trouble": "",
+}
+_SECRET_EXTRAS = ("password", "key", "secret")
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformOutcome:
+    """What became of a platform whose settings changed.
+
+    Attributes:
+        platform: Its name.
+        ok: Whether it does what was wanted.
+        words: What is wrong, as a sentence.
+        left: It was switched off and is not connected any more.
+    """
+
+    platform: str
+    ok: bool
+    words: str = ""
+    left: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigReplaced:
+    """What became of settings that were handed to a gateway that runs.
+
+    Attributes:
+        platforms: Those that were connected anew, for the first time, or left; all others were
+            not touched.
+        after_restart: Keys of config.yaml whose new values wait for a restart.
+    """
+
+    platforms: tuple[PlatformOutcome, ...] = ()
+    after_restart: tuple[str, ...] = ()
+
+
+def usable_now(old: GatewayConfig, new: GatewayConfig) -> tuple[GatewayConfig, tuple[str, ...]]:
+    """New settings, but for what cannot change while a gateway runs; and what that is.
+
+    A secret that the keyring holds and does not give just now stays as it was: a connection that
+    stands is not left because a keyring was locked.
+
+    Args:
+        old: What the gateway runs with.
+        new: What was read just now.
+    """
+    waiting = tuple(name for name in FIXED if getattr(old, name) != getattr(new, name))
+    running = replace(new.running, delivery_ledger=old.running.delivery_ledger)
+    if running != new.running:
+        waiting = (*waiting, "gateway.delivery_ledger")
+    platforms = {
+        platform: _with_known_secrets(old.platforms.get(platform), settings)
+        for platform, settings in new.platforms.items()
+    }
+    kept: dict[str, Any] = {name: getattr(old, name) for name in FIXED}
+    return replace(new, platforms=platforms, running=running, **kept), waiting
+
+
+def needs_connection(old: PlatformConfig, new: PlatformConfig) -> bool:
+    """Whether a change of a platform's settings is one that its adapter must be made anew for."""
+    return _for_adapter(old) != _for_adapter(new)
+
+
+def changed_platforms(old: GatewayConfig, new: GatewayConfig) -> Iterator[Platform]:
+    """Platforms whose adapters would have to be made, made anew or left."""
+    for platform in dict.fromkeys((*old.platforms, *new.platforms)):
+        before = old.platforms.get(platform, PlatformConfig())
+        after = new.platforms.get(platform, PlatformConfig())
+        if needs_connection(before, after):
+            yield platform
+
+
+def _for_adapter(settings: PlatformConfig) -> PlatformConfig:
+    extra = {key: value for key, value in settings.extra.items() if key not in LIVE_EXTRAS}
+    live: dict[str, Any] = _LIVE_FIELDS
+    return replace(settings, extra=extra, **live)
+
+
+def _with_known_secrets(old: PlatformConfig | None, new: PlatformConfig) -> PlatformConfig:
+    if old is None or not new.trouble:
+        return new
+    known = {name: old.extra[name] for name in _SECRET_EXTRAS if name in old.extra}
+    return replace(
+        new,
+        token=old.token or new.token,
+        api_key=old.api_key or new.api_key,
+        extra={**new.extra, **known},
+    )

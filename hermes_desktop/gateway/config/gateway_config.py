@@ -1,0 +1,239 @@
+"""How the gateway is set up: which platforms, who may write, when conversations start afresh."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from hermes_desktop.gateway.config.coercion import (
+    as_bool,
+    as_days,
+    as_mapping,
+    as_path,
+    as_texts,
+    as_whole_number,
+)
+from hermes_desktop.gateway.config.config_platforms import (
+    ChannelOverride,
+    HomeChannel,
+    Platform,
+    PlatformConfig,
+    by_platform,
+    platform_or_none,
+)
+from hermes_desktop.gateway.config.config_policies import SessionResetPolicy, StreamingConfig
+from hermes_desktop.gateway.config.config_running import RunningSettings
+
+__all__ = [
+    "DEFAULT_MAX_AGE_DAYS",
+    "ChannelOverride",
+    "GatewayConfig",
+    "HomeChannel",
+    "Platform",
+    "PlatformConfig",
+    "RunningSettings",
+    "SessionResetPolicy",
+    "StreamingConfig",
+    "platform_or_none",
+]
+
+log = logging.getLogger(__name__)
+
+DEFAULT_MAX_AGE_DAYS = 90
+_TRIGGERS = ("/new", "/reset")
+
+UnauthorizedDm = Literal["pair", "ignore"]
+NoticeDelivery = Literal["public", "private"]
+
+# What makes a platform usable beside a token or an api key: all names of one of the groups.
+_CREDENTIALS: Mapping[Platform, tuple[tuple[str, ...], ...]] = {
+    Platform.API_SERVER: ((),),
+    Platform.WEBHOOK: ((),),
+    Platform.SIGNAL: (("http_url",),),
+    Platform.EMAIL: (("address", "password", "imap_host", "smtp_host"),),
+    Platform.MATRIX: (("homeserver", "password"),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayConfig:
+    """All of the gateway's settings.
+
+    Attributes:
+        reset_triggers: Messages that mean ``/new``.
+        sessions_dir: Folder of ``sessions.json``; None: that of the home.
+        write_sessions_json: Whether the mirror of the routing table is kept.
+        max_concurrent_sessions: Turns at once at most; None: no such limit.
+        unauthorized_dm_behavior: What a stranger's direct message gets: a pairing code or nothing.
+        session_store_max_age_days: After how many silent days a chat's routing entry is dropped;
+            0 keeps them for ever. The conversations themselves are never touched.
+        running: What comes from other sections; not part of :meth:`to_dict`.
+    """
+
+    platforms: Mapping[Platform, PlatformConfig] = field(default_factory=dict)
+    default_reset_policy: SessionResetPolicy = field(default_factory=SessionResetPolicy)
+    reset_by_type: Mapping[str, SessionResetPolicy] = field(default_factory=dict)
+    reset_by_platform: Mapping[Platform, SessionResetPolicy] = field(default_factory=dict)
+    reset_triggers: tuple[str, ...] = _TRIGGERS
+    quick_commands: Mapping[str, Any] = field(default_factory=dict)
+    sessions_dir: Path | None = None
+    write_sessions_json: bool = True
+    always_log_local: bool = True
+    filter_silence_narration: bool = True
+    stt_enabled: bool = True
+    stt_echo_transcripts: bool = True
+    group_sessions_per_user: bool = True
+    thread_sessions_per_user: bool = False
+    max_concurrent_sessions: int | None = None
+    multiplex_profiles: bool = False
+    systemd_watchdog_seconds: int = 0
+    unauthorized_dm_behavior: UnauthorizedDm = "pair"
+    streaming: StreamingConfig = field(default_factory=StreamingConfig)
+    session_store_max_age_days: int = DEFAULT_MAX_AGE_DAYS
+    profile_routes: tuple[Mapping[str, Any], ...] = ()
+    running: RunningSettings = field(default_factory=RunningSettings)
+
+    def get_reset_policy(self, platform: Platform | None, session_type: str) -> SessionResetPolicy:
+        """The policy of a chat: its platform's, else its type's, else the general one.
+
+        The desktop chat has none: a person opens and leaves its conversations by hand.
+        """
+        if platform is Platform.DESKTOP:
+            return SessionResetPolicy()
+        if platform is not None and platform in self.reset_by_platform:
+            return self.reset_by_platform[platform]
+        return self.reset_by_type.get(session_type, self.default_reset_policy)
+
+    def get_connected_platforms(self) -> list[Platform]:
+        """Platforms that are switched on and have what they need to log in, by name."""
+        usable = [
+            platform
+            for platform, settings in self.platforms.items()
+            if settings.enabled and _has_credentials(platform, settings)
+        ]
+        return sorted(usable, key=lambda platform: platform.value)
+
+    def get_home_channel(self, platform: Platform) -> HomeChannel | None:
+        """Where a platform's unasked news go."""
+        settings = self.platforms.get(platform)
+        return settings.home_channel if settings is not None else None
+
+    def get_unauthorized_dm_behavior(self, platform: Platform) -> UnauthorizedDm:
+        """What a stranger's direct message gets. Strangers' mail is ignored unless set for mail."""
+        own = _dm_behavior(self._extra(platform).get("unauthorized_dm_behavior"))
+        if own is not None:
+            return own
+        return "ignore" if platform is Platform.EMAIL else self.unauthorized_dm_behavior
+
+    def get_notice_delivery(self, platform: Platform) -> NoticeDelivery:
+        """Whether notices stand in the chat or go to the person alone."""
+        value = str(self._extra(platform).get("notice_delivery")).strip().lower()
+        return "private" if value == "private" else "public"
+
+    def _extra(self, platform: Platform) -> Mapping[str, Any]:
+        settings = self.platforms.get(platform)
+        return settings.extra if settings is not None else {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As :meth:`from_dict` reads it."""
+        data: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in (
+                "write_sessions_json",
+                "always_log_local",
+                "filter_silence_narration",
+                "stt_enabled",
+                "stt_echo_transcripts",
+                "group_sessions_per_user",
+                "thread_sessions_per_user",
+                "max_concurrent_sessions",
+                "multiplex_profiles",
+                "systemd_watchdog_seconds",
+                "unauthorized_dm_behavior",
+                "session_store_max_age_days",
+            )
+        }
+        data |= {
+            "platforms": {key.value: value.to_dict() for key, value in self.platforms.items()},
+            "default_reset_policy": self.default_reset_policy.to_dict(),
+            "reset_by_type": {key: value.to_dict() for key, value in self.reset_by_type.items()},
+            "reset_by_platform": {
+                key.value: value.to_dict() for key, value in self.reset_by_platform.items()
+            },
+            "reset_triggers": list(self.reset_triggers),
+            "quick_commands": dict(self.quick_commands),
+            "streaming": self.streaming.to_dict(),
+            "profile_routes": [dict(route) for route in self.profile_routes],
+        }
+        return data | ({"sessions_dir": str(self.sessions_dir)} if self.sessions_dir else {})
+
+    @classmethod
+    def from_dict(cls, data: object) -> "GatewayConfig":
+        """Read a configuration; what cannot be understood becomes the default."""
+        given = as_mapping(data)
+
+        def yes(name: str, *, default: bool) -> bool:
+            return as_bool(given.get(name), default=default)
+
+        routes, folder = given.get("profile_routes"), given.get("sessions_dir")
+        return cls(
+            platforms=by_platform(given.get("platforms"), PlatformConfig.from_dict),
+            default_reset_policy=SessionResetPolicy.from_dict(given.get("default_reset_policy")),
+            reset_by_type={
+                str(key): SessionResetPolicy.from_dict(value)
+                for key, value in as_mapping(given.get("reset_by_type")).items()
+            },
+            reset_by_platform=by_platform(
+                given.get("reset_by_platform"), SessionResetPolicy.from_dict
+            ),
+            reset_triggers=as_texts(given.get("reset_triggers"), _TRIGGERS),
+            quick_commands=dict(as_mapping(given.get("quick_commands"))),
+            sessions_dir=as_path(folder),
+            write_sessions_json=yes("write_sessions_json", default=True),
+            always_log_local=yes("always_log_local", default=True),
+            filter_silence_narration=yes("filter_silence_narration", default=True),
+            stt_enabled=yes("stt_enabled", default=True),
+            stt_echo_transcripts=yes("stt_echo_transcripts", default=True),
+            group_sessions_per_user=yes("group_sessions_per_user", default=True),
+            thread_sessions_per_user=yes("thread_sessions_per_user", default=False),
+            max_concurrent_sessions=_limit(given.get("max_concurrent_sessions")),
+            multiplex_profiles=yes("multiplex_profiles", default=False),
+            systemd_watchdog_seconds=as_whole_number(
+                given.get("systemd_watchdog_seconds"), default=0, low=0
+            ),
+            unauthorized_dm_behavior=_dm_behavior(given.get("unauthorized_dm_behavior")) or "pair",
+            streaming=StreamingConfig.from_dict(given.get("streaming")),
+            session_store_max_age_days=as_days(
+                given.get("session_store_max_age_days", DEFAULT_MAX_AGE_DAYS), DEFAULT_MAX_AGE_DAYS
+            ),
+            profile_routes=tuple(
+                dict(route)
+                for route in (routes if isinstance(routes, list | tuple) else ())
+                if isinstance(route, Mapping)
+            ),
+        )
+
+
+def _has_credentials(platform: Platform, settings: PlatformConfig) -> bool:
+    if settings.token or settings.api_key:
+        return True
+    groups = _CREDENTIALS.get(platform, ())
+    return any(all(settings.extra.get(name) for name in group) for group in groups)
+
+
+def _dm_behavior(value: object) -> UnauthorizedDm | None:
+    name = str(value).strip().lower()
+    if name == "pair":
+        return "pair"
+    return "ignore" if name == "ignore" else None
+
+
+def _limit(value: object) -> int | None:
+    """How many turns at once; nothing sensible, and nothing above 0, means no limit."""
+    if value is None:
+        return None
+    limit = as_whole_number(value, default=0, low=0)
+    if limit == 0 and str(value).strip() not in {"0", "0.0"}:
+        log.warning("max_concurrent_sessions is no number above 0 and means no limit")
+    return limit or None

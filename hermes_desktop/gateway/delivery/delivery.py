@@ -1,0 +1,320 @@
+"""Bringing a reply to its chat, and seeing to it when it does not arrive.
+
+A reply is cleaned, noted in the outbox, sent, and settled. What surely did not leave waits as if
+it had never been tried; what may have arrived is brought again with words that say so.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
+from hermes_desktop.core.events import Notice
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.delivery.dead_targets import DeadTargets, is_deadly
+from hermes_desktop.gateway.delivery.delivery_ledger import DeliveryLedger
+from hermes_desktop.gateway.delivery.sending import (
+    AdapterOf,
+    Parcel,
+    Sender,
+    SendingManners,
+    failed,
+    send_once,
+)
+from hermes_desktop.gateway.platforms.base import PlatformAdapter, SendResult
+from hermes_desktop.gateway.platforms.messages import Shown
+from hermes_desktop.gateway.platforms.reply_text import UNTOUCHED, without_provider_errors
+from hermes_desktop.state.shared_tables.delivery_store import Obligation
+from hermes_desktop.state.shared_tables.delivery_table import ObligationState
+
+__all__ = ["MAYBE_TWICE", "Deliverer", "Reply", "SendingManners", "send"]
+
+log = logging.getLogger(__name__)
+
+_CHATS_AT_ONCE = 4
+_LONGEST_LATER_S = 900.0
+"""However long one chat is to be left alone, for the sake of the others."""
+
+MAYBE_TWICE = "♻️ This reply may have reached you before: its delivery was cut off.\n\n"
+
+
+async def send(adapter: PlatformAdapter, chat_id: str, text: str) -> SendResult:
+    """Send a text that nobody is owed and look at what became of it. Never raises.
+
+    An empty text is not sent: silence was decided on before.
+    """
+    if not text:
+        return SendResult(success=True)
+    result = await send_once(adapter, chat_id, text)
+    if not result.success:
+        log.warning("%s did not take a text: %s", adapter.platform.value, result.error)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A text for a chat.
+
+    Attributes:
+        message_ref: What it answers: the message's id, else the turn's.
+        reply_to: The message it is shown as an answer to, where the platform does that.
+        is_owed: It must arrive. False for answers to commands and passing notices.
+        maybe_twice: It may be in the chat already.
+        shown: Messages in the chat that show its beginning, and are to show all of it.
+        arrived: Awaited when it stands there, before that is noted: who is killed between the two
+            must not take for unfinished what nobody will bring again.
+    """
+
+    platform: Platform
+    session_key: str
+    chat_id: str
+    text: str
+    thread_id: str | None = None
+    message_ref: str = ""
+    reply_to: str | None = None
+    is_owed: bool = True
+    maybe_twice: bool = False
+    shown: tuple[Shown, ...] = ()
+    arrived: Callable[[], Awaitable[None]] | None = None
+
+    @property
+    def place(self) -> str:
+        """Names chat and thread."""
+        return f"{self.platform.value}:{self.chat_id}:{self.thread_id or ''}"
+
+
+class Deliverer:
+    """Delivers replies. Used on the loop.
+
+    Args:
+        adapter_of: The adapter of a platform as it is *now*: the one that took the message may
+            have been replaced while the reply was written.
+        workers: Threads for the files.
+        ledger: The outbox; None: what does not arrive is lost, and that is said.
+        dead: Chats that cannot be written to any more.
+        redactor: Knows the secrets that no chat may show.
+        notify: Takes what a person should know.
+        redelivered: Told the session key of each reply that was brought later.
+        manners: How patient it is.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts it joins; all but two are optional
+        self,
+        adapter_of: AdapterOf,
+        workers: WorkerThreads,
+        *,
+        ledger: DeliveryLedger | None = None,
+        dead: DeadTargets | None = None,
+        redactor: SecretRedactor | None = None,
+        notify: Callable[[Notice], None] = lambda _: None,
+        redelivered: Callable[[str], None] = lambda _: None,
+        manners: SendingManners | None = None,
+    ) -> None:
+        self._adapter_of = adapter_of
+        self._workers = workers
+        self._ledger = ledger
+        self._dead = dead
+        self._redactor = redactor or SecretRedactor()
+        self._notify = notify
+        self._redelivered = redelivered
+        self._manners = manners or SendingManners()
+        self._sender = Sender(adapter_of, self._manners)
+        self._order = KeyedLocks()
+        self._later = TaskSet()
+        self._next_round: dict[Platform, float] = {}
+        self._closed = False
+
+    async def deliver(self, reply: Reply) -> SendResult:
+        """Bring a reply to its chat. Raises nothing but what cancels it.
+
+        Replies to one chat arrive in the order of the calls.
+        """
+        text = self._cleaned(reply.platform, reply.text)
+        if not text:
+            return SendResult(success=True)
+        reply = replace(reply, text=text)
+        name = await self._note(reply) if reply.is_owed else None
+        async with self._order.hold(reply.place):
+            return await self._bring(reply, name)
+
+    async def redeliver(self, platform: Platform) -> int:
+        """Bring what is owed to the chats of a platform that is connected now.
+
+        Each chat gets its replies in order; one that hangs does not hold up all others.
+
+        Returns:
+            How many replies arrived.
+        """
+        ledger = self._ledger
+        if ledger is None or self._closed:
+            return 0
+        chats: dict[str, list[Obligation]] = {}
+        for owed in await ledger.left_behind(platform.value):
+            chats.setdefault(f"{owed.chat_id}:{owed.thread_id or ''}", []).append(owed)
+        at_once = asyncio.Semaphore(_CHATS_AT_ONCE)
+
+        async def see_to(chat: list[Obligation]) -> int:
+            async with at_once:
+                return sum([await self._see_to(ledger, platform, owed) for owed in chat])
+
+        return sum(await asyncio.gather(*map(see_to, chats.values())))
+
+    async def _see_to(self, ledger: DeliveryLedger, platform: Platform, owed: Obligation) -> int:
+        """Bring one owed reply, or give it up; how many arrived."""
+        reply = _of_obligation(platform, owed, self._cleaned(platform, owed.content))
+        hopeless = ledger.why_hopeless(owed)
+        if hopeless:
+            await self._give_up(owed.obligation_id, reply, owed.last_error or hopeless)
+        elif ledger.was_tried_again_lately(owed, self._manners.later_s):
+            self._try_later(platform, None)
+        elif await ledger.take_over(owed):
+            return await self._bring_again(ledger, reply, owed.obligation_id)
+        return 0
+
+    async def _bring_again(self, ledger: DeliveryLedger, reply: Reply, name: str) -> int:
+        async with self._order.hold(reply.place):
+            result = await self._bring(reply, name)
+        if result.success:
+            self._redelivered(reply.session_key)
+        elif result.retryable:
+            await ledger.forgive(name)
+        return int(result.success)
+
+    async def chat_wrote(self, platform: Platform, chat_id: str) -> None:
+        """Note that a chat lives: whoever writes can be written to."""
+        if self._dead is not None:
+            await self._workers.run(self._dead.clear, platform.value, chat_id)
+
+    async def close(self) -> None:
+        """Try nothing more later; what is owed is brought after the next start."""
+        self._closed = True
+        await self._later.cancel_all()
+
+    # One reply
+
+    def without_secrets(self, text: str) -> str:
+        """A text as a chat may see it."""
+        return self._redactor.clean(text)
+
+    def _cleaned(self, platform: Platform, text: str) -> str:
+        if platform in UNTOUCHED:
+            return text
+        return without_provider_errors(self._redactor.clean(text)).strip()
+
+    async def _note(self, reply: Reply) -> str | None:
+        if self._ledger is None:
+            return None
+        return await self._ledger.owe(
+            session_key=reply.session_key,
+            platform=reply.platform.value,
+            address=(reply.chat_id, reply.thread_id),
+            message_ref=reply.message_ref,
+            text=reply.text,
+        )
+
+    async def _bring(self, reply: Reply, name: str | None) -> SendResult:
+        if await self._is_dead(reply):
+            result = failed("the chat is closed to us", "forbidden")
+            await self._give_up(name, reply, result.error or "")
+            return result
+        adapter = self._adapter_of(reply.platform)
+        if adapter is None:
+            result = failed("not connected", "transient", retryable=True)
+        else:
+            if self._ledger is not None:
+                await self._ledger.attempting(name)
+            result = await self._sender.send(adapter, _parcel(reply))
+            if result.success and reply.arrived is not None:
+                await reply.arrived()
+        await self._settle(reply, name, result)
+        return result
+
+    async def _settle(self, reply: Reply, name: str | None, result: SendResult) -> None:
+        if self._dead is not None and (result.success or is_deadly(result.error_kind)):
+            await self._workers.run(_note_target, self._dead, reply, result)
+        if result.success:
+            await self._note_state(name, "delivered")
+            return
+        log.warning("%s did not take a text: %s", reply.platform.value, result.error)
+        if name is None or is_deadly(result.error_kind):
+            await self._give_up(name, reply, result.error or "it was not taken")
+            return
+        surely_not_there = result.retryable and not reply.maybe_twice
+        await self._note_state(name, "pending" if surely_not_there else "failed", result.error)
+        if self._adapter_of(reply.platform) is not None and not self._closed:
+            self._try_later(reply.platform, result.retry_after)
+
+    async def _is_dead(self, reply: Reply) -> bool:
+        dead = self._dead
+        if dead is None:
+            return False
+        return await self._workers.run(dead.is_dead, reply.platform.value, reply.chat_id)
+
+    async def _give_up(self, name: str | None, reply: Reply, why: str) -> None:
+        await self._note_state(name, "abandoned", why)
+        if reply.is_owed:
+            self._notify(_undelivered(reply, why))
+
+    async def _note_state(
+        self, name: str | None, state: ObligationState, why: str | None = None
+    ) -> None:
+        if self._ledger is not None:
+            await self._ledger.settle(name, state, why)
+
+    # Later
+
+    def _try_later(self, platform: Platform, retry_after: float | None) -> None:
+        wait = max(self._manners.later_s, min(retry_after or 0.0, _LONGEST_LATER_S))
+        at = asyncio.get_running_loop().time() + wait
+        if at < self._next_round.get(platform, math.inf):
+            self._next_round[platform] = at
+            self._later.start(self._redeliver_at(platform, at, wait), name="owed replies")
+
+    async def _redeliver_at(self, platform: Platform, at: float, wait: float) -> None:
+        try:
+            await self._manners.pause(wait)
+        finally:
+            is_next = self._next_round.get(platform) == at
+            if is_next:
+                del self._next_round[platform]
+        if is_next:  # else somebody else was to do it sooner
+            await self.redeliver(platform)
+
+
+def _note_target(dead: DeadTargets, reply: Reply, result: SendResult) -> None:
+    if result.success:
+        dead.clear(reply.platform.value, reply.chat_id)
+    else:
+        reason = f"{result.error_kind}: {result.error or ''}"
+        dead.mark(reply.platform.value, reply.chat_id, reason)
+
+
+def _parcel(reply: Reply) -> Parcel:
+    text = MAYBE_TWICE + reply.text if reply.maybe_twice else reply.text
+    where = (reply.thread_id, reply.reply_to)
+    return Parcel(reply.platform, reply.chat_id, text, *where, shown=reply.shown)
+
+
+def _of_obligation(platform: Platform, owed: Obligation, text: str) -> Reply:
+    return Reply(
+        platform=platform,
+        session_key=owed.session_key,
+        chat_id=owed.chat_id,
+        text=text,
+        thread_id=owed.thread_id,
+        maybe_twice=owed.state != "pending",
+    )
+
+
+def _undelivered(reply: Reply, why: str) -> Notice:
+    return Notice(
+        "warning",
+        "A reply could not be delivered.",
+        f"{reply.platform.value}, chat {reply.chat_id}: {why}",
+        "It stands in the session.",
+        key=f"undelivered:{reply.place}",
+    )

@@ -1,0 +1,76 @@
+"""What makes messages and replies outlive a kill, put together for one gateway of a home."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.events import Notice
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.gateway.delivery.dead_targets import DeadTargets
+from hermes_desktop.gateway.delivery.delivery import Deliverer
+from hermes_desktop.gateway.delivery.delivery_ledger import DeliveryLedger
+from hermes_desktop.gateway.delivery.inbound_dedup import Inbox
+from hermes_desktop.gateway.delivery.sending import AdapterOf, SendingManners
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.shared_tables.delivery_store import DeliveryStore, Owner
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """The ways in and out of a gateway."""
+
+    inbox: Inbox
+    deliverer: Deliverer
+
+
+@dataclass(frozen=True, slots=True)
+class MailParts:
+    """What the mail of a hosted gateway is made of.
+
+    Attributes:
+        own: Our own store of the home.
+        owner: The process that holds the home's identity now.
+        workers: Threads for the files.
+        keeps_outbox: False where ``gateway.delivery_ledger`` is switched off.
+    """
+
+    home: Path
+    db: SessionDB
+    own: OwnStore
+    owner: Callable[[], Owner]
+    workers: WorkerThreads
+    redactor: SecretRedactor | None = None
+    notify: Callable[[Notice], None] = lambda _: None
+    clock: Clock = field(default_factory=SystemClock)
+    manners: SendingManners | None = None
+    keeps_outbox: bool = True
+
+
+def open_mail(
+    parts: MailParts, adapter_of: AdapterOf, redelivered: Callable[[str], None] = lambda _: None
+) -> Mail:
+    """Put it together. Opens nothing yet.
+
+    Args:
+        parts: What it is made of.
+        adapter_of: The adapter of a platform as it is now.
+        redelivered: Told the session key of each reply that was brought later.
+    """
+    store = DeliveryStore(parts.db, parts.own, parts.owner, clock=parts.clock)
+    ledger = DeliveryLedger(store, parts.workers, clock=parts.clock)
+    return Mail(
+        Inbox(store, parts.workers, clock=parts.clock),
+        Deliverer(
+            adapter_of,
+            parts.workers,
+            ledger=ledger if parts.keeps_outbox else None,
+            dead=DeadTargets(parts.home, parts.clock),
+            redactor=parts.redactor,
+            notify=parts.notify,
+            redelivered=redelivered,
+            manners=parts.manners,
+        ),
+    )

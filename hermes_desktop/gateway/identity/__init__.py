@@ -1,0 +1,1 @@
+"""Which process is the gateway of a home: claimed, held, watched, handed over."""

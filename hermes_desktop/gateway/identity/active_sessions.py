@@ -1,0 +1,142 @@
+"""How many conversations all Hermes programs of a home answer at once, where that is limited.
+
+They share one small file under a lock. It is written only while a limit is set.
+"""
+
+import json
+import logging
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.files import file_lock
+from hermes_desktop.core.files.atomic_files import write_text_atomic
+from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.gateway.runtime_files import process_facts
+from hermes_desktop.gateway.runtime_files.identity_files import read_plain
+
+log = logging.getLogger(__name__)
+
+SURFACE = "gateway"
+_SAME_START_S = 2.0
+"""How far two readings of the same process's start may lie apart."""
+
+Entry = dict[str, Any]
+
+
+class ActiveSessions:
+    """The shared file of one home. Blocking; any thread.
+
+    A file that cannot be read or written limits nothing: a person's message counts for more.
+
+    Args:
+        home: The home.
+        clock: Where times come from.
+        surface: What kind of program takes places.
+    """
+
+    def __init__(self, home: Path, clock: Clock | None = None, *, surface: str = SURFACE) -> None:
+        self._folder = home / "runtime"
+        self._surface = surface
+        self._clock = clock or SystemClock()
+
+    def take(self, session_id: str, limit: int) -> str | None:
+        """Take one of the places.
+
+        Args:
+            session_id: The conversation.
+            limit: How many there are.
+
+        Returns:
+            Its name; "" when the file cannot be used; None when all places are taken.
+        """
+        lease = uuid.uuid4().hex
+        taken = True
+
+        def change(entries: list[Entry]) -> list[Entry]:
+            nonlocal taken
+            taken = len(entries) < limit
+            return [*entries, self._entry(lease, session_id)] if taken else entries
+
+        if not self._change(change):
+            return ""
+        return lease if taken else None
+
+    def give_back(self, lease: str) -> None:
+        """Give a place back; harmless for "" and for one that is not ours."""
+        if lease:
+            self._change(lambda entries: [e for e in entries if e.get("lease_id") != lease])
+
+    def move(self, lease: str, session_id: str) -> None:
+        """Its conversation goes on under another id; harmless for "" and for one not ours."""
+
+        def change(entries: list[Entry]) -> list[Entry]:
+            return [
+                e | {"session_id": session_id} if e.get("lease_id") == lease else e for e in entries
+            ]
+
+        if lease:
+            self._change(change)
+
+    def _entry(self, lease: str, session_id: str) -> Entry:
+        now = self._clock.time()
+        return {
+            "lease_id": lease,
+            "pid": os.getpid(),
+            "process_start_time": _started_at(os.getpid()),
+            "session_id": session_id,
+            "started_at": now,
+            "surface": self._surface,
+            "updated_at": now,
+        }
+
+    def _change(self, change: Callable[[list[Entry]], list[Entry]]) -> bool:
+        """Change the entries of living processes; whether that worked."""
+        path = self._folder / "active_sessions.json"
+        try:
+            make_private_folder(self._folder, parents=False)
+            with file_lock.hold(self._folder / "active_sessions.lock"):
+                entries = [entry for entry in _entries(path) if _lives(entry)]
+                write_text_atomic(path, json.dumps({"entries": change(entries)}))
+        except OSError as error:
+            log.warning("active_sessions.json cannot be used and limits nothing: %s", error)
+            return False
+        return True
+
+
+def _started_at(pid: int) -> float | None:
+    """When a process began, in seconds since the epoch; None when nobody tells.
+
+    To the hundredth as psutil says it: other programs take an entry with another time for that of
+    a process that is gone.
+    """
+    ticks = process_facts.start_time(pid)
+    try:
+        lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+        booted = next(int(line.split()[1]) for line in lines if line.startswith("btime "))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+    return None if ticks is None else booted + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _entries(path: Path) -> list[Entry]:
+    try:
+        data = json.loads(read_plain(path))
+    except (FileNotFoundError, ValueError, RecursionError):
+        return []
+    entries = data.get("entries") if isinstance(data, dict) else None
+    return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+
+
+def _lives(entry: Entry) -> bool:
+    """Whether the process that took a place is still there, and the same one."""
+    pid, began = entry.get("pid"), entry.get("process_start_time")
+    if not isinstance(pid, int) or not process_facts.is_alive(pid):
+        return False
+    now = _started_at(pid)
+    if now is None or not isinstance(began, int | float):
+        return True
+    return abs(now - began) <= _SAME_START_S

@@ -1,0 +1,92 @@
+"""Asks the other gateway to stop, politely and within bounds, and then claims its home.
+
+It is never killed: a gateway that does not go has its reasons.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.identity.identity_supervisor import GatewayIdentity
+from hermes_desktop.gateway.identity.polite_stop import ask_to_go, wait_until_gone
+from hermes_desktop.gateway.runtime_files.identity_events import (
+    ClaimAnswer,
+    ForeignGateway,
+    NotHere,
+)
+
+CONTEST_WINDOW_S = 600.0
+MOST_TAKE_OVERS = 2
+
+
+class TakeOver:
+    """Takes the home over from another gateway.
+
+    What comes back after it stopped twice in ten minutes has somebody who wants it to run.
+
+    Args:
+        paths: The home.
+        identity: What claims it.
+        environ: The process environment, for the command that is run.
+        clock: Where the time comes from.
+    """
+
+    def __init__(
+        self,
+        paths: HermesPaths,
+        identity: GatewayIdentity,
+        *,
+        environ: Mapping[str, str],
+        clock: Clock | None = None,
+    ) -> None:
+        self._paths = paths
+        self._identity = identity
+        self._environ = environ
+        self._clock = clock or SystemClock()
+        self._times: deque[float] = deque(maxlen=MOST_TAKE_OVERS)
+
+    def run(
+        self,
+        cancel: threading.Event | None = None,
+        *,
+        progress: Callable[[str], None] = lambda _: None,
+        despite_service: bool = False,
+    ) -> ClaimAnswer:
+        """Blocks, at most two minutes: the other may let its turns end first.
+
+        Args:
+            cancel: Stops the waiting; the other gateway may still go.
+            progress: Told what is going on, one sentence for a person.
+            despite_service: See :meth:`GatewayIdentity.claim`.
+        """
+        cancel = cancel or threading.Event()
+        now = self._clock.monotonic()
+        if len(self._times) == MOST_TAKE_OVERS and now - self._times[0] < CONTEST_WINDOW_S:
+            return NotHere("contested", "Something starts the other gateway again and again.")
+        gateway = self._identity.foreign
+        if gateway is not None and gateway.record.is_live():
+            problem = self._send_away(gateway, cancel, progress)
+            if problem and gateway.record.is_live():
+                return NotHere("not_stopped", problem)
+            self._times.append(now)
+        if cancel.is_set():
+            return NotHere("not_stopped", "You stopped waiting for it.")
+        progress("Claiming the home.")
+        return self._identity.claim(despite_service=despite_service, despite_recent_stop=True)
+
+    def _send_away(
+        self, gateway: ForeignGateway, cancel: threading.Event, progress: Callable[[str], None]
+    ) -> str:
+        """Why it is still there; "" when it went."""
+        progress(f"Asking the other gateway (process {gateway.record.pid}) to stop.")
+        problem = self._ask(gateway, cancel)
+        if problem or not gateway.record.is_live():
+            return problem
+        progress("The other gateway lets its replies end.")
+        return wait_until_gone(gateway, cancel, clock=self._clock)
+
+    def _ask(self, gateway: ForeignGateway, cancel: threading.Event | None = None) -> str:
+        """Why it could not be asked; "" when it was."""
+        return ask_to_go(self._paths, gateway, self._environ, self._clock, cancel)

@@ -1,0 +1,184 @@
+"""What is known of one platform: how it is doing, and what somebody wishes about it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.identity.token_locks import TokenOwner
+from hermes_desktop.gateway.platforms import liveness
+from hermes_desktop.gateway.platforms.base import LastHeard, PlatformAdapter
+from hermes_desktop.gateway.platforms.reconnect import Backoff, LinkTiming
+from hermes_desktop.gateway.platforms.sleep_watch import Gap
+from hermes_desktop.gateway.platforms.token_gate import TokenGate, in_use_words
+
+LinkState = Literal["connecting", "up", "retrying", "paused", "fatal"]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTools:
+    """What a link works with.
+
+    Attributes:
+        make: Makes a new adapter.
+        install: Called with a new adapter before it is connected, so that it can hand over
+            messages.
+        remove: Called when it is not used any more.
+        changed: Called after every change of state.
+        connected: Called after each connection that came about.
+        outage: Called when it came about after a long time without, and when that was.
+        tokens: The locks of tokens; None: nobody keeps any.
+    """
+
+    make: Callable[[], PlatformAdapter]
+    install: Callable[[PlatformAdapter], None]
+    remove: Callable[[PlatformAdapter], None]
+    changed: Callable[[], None]
+    connected: Callable[[Platform], None]
+    outage: Callable[[PlatformAdapter, Gap], None]
+    clock: Clock
+    timing: LinkTiming
+    tokens: TokenGate | None = None
+
+
+class LinkRecord:
+    """State, health and wishes of one platform. On one loop.
+
+    Args:
+        platform: Which one.
+        tools: What whoever sees to it works with.
+
+    Attributes:
+        settled: Set once the first attempt is over, however it ended.
+    """
+
+    def __init__(self, platform: Platform, tools: LinkTools) -> None:
+        self.platform = platform
+        self.settled = asyncio.Event()
+        self._tools = tools
+        self._clock, self._timing = tools.clock, tools.timing
+        self._backoff = Backoff(tools.timing)
+        self._kick = asyncio.Event()
+        self._state: LinkState = "connecting"
+        self._code, self._detail = "", ""
+        self._adapter: PlatformAdapter | None = None
+        self._connected: LastHeard | None = None
+        self._last_heard_at: float | None = None
+        self._lost_at: float | None = None
+        self._was_connected = self._paused = self._anew = self._probe_wanted = False
+
+    # Wishes
+
+    def pause(self, why: str = "") -> None:
+        """Leave the platform until :meth:`resume`."""
+        self._paused = True
+        self._note("", why)
+        self._kick.set()
+
+    def resume(self) -> None:
+        """Serve it again, also after a failure that nothing was expected of any more."""
+        self._paused = False
+        self.connect_anew()
+
+    def connect_anew(self) -> None:
+        """Make a new connection, now, whatever the present one looks like."""
+        self._backoff.at_once()
+        self._anew = True
+        self._kick.set()
+
+    def use(self, tools: LinkTools) -> None:
+        """Work with other settings: connect anew with them, unless it is paused."""
+        self._tools = tools
+        self._clock, self._timing = tools.clock, tools.timing
+        if not self._paused:
+            self.settled.clear()
+            self.connect_anew()
+
+    def wake(self) -> None:
+        """See whether the server still answers; try at once if we were waiting to."""
+        if self._state == "up":
+            self._probe_wanted = True
+        elif self._state == "retrying":
+            self._backoff.at_once()
+        self._kick.set()
+
+    def token_lost(self, owner: TokenOwner) -> None:
+        """Somebody else took the token: stop using it, and try later."""
+        self._note("token_in_use", in_use_words(owner))
+        if self._adapter is not None:
+            self._adapter.set_fatal_error(self._code, self._detail, retryable=True)
+        self._kick.set()
+
+    def look(self) -> None:
+        """Look at the clock."""
+        self._kick.set()
+
+    # What others want to know
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether somebody wants it to be left for now."""
+        return self._paused
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it does not work, for now or for good; also while that is tried to be mended."""
+        is_tried_again = self._state == "connecting" and bool(self._code)
+        return self._state in {"fatal", "retrying"} or is_tried_again
+
+    @property
+    def adapter(self) -> PlatformAdapter | None:
+        """The present adapter."""
+        return self._adapter
+
+    def health(self) -> PlatformHealth:
+        """How it is doing, judged now."""
+        self._remember_heard()
+        name, heard_at = self.platform.value, self._last_heard_at
+        if self._state == "up":
+            return self._health_of_connection(name, heard_at)
+        if self._state == "retrying":
+            left = max(0.0, self._backoff.next_try - self._clock.monotonic())
+            return PlatformHealth(
+                name, "retrying", heard_at, self._detail, self._clock.time() + left
+            )
+        return PlatformHealth(name, self._state, heard_at, self._detail)
+
+    def _health_of_connection(self, name: str, heard_at: float | None) -> PlatformHealth:
+        adapter, connected = self._adapter, self._connected
+        if adapter is None or connected is None:
+            return PlatformHealth(name, "connecting", heard_at)
+        if liveness.is_silent(adapter, connected, self._clock):
+            seconds = liveness.silent_for(adapter.last_heard or connected, self._clock)
+            return PlatformHealth(name, "silent", heard_at, _silent_words(seconds))
+        heard = adapter.last_heard is not None or adapter.expected_silence_s is None
+        return PlatformHealth(name, "connected" if heard else "connecting", heard_at)
+
+    @property
+    def error(self) -> tuple[str | None, str | None]:
+        """Code and words of what is wrong, for the status file."""
+        if self._state == "up":
+            health = self.health()
+            return ("silent", health.detail) if health.state == "silent" else (None, None)
+        return self._code or None, self._detail or None
+
+    # For whoever sees to it
+
+    def _remember_heard(self) -> None:
+        if self._adapter is not None and self._adapter.last_heard is not None:
+            self._last_heard_at = self._adapter.last_heard.wall
+
+    def _note(self, code: str, detail: str) -> None:
+        self._code, self._detail = code, detail
+
+    def _enter(self, state: LinkState) -> None:
+        self._state = state
+        self._tools.changed()
+
+
+def _silent_words(seconds: float) -> str:
+    amount = f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"  # noqa: PLR2004
+    return f"Nothing was heard from its server for {amount}."

@@ -1,0 +1,391 @@
+"""Keeps the messaging platforms of a gateway alive, each by itself."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.concurrency.background_tasks import TaskSet
+from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.core.events import Notice, PlatformHealth
+from hermes_desktop.gateway.config.config_changes import PlatformOutcome, changed_platforms
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
+from hermes_desktop.gateway.identity.token_locks import TokenOwner
+from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
+from hermes_desktop.gateway.platforms.network_watch import NetworkWatch
+from hermes_desktop.gateway.platforms.platform_link import LinkTools, PlatformLink
+from hermes_desktop.gateway.platforms.platform_status import PlatformError, PlatformStatusFile
+from hermes_desktop.gateway.platforms.reconnect import LinkTiming
+from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
+from hermes_desktop.gateway.platforms.sleep_watch import (
+    Gap,
+    SleepWatch,
+    boot_clock,
+    outage_notice,
+    sleep_notice,
+)
+from hermes_desktop.gateway.platforms.token_gate import TokenGate
+from hermes_desktop.gateway.status import IdentityHolder
+
+log = logging.getLogger(__name__)
+
+_FIRST_ROUND_SPARE_S = 3.0
+_STOP_S = 2.0
+
+
+async def _nothing(_: Platform) -> None:
+    """What is done after a connection unless somebody wants more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorWiring:
+    """Whom the supervisor works for. All of it is called on the loop.
+
+    Attributes:
+        wire: Gives an adapter its handlers for messages and interruptions.
+        changed: Told after each change; :meth:`PlatformSupervisor.health` says how things are.
+        connected: Done after each connection of a platform, on a task of its own.
+        notify: Takes what a person should know.
+        identity: What the state file of the home is written through.
+        tokens: The locks of bot tokens.
+    """
+
+    wire: Callable[[PlatformAdapter], None] = lambda _: None
+    changed: Callable[[], None] = lambda: None
+    connected: Callable[[Platform], Awaitable[None]] = _nothing
+    notify: Callable[[Notice], None] = lambda _: None
+    identity: IdentityHolder | None = None
+    tokens: TokenGate | None = None
+
+
+class PlatformSupervisor:
+    """Connects every platform that is switched on, and never stops trying. For one loop.
+
+    Args:
+        config: Which platforms, and with what.
+        registry: How adapters are made.
+        adapters: Kept up to date: the adapter of each platform that is connected or being
+            connected. The runner's own map.
+        wiring: Whom it works for.
+        home: The home, for the caches of adapters.
+        clock: Where times come from.
+        timing: How patient it is; None: as the registry says, else as the settings do.
+        sleep_watch: Notices that the machine slept; one on the machine's clocks when None.
+        network_watch: Notices that the network changed; one on the machine's routes when None.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts it joins
+        self,
+        config: GatewayConfig,
+        registry: AdapterRegistry,
+        adapters: dict[Platform, PlatformAdapter],
+        wiring: SupervisorWiring,
+        *,
+        home: Path | None = None,
+        clock: Clock | None = None,
+        timing: LinkTiming | None = None,
+        sleep_watch: SleepWatch | None = None,
+        network_watch: NetworkWatch | None = None,
+    ) -> None:
+        self._config = config
+        self._registry = registry
+        self._adapters = adapters
+        self._wiring = wiring
+        self._home = home or Path()
+        self._clock: Clock = clock or SystemClock()
+        self._given_timing = timing or registry.timing
+        self._timing = self._timing_for(config)
+        self._sleep_watch = sleep_watch or SleepWatch(self._clock, boot_time=boot_clock())
+        self._network_watch = network_watch or NetworkWatch()
+        self._links: dict[Platform, PlatformLink] = {}
+        self._lives: dict[Platform, asyncio.Task[None]] = {}
+        self._began = False
+        self._unserved = tuple(_unserved(config, registry))
+        self._tasks = TaskSet()
+        self._after = TaskSet()
+        self._status_file = PlatformStatusFile(wiring.identity, self._clock)
+        self._slept_until = 0.0
+
+    # Life
+
+    async def start(self) -> None:
+        """Begin with all platforms at once; returns when each was tried once.
+
+        However they behave, that takes little longer than connecting one may.
+        """
+        self._began = True
+        for platform in self._wanted():
+            self._begin(platform)
+        self._tasks.start(
+            self._sleep_watch.run(self._woke, self.look_at_network), name="sleep watch"
+        )
+        self._changed()
+        await self._settled(self._links.values())
+
+    async def replace_config(self, config: GatewayConfig) -> tuple[PlatformOutcome, ...]:
+        """Go on with other settings; returns when each platform concerned was tried once.
+
+        Platforms that became switched on are connected, those that are no longer are left, and
+        those whose adapters need what changed are connected anew; all others are not touched.
+        One that is paused stays so. Not to be called again before it has returned.
+
+        Args:
+            config: The settings from now on.
+        """
+        old, self._config = self._config, config
+        self._timing = self._timing_for(config)
+        self._unserved = tuple(_unserved(config, self._registry))
+        if not self._began:
+            return ()
+        wanted = self._wanted()
+        left = [platform for platform in self._links if platform not in wanted]
+        leaving = [self._end(platform) for platform in left]
+        tried = [platform for platform in changed_platforms(old, config) if platform in wanted]
+        for platform in tried:
+            if platform in self._links:
+                self._links[platform].use(self._tools(platform))
+            else:
+                self._begin(platform)
+        self._changed()
+        await self._settled([self._links[platform] for platform in tried])
+        await self._gone(leaving)
+        gone = [PlatformOutcome(platform.value, ok=True, left=True) for platform in left]
+        return (*gone, *(self._outcome(platform) for platform in tried))
+
+    async def stop(self, *, within_s: float = _STOP_S) -> None:
+        """Leave all platforms. Harmless when called twice.
+
+        Args:
+            within_s: How long that may take; what hangs is left to end by itself.
+        """
+        self._began = False
+        await self._tasks.cancel_all(timeout=within_s)
+        await self._after.cancel_all(timeout=within_s)
+        self._links.clear()
+        self._lives.clear()
+
+    # What others want to know
+
+    def health(self) -> tuple[PlatformHealth, ...]:
+        """How each platform is doing, judged now, by name."""
+        found = [link.health() for link in self._links.values()]
+        return tuple(sorted([*found, *self._unserved], key=lambda each: each.name))
+
+    def health_with(self, platform: Platform, token: TokenIdentity | None) -> PlatformHealth | None:
+        """How a platform does whose adapter uses this very token; None: none does."""
+        link = self._links.get(platform)
+        if link is None or link.adapter is None or link.adapter.token != token:
+            return None
+        return link.health()
+
+    def serves(self, platform: Platform) -> bool:
+        """Whether it sees to a platform."""
+        return platform in self._links
+
+    @property
+    def has_only_failed(self) -> bool:
+        """Whether every platform that is to be served has failed, for now or for good."""
+        wanted = [link for link in self._links.values() if not link.is_paused]
+        return bool(wanted) and all(link.has_failed for link in wanted)
+
+    # Wishes
+
+    async def pause(self, platform: Platform, why: str = "Paused.") -> None:
+        """Leave a platform until :meth:`resume`.
+
+        Raises:
+            NotFoundError: It is not served here.
+        """
+        self._link(platform).pause(why)
+
+    async def resume(self, platform: Platform) -> None:
+        """Serve a platform again.
+
+        Raises:
+            NotFoundError: It is not served here.
+        """
+        self._link(platform).resume()
+
+    async def reconnect(self, platform: Platform) -> None:
+        """Connect a platform anew, now. One that is paused is not paused any more.
+
+        Raises:
+            NotFoundError: It is not served here.
+        """
+        self._link(platform).resume()
+
+    def token_lost(self, platform: Platform, owner: TokenOwner) -> None:
+        """Somebody else has the token of a platform now."""
+        if platform in self._links:
+            self._links[platform].token_lost(owner)
+
+    def network_changed(self) -> None:
+        """See whether every server still answers."""
+        for link in self._links.values():
+            link.wake()
+
+    def look_at_network(self) -> None:
+        """Look whether the network is another one, now instead of within a few seconds."""
+        if self._network_watch.look():
+            log.info("The network is another one; platforms are looked at")
+            self.network_changed()
+
+    def look(self) -> None:
+        """Look at the clock, for a clock that moved by itself."""
+        for link in self._links.values():
+            link.look()
+
+    def look_for_sleep(self) -> None:
+        """Look whether the machine slept, now instead of within a few seconds."""
+        gap = self._sleep_watch.look()
+        if gap is not None:
+            self._woke(gap)
+
+    # Parts
+
+    def _timing_for(self, config: GatewayConfig) -> LinkTiming:
+        seconds = config.running.platform_connect_timeout_s
+        return self._given_timing or LinkTiming(connect_s=seconds)
+
+    def _wanted(self) -> list[Platform]:
+        connected = self._config.get_connected_platforms()
+        return [platform for platform in connected if not self._registry.why_not(platform)]
+
+    def _begin(self, platform: Platform) -> None:
+        self._links[platform] = link = PlatformLink(platform, self._tools(platform))
+        life = self._tasks.start(link.run(), name=f"platform {platform.value}")
+        self._lives[platform] = life
+
+    def _end(self, platform: Platform) -> "asyncio.Task[None]":
+        del self._links[platform]
+        life = self._lives.pop(platform)
+        life.cancel()
+        return life
+
+    async def _gone(self, lives: Collection["asyncio.Task[None]"]) -> None:
+        if lives:
+            await asyncio.wait(lives, timeout=self._timing.disconnect_s + _STOP_S)
+
+    async def _settled(self, links: Iterable[PlatformLink]) -> None:
+        """Wait until each was tried once, or is over, but not for ever."""
+        tries = [asyncio.ensure_future(self._tried(link)) for link in links]
+        if not tries:
+            return
+        patience = self._timing.connect_s + self._timing.disconnect_s + _FIRST_ROUND_SPARE_S
+        try:
+            await asyncio.wait(tries, timeout=patience)
+        finally:
+            for each in tries:
+                each.cancel()
+
+    async def _tried(self, link: PlatformLink) -> None:
+        """Wait until it was tried once, or the gateway is stopped meanwhile."""
+        life = self._lives.get(link.platform)
+        if life is None:
+            return
+        settled = asyncio.ensure_future(link.settled.wait())
+        try:
+            await asyncio.wait({settled, life}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            settled.cancel()
+
+    def _outcome(self, platform: Platform) -> PlatformOutcome:
+        link = self._links.get(platform)
+        if link is None:
+            return PlatformOutcome(platform.value, ok=False, words="The gateway was stopped.")
+        health = link.health()
+        ok = health.state in {"connected", "connecting", "paused"}
+        return PlatformOutcome(platform.value, ok=ok, words="" if ok else health.detail)
+
+    def _link(self, platform: Platform) -> PlatformLink:
+        link = self._links.get(platform)
+        if link is None:
+            raise NotFoundError(
+                "This platform is not served here.",
+                f"{platform.value} is not switched on, or this version cannot serve it.",
+                "Look at its settings.",
+            )
+        return link
+
+    def _tools(self, platform: Platform) -> LinkTools:
+        settings = self._config.platforms[platform]
+        context = AdapterContext(platform, self._home, self._clock)
+        return LinkTools(
+            make=partial(self._registry.make, settings, context),
+            install=self._install,
+            remove=self._remove,
+            changed=self._changed,
+            connected=self._connected,
+            outage=self._outage,
+            clock=self._clock,
+            timing=self._timing,
+            tokens=self._wiring.tokens,
+        )
+
+    def _install(self, adapter: PlatformAdapter) -> None:
+        self._wiring.wire(adapter)
+        self._adapters[adapter.platform] = adapter
+
+    def _remove(self, adapter: PlatformAdapter) -> None:
+        if self._adapters.get(adapter.platform) is adapter:
+            del self._adapters[adapter.platform]
+
+    def _connected(self, platform: Platform) -> None:
+        async def tell() -> None:
+            await self._wiring.connected(platform)
+
+        self._after.start(tell(), name=f"after connecting {platform.value}")
+
+    def _woke(self, gap: Gap) -> None:
+        log.info("Nothing happened here for %.0f s; platforms are looked at", gap.seconds)
+        adapters = [link.adapter for link in self._links.values() if link.adapter is not None]
+        for link in self._links.values():
+            link.wake()
+        self._slept_until = gap.ended_at
+        if gap.seconds >= self._timing.outage_told_s and adapters:
+            self._wiring.notify(sleep_notice(gap, *_kept_and_lost(adapters)))
+        self._changed()
+
+    def _outage(self, adapter: PlatformAdapter, gap: Gap) -> None:
+        if gap.began_at < self._slept_until:  # told already
+            return
+        kept = adapter.keeps_messages_while_away
+        self._wiring.notify(outage_notice(adapter.platform.value, gap, kept=kept))
+
+    def _changed(self) -> None:
+        try:
+            self._status_file.write(self._errors())
+            self._wiring.changed()
+        except Exception:  # what others make of it is not the platforms' affair
+            log.exception("Telling how platforms do failed")
+
+    def _errors(self) -> Iterable[tuple[PlatformHealth, PlatformError]]:
+        links = {link.platform.value: link for link in self._links.values()}
+        for health in self.health():
+            link = links.get(health.name)
+            yield health, link.error if link else (None, health.detail or None)
+
+
+def _unserved(config: GatewayConfig, registry: AdapterRegistry) -> Iterable[PlatformHealth]:
+    """Platforms that are switched on and not served, with the reason."""
+    usable = set(config.get_connected_platforms())
+    for platform, settings in config.platforms.items():
+        if not settings.enabled:
+            continue
+        why_not = registry.why_not(platform)
+        if why_not:
+            yield PlatformHealth(platform.value, "unavailable", detail=why_not)
+        elif platform not in usable:
+            words = settings.trouble or "What it needs to log in is missing."
+            yield PlatformHealth(platform.value, "disabled", detail=words)
+
+
+def _kept_and_lost(adapters: Iterable[PlatformAdapter]) -> tuple[list[str], list[str]]:
+    kept: list[str] = []
+    lost: list[str] = []
+    for adapter in adapters:
+        (kept if adapter.keeps_messages_while_away else lost).append(adapter.platform.value)
+    return kept, lost

@@ -1,0 +1,1 @@
+"""The runner: takes messages in, runs turns, hands replies out."""

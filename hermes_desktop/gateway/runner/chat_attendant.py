@@ -1,0 +1,96 @@
+"""What waits for a person, shown in the chat it came from."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from hermes_desktop.agent.tools.asking.waiting_room import Attendant, WaitingRoom, Waits
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.platforms.messages import Question
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.run import GatewayRunner
+
+Q = TypeVar("Q", bound=Waits)
+A = TypeVar("A")
+
+
+class ChatAttendant(Generic[Q, A]):
+    """Attends a queue in the chats of one runner.
+
+    Args:
+        runner: Whose chats these are.
+        room: Where agents wait.
+        asks: What the chat is told: what waits, and what commands begin with there.
+        over: What it is told at the end, and where it was answered: the platform; "" for nothing.
+        buttons: Label and word of each answer that a platform may make a button of.
+    """
+
+    def __init__(
+        self,
+        runner: "GatewayRunner",
+        room: WaitingRoom[Q, A],
+        asks: Callable[[Q, str], str],
+        over: Callable[[Q, A, str], str],
+        buttons: Callable[[Q], tuple[tuple[str, str], ...]] = lambda _: (),
+    ) -> None:
+        self._runner = runner
+        self._room = room
+        self._asks = asks
+        self._over = over
+        self._buttons = buttons
+        self._leave: Callable[[], None] = lambda: None
+
+    def open(self) -> None:
+        """Begin to ask, on the running loop, until :meth:`close`."""
+        loop = asyncio.get_running_loop()
+
+        def later(call: Callable[..., object], *arguments: Any) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is gone; the time will be over
+                loop.call_soon_threadsafe(call, *arguments)
+
+        def asked(request: Q) -> None:
+            later(self._ask, request)
+
+        def settled(request: Q, answer: A) -> None:
+            later(self._say, request, lambda platform, _: self._over(request, answer, platform))
+
+        self._leave = self._room.attend(Attendant(self._serves, asked, settled))
+
+    def close(self) -> None:
+        """Ask no more; what only a chat could answer ends now."""
+        self._leave()
+
+    def _serves(self, request: Q) -> bool:
+        source = self._runner.turn_source(request.session_key)
+        return source is not None and source.platform is not Platform.DESKTOP
+
+    def waits_for_button(self, question_id: str, session_key: str) -> bool:
+        """Whether a pressed button answers what waits first in a chat."""
+        waiting = self._room.pending(session_key)
+        return bool(waiting) and waiting[0].id == question_id
+
+    def _ask(self, request: Q) -> None:
+        source = self._runner.turn_source(request.session_key)
+        adapter = self._runner.adapters.get(source.platform) if source is not None else None
+        choices = self._buttons(request)
+        if source is None or adapter is None or not choices or not adapter.has_buttons:
+            self._say(request, lambda _platform, prefix: self._asks(request, prefix))
+            return
+        words = self._asks(request, adapter.typed_command_prefix)
+        self._runner.ask_soon(adapter, source, Question(request.id, words, choices))
+
+    def _say(self, request: Q, words: Callable[[str, str], str]) -> None:
+        source = self._runner.turn_source(request.session_key)
+        adapter = self._runner.adapters.get(source.platform) if source is not None else None
+        if source is None or adapter is None or source.platform is Platform.DESKTOP:
+            return
+        text = words(source.platform.value, adapter.typed_command_prefix)
+        if text:
+            self._runner.say_soon(adapter, source, text)
+
+
+def where_words(by: str) -> str:
+    """Where somebody answered, in words for a chat."""
+    return {"window": "in the window", "terminal": "at the terminal"}.get(by, f"elsewhere ({by})")

@@ -1,0 +1,299 @@
+"""Where one conversation of a chat ends and the next begins: by command, by itself, by need."""
+
+import asyncio
+import contextlib
+import logging
+from functools import cached_property, partial
+from typing import Any
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.events import SessionReset
+from hermes_desktop.gateway.access import refusals
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
+from hermes_desktop.gateway.runner import reset_replies
+from hermes_desktop.gateway.runner.boundaries import Boundaries, collect, emit
+from hermes_desktop.gateway.runner.runner_surface import RESET_REQUESTED, RunnerSurface
+from hermes_desktop.gateway.session import SessionEntry, SessionSource
+from hermes_desktop.gateway.sessions.session_notes import ResetNote, way_back
+from hermes_desktop.gateway.turns.agent_cache import PENDING
+from hermes_desktop.gateway.turns.agent_preparation import close_agents
+from hermes_desktop.gateway.turns.ephemeral_reply import EphemeralReply
+from hermes_desktop.gateway.turns.turn import TurnRecord
+
+log = logging.getLogger(__name__)
+
+CLEANUP_S = 30.0
+NOTICE_S = 15.0
+
+
+class RunnerBoundaries(RunnerSurface):
+    """Crosses boundaries: hooks, what belonged to the old conversation, words for the chat."""
+
+    @cached_property
+    def boundaries(self) -> Boundaries:
+        """Tells plugins, from the first call until we have left."""
+        return Boundaries()
+
+    def _open_threads(self) -> None:
+        """Have threads of our own again, after we had left."""
+        self.__dict__.pop("boundaries", None)
+        self.__dict__.pop("_side_workers", None)
+
+    def _close_threads(self) -> None:
+        """Tell plugins nothing and look up nothing any more, whatever still comes late."""
+        self.boundaries.close()
+        self._side_workers.close()
+
+    async def _emit(self, event_type: str, source: SessionSource | None, **context: Any) -> None:
+        """Tell the gateway's event hooks."""
+        who = {
+            "platform": source.platform.value if source is not None else "",
+            "user_id": source.user_id if source is not None else None,
+        }
+        facts = who | context
+        await emit(self.hooks, event_type, facts, calls=self._bounded, limit_s=self.event_hooks_s)
+
+    async def _ask_hooks(self, event_type: str, context: dict[str, Any]) -> list[Any]:
+        """Ask the gateway's event hooks; what they answered."""
+        limit_s = self.event_hooks_s
+        return await collect(self.hooks, event_type, context, calls=self._bounded, limit_s=limit_s)
+
+    # What a conversation leaves behind
+
+    def _clear_conversation_scope(self, session_key: str) -> None:
+        """Forget what was chosen or asked in a chat for one conversation only."""
+        for each in self._conversation_scope():
+            each.pop(session_key, None)
+
+    async def _retire_agent(self, session_key: str) -> None:
+        """Close the kept agent of a chat for good, off the loop; bounded."""
+        with self._cache_guard():
+            cached = self._agent_cache.get(session_key)
+        if cached is not None and cached[0] is not PENDING:
+            await self._clean_up(cached[0])
+        self._evict_cached_agent(session_key)
+
+    async def _clean_up(self, agent: Any) -> None:
+        call = partial(self._cleanup_agent_resources, agent)
+        try:
+            await self._side_workers.run_within(CLEANUP_S, call)
+        except TimeoutError:
+            log.warning("An agent did not close in time and is left behind")
+        except RuntimeError:
+            log.debug("An agent goes with the workers", exc_info=True)
+
+    def _cleanup_agent_resources(self, agent: Any) -> None:
+        """Close an agent for good. Blocks."""
+        close_agents([(agent,)])
+
+    async def _cross(
+        self,
+        session_key: str,
+        source: SessionSource | None,
+        old_id: str | None,
+        new_id: str,
+        reason: str,
+    ) -> None:
+        """One conversation of a chat has become another; everybody concerned is told, in order."""
+        platform = source.platform.value if source is not None else ""
+        if old_id is not None:
+            await self.boundaries.finalize(old_id, platform, reason)
+        await self._emit("session:end", source, session_key=session_key)
+        await self._retire_agent(session_key)
+        self._clear_conversation_scope(session_key)
+        await self.boundaries.reset(new_id, platform, reason)
+
+    # /new
+
+    async def _handle_reset_command(self, event: MessageEvent) -> EphemeralReply:
+        """``/new``: end what runs, begin a new conversation. Says so whatever hooks do."""
+        source = event.source
+        if source is None:
+            return EphemeralReply(reset_replies.NOWHERE)
+        session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
+        platform = source.platform.value
+        old = self.session_store._entries.get(session_key)  # noqa: SLF001 - without changing it
+        old_id = old.session_id if old is not None else None
+        await self.stop_turn(session_key, reason=RESET_REQUESTED)
+        await self._retire_agent(session_key)
+        self._clear_conversation_scope(session_key)
+        fresh = await self._aside(self.session_store.reset_session, session_key)
+        if old_id is not None:
+            await self.boundaries.finalize(old_id, platform, "new_session")
+        await self._emit("session:end", source, session_key=session_key)
+        await self._emit("session:reset", source, session_key=session_key)
+        if fresh is None:
+            make = partial(self.session_store.get_or_create_session, source, force_new=True)
+            fresh = await self._aside(make)
+        problem = await self._title(fresh.session_id, reset_replies.title_of(event.text))
+        await self.boundaries.reset(fresh.session_id, platform, "new_session")
+        return EphemeralReply(
+            reset_replies.begun_anew(old_id, self._format_session_info(), problem)
+        )
+
+    def _format_session_info(self) -> str:
+        """What is said of a new conversation beside that it has begun; "" for nothing."""
+        return ""
+
+    async def _title(self, session_id: str, title: str) -> str:
+        """Name a conversation; why that could not be, "" when it could."""
+        if not title or self._session_db is None:
+            return ""
+        try:
+            await self._session_db.set_session_title(session_id, title)
+        except HermesError as error:
+            return str(error)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    # By itself
+
+    async def _cross_automatic_boundary(
+        self,
+        record: TurnRecord,
+        adapter: PlatformAdapter,
+        source: SessionSource,
+        session_entry: SessionEntry,
+    ) -> None:
+        """Before a turn: where its conversation has just begun, say so to everybody, once."""
+        session_key = session_entry.session_key
+        began = session_entry.created_at == session_entry.updated_at
+        finalized = session_entry.previous_finalized
+        note = None
+        if session_entry.was_auto_reset:
+            note = await self._aside(self.session_store.take_reset_note, session_key)
+        elif session_entry.is_fresh_reset:
+            await self._aside(self.session_store.take_fresh_reset, session_key)
+            began = True
+        if note is not None:
+            old_id = None if finalized else note.previous_session_id
+            await self._cross(session_key, source, old_id, session_entry.session_id, note.reason)
+            record.note = note.for_model
+            await self._tell_of_reset(adapter, source, session_entry, note)
+        if began or note is not None:
+            await self._emit(
+                "session:start",
+                source,
+                session_id=session_entry.session_id,
+                session_key=session_key,
+            )
+
+    async def _tell_of_reset(
+        self,
+        adapter: PlatformAdapter,
+        source: SessionSource,
+        session_entry: SessionEntry,
+        note: ResetNote,
+    ) -> None:
+        self.bus.publish(
+            SessionReset(
+                session_key=session_entry.session_key,
+                platform=source.platform.value,
+                chat_name=source.chat_name or source.user_name or source.chat_id,
+                old_session_id=note.previous_session_id or "",
+                new_session_id=session_entry.session_id,
+                reason=note.reason,
+                text=note.for_person or note.explanation,
+            )
+        )
+        if note.for_person is not None:
+            await self._say(adapter, source, note.for_person)
+
+    async def _after_exhaustion(
+        self,
+        record: TurnRecord,
+        adapter: PlatformAdapter,
+        session_entry: SessionEntry,
+        result: Any,
+    ) -> str:
+        """After a turn whose conversation cannot be shortened any more: begin anew.
+
+        Returns:
+            What is added to its reply; "" when nothing of that kind happened.
+        """
+        exhausted = result.get("compression_exhausted") and self._is_current(record)
+        if not exhausted or adapter.platform is Platform.DESKTOP:
+            return ""
+        session_key, old_id = session_entry.session_key, session_entry.session_id
+        fresh = await self._aside(self.session_store.reset_session, session_key)
+        if fresh is None:
+            return ""
+        await self._aside(self.session_store.take_fresh_reset, session_key)
+        reason = "compression_exhausted"
+        await self._cross(session_key, session_entry.origin, old_id, fresh.session_id, reason)
+        return f"{reset_replies.EXHAUSTED}\n{way_back(old_id)}"
+
+    # By a person beside the chat
+
+    async def continue_in(self, session_key: str, session_id: str) -> None:
+        """Let a chat go on in an earlier conversation, and tell it so.
+
+        Raises:
+            BusyError: A reply is being written in the chat, or in that conversation.
+            NotFoundError: The chat is not known any more, or the conversation is gone.
+            RefusedError: We are leaving.
+        """
+        if self._draining:
+            raise refusals.closing()
+        async with self._entrance.hold(session_key):
+            if self.is_busy(session_key) or self._turn_leases.is_held(session_id):
+                raise refusals.reply_being_written()
+            entry = await self._aside(self._switch_chat, session_key, session_id)
+            if entry is None:
+                raise refusals.nothing_to_continue()
+            self._clear_conversation_scope(session_key)
+            self._evict_cached_agent(session_key)
+        source = entry.origin
+        adapter = self.adapters.get(source.platform) if source is not None else None
+        if source is not None and adapter is not None:
+            await self._say(adapter, source, reset_replies.CONTINUED)
+
+    def _switch_chat(self, session_key: str, session_id: str) -> SessionEntry | None:
+        """Blocks. None when there is no such chat or conversation."""
+        db = self._session_db
+        if db is None or db._db.get_session(session_id) is None:  # noqa: SLF001 - its blocking face
+            return None
+        entry = self.session_store.switch_session(session_key, session_id)
+        if entry is not None:
+            self.session_store.set_model_override(session_key, None)
+        return entry
+
+    # By the clock
+
+    async def _expire(self, session_entry: SessionEntry) -> None:
+        """Deal with the end of a conversation that has expired; the next message says why.
+
+        Raises:
+            HermesError: It could not be noted; to be tried again.
+        """
+        parts = session_entry.session_key.split(":")
+        platform = session_entry.platform.value if session_entry.platform else (parts + [""] * 3)[2]
+        session_key = session_entry.session_key
+        await self.boundaries.finalize(session_entry.session_id, platform, "session_expired")
+        await self._emit("session:end", session_entry.origin, session_key=session_key)
+        with self._cache_guard():
+            cached = self._agent_cache.get(session_key)
+        if cached is not None and cached[0] is not PENDING:
+            await self._clean_up(cached[0])
+        self._evict_cached_agent(session_key)
+        self._clear_conversation_scope(session_key)
+        await self._aside(self.session_store.set_expiry_finalized, session_entry)
+
+    async def _closed(self, platform: Platform, session_id: str) -> None:
+        """A conversation that was opened here is closed; it may be opened again."""
+        if session_id in self._told_of:
+            return
+        await self.boundaries.finalize(session_id, platform.value, "close")
+        source = SessionSource(platform, session_id)
+        session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
+        await self._emit("session:end", source, session_key=session_key)
+
+    async def _say(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
+        """Tell a chat something that is no part of its conversation. Bounded, never raises."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._send(adapter, source, text), NOTICE_S)
+
+    async def _send(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""The files in which a gateway says that it runs, and how it ended."""

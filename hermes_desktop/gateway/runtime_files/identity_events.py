@@ -1,0 +1,172 @@
+"""What holding, losing and watching the identity of a home comes to, as frozen records."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
+
+log = logging.getLogger(__name__)
+
+StopKind = Literal["takeover", "stop", "kill", "restart"]
+IdentityState = Literal["free", "attached", "claiming", "hosting", "stopping"]
+POLLERS_CLOSED_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignGateway:
+    """Another gateway that runs for this home.
+
+    Attributes:
+        state: What it says about itself: ``running``, ``draining``, …; "" when it does not.
+        platforms: Name → what it says about that platform.
+        age_s: For how long its process runs; None when nobody tells.
+    """
+
+    record: GatewayRecord
+    state: str = ""
+    platforms: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    active_agents: int = 0
+    age_s: float | None = field(default=None, compare=False)
+
+    @property
+    def is_hermes_desktop(self) -> bool:
+        """Whether another Hermes Desktop hosts it."""
+        return self.record.is_hermes_desktop
+
+    def was_started_by(self, pid: int) -> bool:
+        """Whether it is the identity process of that very Hermes Desktop."""
+        return self.is_hermes_desktop and self.record.argv[-2:] == ("--parent", str(pid))
+
+
+# ------------------------------------------------------------------------------ answers to a claim
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The home is ours; only now pollers may open. Token locks name this record."""
+
+    record: GatewayRecord
+
+
+@dataclass(frozen=True, slots=True)
+class HeldByOther:
+    """A gateway runs already: attached mode. None when it holds the lock and has no record yet."""
+
+    gateway: ForeignGateway | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotHere:
+    """The home is not claimed.
+
+    Attributes:
+        why: ``obstacle`` (sandbox, other system), ``service`` (one is installed for this home),
+            ``recent_stop`` (the command line stopped it less than half a minute ago),
+            ``contested`` (something brought the other gateway back twice), ``no_home``,
+            ``not_stopped`` (the other gateway did not go), ``not_ours`` (only another program may
+            write the conversations of this home), ``failed``.
+        detail: One sentence for a person.
+        service: The definition of that service.
+        wait_s: For how long a claim is refused for that reason.
+    """
+
+    why: Literal[
+        "obstacle",
+        "service",
+        "recent_stop",
+        "contested",
+        "no_home",
+        "not_stopped",
+        "not_ours",
+        "failed",
+    ]
+    detail: str = ""
+    service: Path | None = None
+    wait_s: float = 0.0
+
+
+ClaimAnswer = Claimed | HeldByOther | NotHere
+
+
+# ----------------------------------------------------------------------------------------- events
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    """Somebody wants the gateway to go; call ``release()`` before the deadline.
+
+    Within :data:`POLLERS_CLOSED_S` no poller is open and no new turn begins; turns may end until
+    ``drain_until``, then they are interrupted and marked to be resumed. A second event of this
+    kind shortens the first.
+
+    Attributes:
+        deadline: When the identity process leaves by itself, in seconds of the monotonic clock.
+        comes_back: Claim again after :data:`~.identity_supervisor.RESTART_PAUSE_S` and start
+            afresh. Otherwise nobody but the person starts the gateway again.
+    """
+
+    kind: StopKind
+    deadline: float
+    comes_back: bool = False
+
+    @property
+    def drain_until(self) -> float:
+        """When running turns are interrupted."""
+        return self.deadline - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class HardStop:
+    """The identity is gone: close pollers now, interrupt turns, then ``confirm_stopped()``.
+
+    Attributes:
+        kind: Which marker explains it; None when none does.
+        detail: One sentence for a person.
+    """
+
+    kind: StopKind | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityLost:
+    """Another gateway has the home, or (None) the home is gone: stop within two seconds."""
+
+    owner: GatewayRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityRenewed:
+    """Another identity process holds the home for us: token locks must name this record."""
+
+    record: GatewayRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignChanged:
+    """The other gateway came, went (None) or says something else about itself."""
+
+    gateway: ForeignGateway | None
+
+
+@dataclass(frozen=True, slots=True)
+class MustEnd:
+    """Our gateway did not stop and another one runs: the whole program has to end."""
+
+
+IdentityEvent = StopRequested | HardStop | IdentityLost | IdentityRenewed | ForeignChanged | MustEnd
+
+
+def guarded(listener: Callable[[IdentityEvent], None]) -> Callable[[IdentityEvent], None]:
+    """The listener, whose mistakes are logged: what is decided next must not depend on them."""
+
+    def hear(event: IdentityEvent) -> None:
+        try:
+            listener(event)
+        except Exception:  # the identity has to go on
+            log.exception("Nobody heard %s", event)
+
+    return hear

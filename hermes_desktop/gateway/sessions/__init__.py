@@ -1,0 +1,1 @@
+"""Which session each chat is in."""

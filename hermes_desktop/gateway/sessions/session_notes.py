@@ -1,0 +1,108 @@
+"""What is said about a conversation that began anew by itself: to the person, and to the model."""
+
+from dataclasses import dataclass
+
+from hermes_desktop.gateway.config.gateway_config import SessionResetPolicy
+from hermes_desktop.gateway.sessions.session_records import SessionEntry
+
+_ALWAYS_TOLD = frozenset({"suspended", "resume_pending_expired"})
+
+
+@dataclass(frozen=True, slots=True)
+class ResetNote:
+    """One conversation that replaced another without being asked to.
+
+    Attributes:
+        reason: ``idle``, ``daily``, ``suspended`` or ``resume_pending_expired``.
+        previous_session_id: The conversation before; what "continue previous" goes back to.
+        for_model: Stands before the person's next message, once.
+        for_person: What the chat is told; None when it is to be told nothing.
+        explanation: The same reason in one short sentence, for a window.
+    """
+
+    reason: str
+    previous_session_id: str | None
+    for_model: str
+    for_person: str | None
+    explanation: str
+
+
+def take_reset_note(entry: SessionEntry, policy: SessionResetPolicy) -> ResetNote | None:
+    """Take the note of an automatic reset off an entry, so that it is given once.
+
+    The caller holds whatever keeps others from the entry, and saves.
+
+    Args:
+        entry: The chat; its marks of the reset are cleared.
+        policy: Its reset policy.
+
+    Returns:
+        None when the conversation did not begin anew by itself.
+    """
+    if not entry.was_auto_reset:
+        return None
+    reason = entry.auto_reset_reason or "idle"
+    explanation = _explanation(reason, policy)
+    told = _is_told(entry, reason, policy)
+    entry.was_auto_reset = False
+    entry.auto_reset_reason = None
+    return ResetNote(
+        reason=reason,
+        previous_session_id=entry.previous_session_id,
+        for_model=f"[Note: {explanation} What was said before is not known in this conversation.]",
+        for_person=_notice(reason, explanation, entry.previous_session_id) if told else None,
+        explanation=explanation,
+    )
+
+
+def _is_told(entry: SessionEntry, reason: str, policy: SessionResetPolicy) -> bool:
+    if reason in _ALWAYS_TOLD:
+        return True
+    platform = entry.platform.value if entry.platform is not None else ""
+    return (
+        policy.notify
+        and entry.reset_had_activity
+        and platform not in policy.notify_exclude_platforms
+    )
+
+
+def _explanation(reason: str, policy: SessionResetPolicy) -> str:
+    if reason == "suspended":
+        return "This is a new session, because the last one was stopped."
+    if reason == "resume_pending_expired":
+        return (
+            "This is a new session, because the last one was cut off by a restart too long "
+            "ago to go on."
+        )
+    if reason == "daily":
+        return f"This is a new session: one begins every day at {policy.at_hour:02d}:00."
+    silence = _duration(policy.idle_minutes)
+    return f"This is a new session, because nobody wrote here for {silence}."
+
+
+def _notice(reason: str, explanation: str, previous: str | None) -> str:
+    lines = [
+        explanation,
+        "The earlier messages are kept, but I do not see them here.",
+        way_back(previous),
+    ]
+    if reason not in _ALWAYS_TOLD:
+        lines.append("When this happens is set under session_reset in config.yaml.")
+    return "\n".join(lines)
+
+
+def way_back(session_id: str | None) -> str:
+    """How a person continues a conversation that was left, to be copied as it stands."""
+    command = f"/resume {session_id}" if session_id else "/resume --all"
+    return f"To continue the previous session, send: {command}"
+
+
+def _duration(minutes: int) -> str:
+    for unit, length in (("day", 1440), ("hour", 60)):
+        if minutes % length == 0 and minutes >= length:
+            return _counted(minutes // length, unit)
+    return _counted(minutes, "minute")
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"a {unit}" if (number, unit) == (1, "day") else f"{number} {unit}{'s' * (number != 1)}"

@@ -1,0 +1,134 @@
+"""Questions to state.db about the conversation of a chat, and the marks a gateway sets there."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.sessions.session_records import SessionEntry, SessionSource
+
+if TYPE_CHECKING:
+    from hermes_desktop.state import SessionDB
+
+log = logging.getLogger(__name__)
+
+Row = Mapping[str, Any]
+"""A row of ``sessions``."""
+
+
+def find_recoverable(db: "SessionDB", session_key: str, source: SessionSource) -> Row | None:
+    """The conversation that a chat without an entry was in last and may go on with."""
+    return db.find_latest_gateway_session_for_peer(
+        source=source.platform.value,
+        session_key=session_key,
+        user_id=source.user_id,
+        chat_id=source.chat_id,
+        chat_type=source.chat_type,
+        thread_id=source.thread_id,
+    )
+
+
+def newer_recoverable(
+    db: "SessionDB", session_key: str, source: SessionSource, ended: Row
+) -> Row | None:
+    """What to go on with after a conversation was ended: nothing that began before it.
+
+    An older one that nobody ended was left behind by a reset; going on with it would undo that.
+    """
+    row = find_recoverable(db, session_key, source)
+    return row if row is not None and row["started_at"] >= ended["started_at"] else None
+
+
+def follow_or_recover(db: "SessionDB", session_key: str, entry: SessionEntry) -> str | None:
+    """The conversation that a stored entry should name; None when there is none any more.
+
+    Raises:
+        HermesError: state.db cannot be asked.
+    """
+    if entry.platform is Platform.DESKTOP:
+        return entry.session_id
+    tip, row = tip_of(db, entry.session_id)
+    if row is None or row["end_reason"] is None:
+        return tip
+    if entry.origin is None:
+        return None
+    found = newer_recoverable(db, session_key, entry.origin, row)
+    if found is None:
+        return None
+    if found["end_reason"] is not None:
+        db.reopen_session(found["id"])
+    return str(found["id"])
+
+
+def tip_of(db: "SessionDB", session_id: str) -> tuple[str, Row | None]:
+    """Where a compression chain has got to, and the row there, if there is one."""
+    tip = db.get_compression_tip(session_id) or session_id
+    return tip, db.get_session(tip)
+
+
+def last_message_time(db: "SessionDB", row: Row, clock: Clock) -> datetime:
+    """When somebody last wrote in a conversation, in local time."""
+    summary = db.summary(row["id"])
+    stamp = float(row["started_at"]) if summary is None else summary.last_active
+    return local_time(stamp, clock)
+
+
+def local_time(stamp: float, clock: Clock) -> datetime:
+    """Epoch seconds as local time without a zone, by the same clock that says what is now."""
+    return clock.now() - timedelta(seconds=clock.time() - stamp)
+
+
+def attempt(doing: str, call: Callable[[], Any]) -> None:
+    """Set a mark in state.db that the chat does not depend on; a failure is only logged."""
+    try:
+        call()
+    except HermesError as error:
+        log.warning("%s failed: %s", doing, error)
+
+
+def begin_row(db: "SessionDB", entry: SessionEntry, source: SessionSource, profile: str) -> None:
+    """Make the row of a new conversation, with the chat it belongs to.
+
+    Raises:
+        HermesError: It cannot be written.
+    """
+    db.create_session(
+        entry.session_id,
+        source=source.platform.value,
+        user_id=source.user_id,
+        session_key=entry.session_key,
+        chat_id=source.chat_id,
+        chat_type=source.chat_type,
+        thread_id=source.thread_id,
+        profile_name=source.profile or (None if profile == "main" else profile),
+    )
+    record_peer(db, entry.session_id, entry.session_key, source, entry.display_name)
+
+
+def record_peer(
+    db: "SessionDB",
+    session_id: str,
+    session_key: str,
+    source: SessionSource,
+    display_name: str | None,
+) -> None:
+    """Store which chat a conversation belongs to.
+
+    Raises:
+        HermesError: It cannot be written.
+    """
+    db.record_gateway_session_peer(
+        session_id,
+        source=source.platform.value,
+        session_key=session_key,
+        user_id=source.user_id,
+        chat_id=source.chat_id,
+        chat_type=source.chat_type,
+        thread_id=source.thread_id,
+        display_name=display_name,
+        origin_json=json.dumps(source.to_dict()),
+    )

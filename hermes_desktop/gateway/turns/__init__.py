@@ -1,0 +1,1 @@
+"""One turn of a chat: its agent, its progress, its reply."""

@@ -1,0 +1,159 @@
+"""Agents that are kept between the turns of a chat, and the guard against foreign writes.
+
+Another process may add to, take back from or rewrite the conversation that a kept agent has in
+memory. So an entry remembers what the agent has seen, and before each turn that is compared with
+what stands in state.db now. Entries are tuples of two to five fields; older shapes know less and
+are guarded less.
+"""
+
+import enum
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from hermes_desktop.state.records.records import SessionMark
+
+MAX_AGENTS = 128
+IDLE_S = 3600.0
+
+NEVER_SEEN: Final = -1
+"""A count that no row can have: the next turn reads the conversation anew."""
+
+
+class _Pending:
+    """Stands for an agent that is being made."""
+
+    def __repr__(self) -> str:
+        return "<agent pending>"
+
+
+PENDING: Final = _Pending()
+
+CacheEntry = tuple[Any, ...]
+"""``(agent, signature[, message_count[, session_id[, extra]]])``."""
+
+
+class CachedAgent(NamedTuple):
+    """A kept agent and what it has seen.
+
+    Attributes:
+        agent: The agent, or :data:`PENDING`.
+        signature: What it was made from; another one means another agent.
+        message_count: ``sessions.message_count`` that it knows, None when nothing was stored yet.
+        session_id: The conversation that it has in memory, None in entries that do not know.
+        extra: The :class:`SessionMark` that the count is part of, None for the count alone.
+    """
+
+    agent: Any
+    signature: str
+    message_count: int | None = None
+    session_id: str | None = None
+    extra: SessionMark | None = None
+
+
+class Reuse(enum.Enum):
+    """What to do with a kept agent for the next turn."""
+
+    BUILD = "build"
+    """There is none that fits: make one and let it read."""
+    KEEP = "keep"
+    """It knows the whole conversation: go on, repeating the bytes of the last request."""
+    RELOAD = "reload"
+    """Same agent, but it has to read the conversation first."""
+    GONE = "gone"
+    """The conversation it knows was deleted."""
+
+
+def decide(
+    cached: CacheEntry | None, signature: str, session_id: str, live: SessionMark | None
+) -> Reuse:
+    """Decide what to do with a kept agent.
+
+    Args:
+        cached: The entry of the chat, in any of its shapes.
+        signature: What an agent would be made from now.
+        session_id: The conversation of the coming turn.
+        live: Its mark right now, None when there is no such row.
+    """
+    if cached is None:
+        return Reuse.BUILD
+    known = CachedAgent(*cached)
+    if known.agent is PENDING or known.signature != signature:
+        return Reuse.BUILD
+    if len(cached) <= CachedAgent._fields.index("message_count"):
+        return Reuse.KEEP  # the oldest shape is not guarded
+    if known.session_id is not None and known.session_id != session_id:
+        return Reuse.RELOAD  # counts of different conversations say nothing about each other
+    if live is None:
+        vanished = known.session_id is not None and known.message_count is not None
+        return Reuse.GONE if vanished else Reuse.KEEP
+    return Reuse.KEEP if _has_seen(known, live) else Reuse.RELOAD
+
+
+def _has_seen(known: CachedAgent, live: SessionMark) -> bool:
+    if known.extra is not None:
+        return known.extra == live
+    return known.message_count is None or known.message_count == live.message_count
+
+
+def seen_after_turn(before: SessionMark | None, written: Sequence[int]) -> SessionMark | None:
+    """The mark of what an agent has seen: what stood there before its turn, and its own rows.
+
+    Rows that another process added meanwhile are not in it, so that the next turn reads them.
+
+    Args:
+        before: The mark when the turn began, None when there was no row.
+        written: Row ids that the turn wrote.
+
+    Returns:
+        None when there is still nothing.
+    """
+    if before is None:
+        return SessionMark(len(written), 0, max(written)) if written else None
+    return SessionMark(
+        message_count=before.message_count + len(written),
+        rewind_count=before.rewind_count,
+        newest_message_id=max(written, default=before.newest_message_id),
+    )
+
+
+def with_mark(cached: CacheEntry, session_id: str, live: SessionMark) -> CacheEntry:
+    """The entry with a new baseline; its length stays.
+
+    An entry of another conversation, one without a baseline and one whose agent is being made
+    come back as they are.
+    """
+    known = CachedAgent(*cached)
+    counted = CachedAgent._fields.index("message_count") + 1
+    if len(cached) < counted or known.agent is PENDING:
+        return cached
+    if known.session_id is not None and known.session_id != session_id:
+        return cached
+    updated = known._replace(message_count=live.message_count)
+    if len(cached) == len(CachedAgent._fields):
+        return updated._replace(extra=live)
+    return tuple(updated)[: len(cached)]
+
+
+def surplus(
+    cache: Mapping[str, CacheEntry],
+    last_used: Mapping[str, float],
+    busy: Collection[str],
+    now: float,
+) -> list[str]:
+    """Keys whose agents should be let go: the oldest above the limit, and those long idle.
+
+    Args:
+        cache: All entries, the longest unused first.
+        last_used: When each was used last, monotonic seconds.
+        busy: Keys with a running turn; never among the result.
+        now: Monotonic seconds.
+    """
+    oldest = list(cache)[: max(0, len(cache) - MAX_AGENTS)]
+    idle = [key for key in cache if now - last_used.get(key, now) > IDLE_S]
+    return [key for key in dict.fromkeys(oldest + idle) if key not in busy]
+
+
+def put(cache: MutableMapping[str, CacheEntry], key: str, entry: CacheEntry) -> None:
+    """Store an entry as the most recently used one."""
+    cache.pop(key, None)
+    cache[key] = entry

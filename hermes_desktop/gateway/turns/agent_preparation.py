@@ -1,0 +1,125 @@
+"""Getting an agent ready for a turn, and noting what it has seen after it. Blocking."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.agent.types import AgentResult
+from hermes_desktop.gateway.access.refusals import gone, no_model
+from hermes_desktop.gateway.turns.agent_cache import (
+    NEVER_SEEN,
+    PENDING,
+    CachedAgent,
+    CacheEntry,
+    Reuse,
+    decide,
+    seen_after_turn,
+)
+from hermes_desktop.gateway.turns.agents import AgentFactory, AgentRequest, TurnAgent
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records.records import SessionMark
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedAgent:
+    """An agent that is ready for a turn.
+
+    Attributes:
+        signature: What it was made from.
+        mark: What it has seen of the conversation, None when nothing is stored yet.
+        reuse: What was done with the kept agent.
+        warning: What the chat is told before the reply; "" for nothing.
+    """
+
+    agent: TurnAgent
+    signature: str
+    mark: SessionMark | None
+    reuse: Reuse
+    warning: str = ""
+
+
+def signature_of(request: AgentRequest) -> str:
+    """What an agent for this request is made from, as 16 hex digits.
+
+    Not the conversation and not the sender: an agent serves all that a chat moves to.
+    """
+    override = sorted(request.model_override.items())
+    parts = json.dumps([request.source, request.session_key, request.settings, override])
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def prepare_agent(
+    cached: CacheEntry | None, request: AgentRequest, db: SessionDB, factory: AgentFactory | None
+) -> PreparedAgent:
+    """Take the kept agent or make one, and let it read the conversation where it has to.
+
+    Raises:
+        NotFoundError: The conversation that the kept agent knows was deleted.
+        NotConfiguredError: There is nothing to make agents with.
+        HermesError: The agent cannot be made, or state.db cannot be read.
+    """
+    signature = signature_of(request)
+    session_id = request.session_id
+    mark = db.session_mark(session_id)  # before the history: rows in between are read again
+    reuse = decide(cached, signature, session_id, mark)
+    if reuse is Reuse.GONE:
+        raise gone(session_id)
+    agent: TurnAgent
+    if cached is None or reuse is Reuse.BUILD:
+        if factory is None:
+            raise no_model()
+        agent = factory(request)
+    else:
+        agent = cached[0]
+    if reuse is Reuse.KEEP and agent.session_id == session_id:
+        agent.bind(session_id, None)
+    else:
+        history = db.get_messages_as_conversation(session_id)
+        agent.bind(session_id, history, has_row=mark is not None)
+    return PreparedAgent(agent, signature, mark, reuse)
+
+
+def close_agents(entries: Iterable[CacheEntry]) -> None:
+    """Close agents for good. Blocks; one that cannot be closed is logged."""
+    for agent, *_ in entries:
+        if agent is PENDING:
+            continue
+        try:
+            agent.close()
+        except Exception:  # a client that cannot be closed must not keep the program alive
+            log.warning("An agent could not be closed", exc_info=True)
+
+
+def release_agent(agent: Any) -> None:
+    """Let an agent's connections go; it may be used again. Blocks, never raises."""
+    if agent is PENDING:
+        return
+    try:
+        agent.release_clients()
+    except Exception:  # no reason to refuse a message
+        log.warning("An agent did not let go of its clients", exc_info=True)
+
+
+def entry_after_turn(prepared: PreparedAgent, session_id: str, result: AgentResult) -> CachedAgent:
+    """The cache entry for an agent whose turn has ended.
+
+    Args:
+        prepared: The agent, and what it had seen.
+        session_id: The conversation that the turn began in.
+        result: What the turn ended in. After anything but a plain good end, and after a
+            rotation, the agent reads the conversation anew next time.
+    """
+    ended_in = result.get("session_id") or session_id
+    seen = seen_after_turn(prepared.mark, result.get("written_message_ids", ()))
+    entry = CachedAgent(prepared.agent, prepared.signature, None, ended_in)
+    if seen is None:
+        return entry
+    plain = not any(result.get(key) for key in ("failed", "interrupted", "partial"))
+    if plain and ended_in == session_id:
+        return entry._replace(message_count=seen.message_count, extra=seen)
+    return entry._replace(message_count=NEVER_SEEN)

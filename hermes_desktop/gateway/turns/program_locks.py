@@ -1,0 +1,150 @@
+"""A conversation to oneself among all programs of ours, awaited on the loop.
+
+Within a program :class:`KeyedLocks` decide whose turn it is; only who has that lease asks here.
+Waiting takes no thread: the files are looked at now and then.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import TypeVar
+
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
+from hermes_desktop.core.errors import BusyError
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import Notice
+from hermes_desktop.core.files.shared_lock import LockOwner
+from hermes_desktop.state.conversations.conversation_locks import (
+    ConversationLock,
+    ConversationLocks,
+)
+
+NOTICE_KEY = "conversation-locks"
+LOOK_S = 0.1
+_SHORT_TRIES = 4
+
+T = TypeVar("T")
+
+
+class ProgramLocks:
+    """Holds conversations for the turns of this program. On one loop.
+
+    Args:
+        locks: The files; only used on the worker.
+        worker: A thread for what opens files.
+        bus: Told once if locks do not work.
+    """
+
+    def __init__(self, locks: ConversationLocks, worker: WorkerThreads, bus: EventBus) -> None:
+        self._locks = locks
+        self._worker = worker
+        self._bus = bus
+
+    @contextlib.asynccontextmanager
+    async def hold(
+        self,
+        session_id: str,
+        *,
+        unless: asyncio.Event | None = None,
+        waits: Callable[[str], None] = lambda _: None,
+    ) -> AsyncIterator[None]:
+        """Wait for the conversation of a session, hold it for the block, let others in.
+
+        Args:
+            session_id: Any session of the conversation.
+            unless: Ends the waiting when it is set.
+            waits: Told for whom, in a sentence, whenever that changes.
+
+        Raises:
+            GivenUpError: ``unless`` was set before the conversation was free.
+            StateError: The shared file cannot be read.
+        """
+        async with self._attempt(session_id) as attempt:
+            told = ""
+            while not await self._worker.run(attempt.try_now):
+                words = waiting_words(await self._worker.run(attempt.owner))
+                if words != told:
+                    waits(words)
+                    told = words
+                await _pause(unless)
+            self._tell_problem()
+            yield
+
+    @contextlib.asynccontextmanager
+    async def hold_now(self, session_id: str) -> AsyncIterator[None]:
+        """Hold the conversation of a session for the block, if no other program answers in it.
+
+        Raises:
+            BusyError: One does.
+            StateError: The shared file cannot be read.
+        """
+        async with self._attempt(session_id) as attempt:
+            for _ in range(_SHORT_TRIES):  # somebody may only have looked
+                if await self._worker.run(attempt.try_now):
+                    break
+                await asyncio.sleep(LOOK_S / 2)
+            else:
+                raise busy_elsewhere(await self._worker.run(attempt.owner))
+            self._tell_problem()
+            yield
+
+    @contextlib.asynccontextmanager
+    async def _attempt(self, session_id: str) -> AsyncIterator[ConversationLock]:
+        attempt = await self._worker.run(partial(self._locks.attempt, session_id))
+        try:
+            yield attempt
+        finally:
+            await self._give_back(attempt)
+
+    async def _give_back(self, attempt: ConversationLock) -> None:
+        """On the worker, also if this is cancelled: it comes after whatever runs there."""
+        try:
+            given_back = self._worker.submit(attempt.give_back)
+        except RuntimeError:  # the program ends
+            attempt.give_back()
+            return
+        await asyncio.wrap_future(given_back)
+
+    def _tell_problem(self) -> None:
+        problem = self._locks.problem_to_tell()
+        if problem:
+            self._bus.publish(Notice("warning", *problem_words(problem), key=NOTICE_KEY))
+
+
+def waiting_words(owner: LockOwner | None) -> str:
+    """For whom a message waits."""
+    if owner is not None and owner.pid == os.getpid():
+        return "Waiting for another reply in this session."
+    return f"Waiting for {owner or 'another program'}, which is answering in this session."
+
+
+def busy_elsewhere(owner: LockOwner | None) -> BusyError:
+    """Somebody else's turn must not be disturbed."""
+    return BusyError(
+        "A reply is being written in this session.",
+        f"{owner or 'Another program'} is answering in it.",
+        "Wait for it to end.",
+    )
+
+
+def problem_words(problem: str) -> tuple[str, str, str]:
+    """Title, detail and hint for a home where locks do not work."""
+    return (
+        "Sessions cannot be locked in this home.",
+        f"{problem}. If two windows or commands answer in one session, their turns may mix.",
+        "Use one at a time, or keep the home on a local disk.",
+    )
+
+
+async def _pause(unless: asyncio.Event | None) -> None:
+    if unless is None:
+        await asyncio.sleep(LOOK_S)
+        return
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LOOK_S):
+            await unless.wait()
+    if unless.is_set():
+        raise GivenUpError

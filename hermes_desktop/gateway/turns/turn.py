@@ -1,0 +1,278 @@
+"""One turn of an agent on a worker thread, and the way of its text back to the loop."""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Any, Literal
+
+from hermes_desktop.agent.types import (
+    AgentResult,
+    CallBegun,
+    CallNote,
+    ContextNews,
+    TextRetracted,
+    ToolNews,
+)
+from hermes_desktop.agent.types import TurnNews as AgentNews
+from hermes_desktop.core.events import ContextUsed, ToolFinished, ToolStarted, TurnDelta, TurnNote
+from hermes_desktop.core.session_context import set_session_vars
+from hermes_desktop.gateway.sessions.session_records import SessionSource
+from hermes_desktop.gateway.turns.agents import TurnAgent
+
+DELTA_INTERVAL_S = 0.05
+
+DeltaKind = Literal["text", "reasoning", "retracted"]
+TurnNews = TurnDelta | ToolStarted | ToolFinished | ContextUsed | TurnNote
+_Told = ToolNews | ContextNews | CallNote
+_Piece = tuple[DeltaKind, str] | _Told
+
+
+class DeltaRelay:
+    """Brings pieces of a reply from the turn's thread to the loop, a few times a second.
+
+    However fast the pieces come, at most one callback waits on the loop at a time. Made and
+    closed on the loop; fed from any thread.
+
+    Args:
+        turn_id: The turn in the events.
+        session_id: Its conversation in the events.
+        publish: Takes the events, on the loop.
+        interval_s: Least seconds between two rounds of events.
+    """
+
+    def __init__(
+        self,
+        turn_id: str,
+        session_id: str,
+        publish: Callable[[TurnNews], None],
+        *,
+        interval_s: float = DELTA_INTERVAL_S,
+    ) -> None:
+        self._turn_id = turn_id
+        self._session_id = session_id
+        self._publish = publish
+        self._interval_s = interval_s
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._pieces: list[_Piece] = []
+        self._waking = False
+        self._closed = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._next_round = self._loop.time()
+
+    def feed_text(self, text: str) -> None:
+        """Take a piece of the reply."""
+        if text:
+            self._feed(("text", text))
+
+    def feed_reasoning(self, text: str) -> None:
+        """Take a piece of the model's thinking."""
+        if text:
+            self._feed(("reasoning", text))
+
+    def retract(self, text: str) -> None:
+        """Take the latest text back: it was no part of the reply."""
+        if text:
+            self._feed(("retracted", text))
+
+    def feed_news(self, news: _Told) -> None:
+        """Take news of a tool or the context, or a note; they come between the pieces."""
+        self._feed(news)
+
+    def close(self) -> None:
+        """Publish what is left; pieces that come later are dropped."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._flush()
+        with self._lock:
+            self._closed = True
+
+    def _feed(self, piece: _Piece) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._pieces.append(piece)
+            if self._waking:
+                return
+            self._waking = True
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody is left to be told
+            self._loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        wait = self._next_round - self._loop.time()
+        if wait <= 0:
+            self._flush()
+        else:
+            self._timer = self._loop.call_later(wait, self._flush)
+
+    def _flush(self) -> None:
+        with self._lock:
+            pieces, self._pieces = self._pieces, []
+            self._waking = False
+            if self._closed:
+                return
+        self._next_round = self._loop.time() + self._interval_s
+        for piece in _joined(pieces):
+            self._publish(self._event(piece))
+
+    def _event(self, piece: _Piece) -> TurnNews:
+        ids = (self._turn_id, self._session_id)
+        if isinstance(piece, tuple):
+            return TurnDelta(*ids, piece[1], piece[0])
+        if isinstance(piece, ToolNews):
+            return _tool_event(ids, piece)
+        if isinstance(piece, ContextNews):
+            sizes = (piece.used_tokens, piece.context_length, piece.threshold, piece.about)
+            return ContextUsed(self._session_id, *sizes)
+        return TurnNote(*ids, piece.text, piece.lasting)
+
+
+def _tool_event(ids: tuple[str, str], news: ToolNews) -> ToolStarted | ToolFinished:
+    tool = (*ids, news.call_id, news.name, news.subject)
+    if news.ok is None:
+        return ToolStarted(*tool, step=news.step)
+    return ToolFinished(*tool, ok=news.ok, seconds=news.seconds, step=news.step)
+
+
+def _joined(pieces: list[_Piece]) -> list[_Piece]:
+    """Neighbours of the same kind as one piece."""
+    joined: list[_Piece] = []
+    for key, run in groupby(pieces, lambda each: each[0] if isinstance(each, tuple) else None):
+        if key is None:
+            joined += run
+        else:
+            joined.append((key, "".join(each[1] for each in run if isinstance(each, tuple))))
+    return joined
+
+
+@dataclass(slots=True, eq=False)
+class TurnRecord:
+    """What is known of a turn outside its thread.
+
+    Attributes:
+        message_id: What the platform calls the message.
+        generation: Which claim of its session key it belongs to, 0 while it waits for it.
+        session_id: The conversation it runs in, "" until that is known.
+        note: Stands before the prompt in what the model is told, not in what is stored as typed.
+        rows: Ids of the rows stored so far; the first is the prompt's.
+        notes: What the chat should know of how the reply came about.
+        began_at: When it got its claim, in monotonic seconds.
+        active_at: When it was last seen to do something, likewise.
+        stop_requested: Somebody wants it to end; it may not have begun yet.
+        marked: Whether its chat is marked to be taken up should we be killed.
+        answered: It is over; its reply is on its way.
+        timed_out: It was ended because nothing happened for too long.
+        superseded: It was ended for the sake of the next message: if it did end early, nothing is
+            delivered.
+        unwanted: Nobody waits for its reply any more: nothing is delivered.
+        ending: Set with ``stop_requested``, for who waits on the loop.
+        given_up: Set when it is left behind: it was to end and did not.
+        over: Set when its claim was released.
+        source: Where its message came from, once it runs.
+        steered: By turn id: what it was told meanwhile and has not stored yet, to be answered in a
+            turn of its own.
+        waits: For how many answers of a person it waits; meanwhile it is not silent.
+        monotonic: Where its times come from.
+    """
+
+    turn_id: str
+    session_key: str
+    prompt: str
+    message_id: str | None = None
+    generation: int = 0
+    session_id: str = ""
+    note: str = ""
+    rows: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    began_at: float = 0.0
+    active_at: float = 0.0
+    stop_requested: bool = False
+    marked: bool = False
+    answered: bool = False
+    timed_out: bool = False
+    superseded: bool = False
+    unwanted: bool = False
+    ending: asyncio.Event = field(default_factory=asyncio.Event)
+    given_up: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    source: SessionSource | None = None
+    steered: dict[str, partial[None]] = field(default_factory=dict)
+    waits: int = 0
+    monotonic: Callable[[], float] = time.monotonic
+
+    @property
+    def seen_at(self) -> float:
+        """When it last did something; a person's time is not its own."""
+        return self.monotonic() if self.waits else self.active_at
+
+    def touch(self) -> None:
+        """Note that it does something. Any thread."""
+        self.active_at = self.monotonic()
+
+    def request_stop(self) -> None:
+        """Have it end; on the loop."""
+        self.stop_requested = True
+        self.ending.set()
+
+    def extras(self) -> dict[str, str]:
+        """What an agent is told of the message only when there is something to tell."""
+        known = {"turn_note": self.note, "platform_message_id": self.message_id}
+        return {name: value for name, value in known.items() if value}
+
+
+def run(
+    agent: TurnAgent, record: TurnRecord, source: SessionSource, relay: DeltaRelay
+) -> AgentResult:
+    """Run one turn. Blocks; called on a worker thread, in a context of its own.
+
+    Raises:
+        HermesError: The turn could not be stored.
+    """
+    if record.stop_requested:
+        return AgentResult(session_id=record.session_id, interrupted=True, api_calls=0)
+    record.source = source
+    set_session_vars(
+        HERMES_SESSION_PLATFORM=source.platform.value,
+        HERMES_SESSION_CHAT_ID=source.chat_id,
+        HERMES_SESSION_CHAT_NAME=source.chat_name or "",
+        HERMES_SESSION_THREAD_ID=source.thread_id or "",
+        HERMES_SESSION_USER_ID=source.user_id or "",
+        HERMES_SESSION_USER_NAME=source.user_name or "",
+        HERMES_SESSION_KEY=record.session_key,
+        HERMES_SESSION_ID=record.session_id,
+    )
+
+    def row_stored(row_id: int) -> None:
+        record.rows.append(row_id)
+        record.touch()
+        if record.stop_requested:  # an agent forgets what came before its turn began
+            agent.interrupt()
+
+    heard: dict[str, Any] = {}
+    if getattr(agent, "tells_tools", False):  # others do not know what a tool is
+        heard["tool_callback"] = partial(_hear, record, relay)
+    return agent.run_conversation(
+        record.prompt,
+        stream_callback=relay.feed_text,
+        reasoning_callback=relay.feed_reasoning,
+        persisted_callback=row_stored,
+        **heard,
+        **record.extras(),
+    )
+
+
+def _hear(record: TurnRecord, relay: DeltaRelay, news: AgentNews) -> None:
+    if isinstance(news, CallBegun):
+        record.touch()
+        return
+    if isinstance(news, TextRetracted):
+        relay.retract(news.text)
+        return
+    if isinstance(news, CallNote) and news.lasting and news.text not in record.notes:
+        record.notes.append(news.text)
+    relay.feed_news(news)

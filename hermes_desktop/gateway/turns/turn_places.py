@@ -1,0 +1,141 @@
+"""Places for turns: a turn that waits for a person lends its own, so that no chat is silenced.
+
+Only so many turns run at once. One that waits – for a word before something that may do harm, for
+the answer to a question – does nothing meanwhile, and that may last for an hour.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from hermes_desktop.agent.tools.asking.waiting_room import Waits
+from hermes_desktop.core.concurrency.keyed_locks import acquire_unless
+
+MOST_LENT = 25
+"""How many turns of one runner may wait in threads of their own beside those that run."""
+
+
+class Room(Protocol):
+    """A queue in which turns wait."""
+
+    def observe(self, observer: Callable[[Any, bool], object]) -> Callable[[], None]:
+        """Hear when waiting begins and is over."""
+        ...
+
+
+class TurnPlace:
+    """One turn's place among those that run; an asynchronous context manager. On the loop.
+
+    Args:
+        slots: The places there are.
+    """
+
+    def __init__(self, slots: asyncio.Semaphore) -> None:
+        self._slots = slots
+        self._held = False
+        self._waits = 0
+        self._return: asyncio.Task[None] | None = None
+
+    @property
+    def lent(self) -> bool:
+        """Whether its turn waits and somebody else may run."""
+        return self._waits > 0 and not self._held
+
+    async def __aenter__(self) -> Self:
+        await self._slots.acquire()
+        self._held = True
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._return is not None:
+            self._return.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._return
+        if self._held:
+            self._held = False
+            self._slots.release()
+
+    def wait(self, *, lend: bool) -> None:
+        """The turn begins to wait for a person; ``lend`` its place meanwhile."""
+        self._waits += 1
+        if lend and self._held:
+            self._held = False
+            self._slots.release()
+
+    def go_on(self) -> None:
+        """It waits no more. Its place comes back when one is free; it does not stop for that."""
+        self._waits = max(0, self._waits - 1)
+        if not self._waits and not self._held and self._return is None:
+            self._return = asyncio.get_running_loop().create_task(self._take_again())
+
+    def lend(self) -> None:
+        """Let another turn run: this one waits for others, and needs no thread for that."""
+        if self._held:
+            self._held = False
+            self._slots.release()
+
+    async def take_back(self, unless: asyncio.Event) -> None:
+        """After :meth:`lend`: wait until there is a place again.
+
+        Raises:
+            GivenUpError: ``unless`` was set before.
+        """
+        if not self._held:
+            await acquire_unless(self._slots, unless)
+            self._held = True
+
+    async def _take_again(self) -> None:
+        await self._slots.acquire()
+        self._held = True
+        self._return = None
+
+
+class WaitingTurns:
+    """Lends the places of a runner's turns that wait for a person.
+
+    Attributes:
+        places: By session key: the place of the running turn.
+
+    Args:
+        mark: Told on the loop that the turn of a chat begins (True) or ends to wait.
+    """
+
+    def __init__(self, mark: Callable[[str, bool], object]) -> None:
+        self.places: dict[str, TurnPlace] = {}
+        self._mark = mark
+        self._leave: list[Callable[[], None]] = []
+
+    def watch(self, rooms: Iterable[Room]) -> None:
+        """Lend from now on, on the running loop, until :meth:`close`."""
+        loop = asyncio.get_running_loop()
+
+        def changed(request: Waits, waits: bool) -> None:  # noqa: FBT001 - what is told
+            with contextlib.suppress(RuntimeError):  # the loop is gone
+                loop.call_soon_threadsafe(self._changed, request.session_key, waits)
+
+        self.close()
+        self._leave = [room.observe(changed) for room in rooms]
+
+    def close(self) -> None:
+        """Lend no more."""
+        for leave in self._leave:
+            leave()
+        self._leave = []
+
+    def _changed(self, session_key: str, waits: bool) -> None:  # noqa: FBT001 - see watch
+        place = self.places.get(session_key)
+        if place is None:
+            return
+        self._mark(session_key, waits)
+        if waits:
+            lent = sum(each.lent for each in self.places.values())
+            place.wait(lend=lent < MOST_LENT)
+        else:
+            place.go_on()

@@ -1,0 +1,1 @@
+"""Agents and everything they need: models, tools, plugins, approvals."""

@@ -1,0 +1,87 @@
+"""What stands beside an agent: room in its model's context, and names for its conversations."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_desktop.agent.compression.compression_settings import CompressionSettings
+from hermes_desktop.agent.compression.compression_turn import TurnRoom
+from hermes_desktop.agent.compression.context_compression import ContextCare
+from hermes_desktop.agent.context_length import WindowBook
+from hermes_desktop.agent.models.auxiliary_models import auxiliary_choice
+from hermes_desktop.agent.providers.base import ChatProvider
+from hermes_desktop.agent.session_titles import TASK, TitleSettings, TitleWriter
+from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.settings.config_file import Lookup
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+
+
+@dataclass(frozen=True, slots=True)
+class CareSettings:
+    """What the settings say of the work beside answering.
+
+    Attributes:
+        summaries: Who writes summaries; None: the model that answers.
+        names: Who names conversations; None: the model that answers.
+    """
+
+    compression: CompressionSettings = field(default_factory=CompressionSettings)
+    titles: TitleSettings = field(default_factory=TitleSettings)
+    summaries: ModelChoice | None = None
+    names: ModelChoice | None = None
+
+    @classmethod
+    def read(cls, config: Mapping[str, Any], lookup: Lookup) -> "CareSettings":
+        """Read them; what makes no sense is logged and counts as not set."""
+        return cls(
+            CompressionSettings.from_mapping(config),
+            TitleSettings.from_mapping(config),
+            auxiliary_choice(config, lookup, "compression"),
+            auxiliary_choice(config, lookup, TASK),
+        )
+
+    def keys(self) -> tuple[str | None, ...]:
+        """The keys in it, for whoever keeps them out of logs."""
+        return tuple(each.api_key for each in (self.summaries, self.names) if each is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCare:
+    """Makes what stands beside agents of one program.
+
+    Attributes:
+        prompts: The system prompts of sessions.
+        provider: Makes whoever answers for a model.
+    """
+
+    db: SessionDB
+    prompts: SessionPrompts
+    clock: Clock
+    windows: WindowBook
+    provider: Callable[[ModelChoice], ChatProvider]
+
+    def context(self, settings: CareSettings, answering: ChatProvider) -> ContextCare:
+        """What shortens the conversations of one model."""
+        summaries = settings.summaries
+        return ContextCare(
+            store=self.db,
+            prompts=self.prompts,
+            provider=answering,
+            windows=self.windows,
+            settings=settings.compression,
+            clock=self.clock,
+            auxiliary=self.provider(summaries) if summaries is not None else None,
+        )
+
+    def room(self, settings: CareSettings, answering: ChatProvider) -> TurnRoom:
+        """Room for the turns of one agent."""
+        return TurnRoom(self.context(settings, answering), self.db)
+
+    def titles(self, settings: CareSettings, choice: ModelChoice) -> TitleWriter | None:
+        """Who names the conversations of one agent; nobody for scripted answers."""
+        if choice.kind == "offline" or not settings.titles.enabled:
+            return None
+        asked = settings.names or choice
+        return TitleWriter(self.db, lambda: self.provider(asked), settings.titles)

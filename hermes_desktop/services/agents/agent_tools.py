@@ -1,0 +1,155 @@
+"""The tools of the agents of this program: what they may touch, and what they must not see."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from hermes_desktop.agent.tools.asking.approval_memory import ApprovalMemory
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.building import ToolParts, build_tools
+from hermes_desktop.agent.tools.executor import ToolBox
+from hermes_desktop.agent.tools.processes.process_table import ProcessTable
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.files.git_facts import git_facts
+from hermes_desktop.core.log_setup import SecretRedactor, learn_named
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.turns.agents import AgentRequest
+from hermes_desktop.settings.env_file import read_env_file
+from hermes_desktop.settings.last_good import LastGoodConfig
+from hermes_desktop.settings.secret_layer import EnvironmentWithSecrets
+from hermes_desktop.state import SessionDB
+
+log = logging.getLogger(__name__)
+
+_SECTIONS = (
+    "agent",
+    "approvals",
+    "command_allowlist",
+    "memory",
+    "platform_toolsets",
+    "terminal",
+)
+
+
+class AgentTools:
+    """Makes the tools of agents. Methods block and run on worker threads.
+
+    Attributes:
+        queue: What waits for a person's word.
+        questions: What the assistant asks.
+        processes: What runs in the background.
+
+    Args:
+        paths: The home.
+        queue: What waits for a person's word.
+        environ: The process environment.
+        redactor: Learns every secret that is found in it and in ``.env``.
+        questions: What the assistant asks.
+        surface: What every conversation counts as, wherever it began: the person at this machine
+            goes on with it. "": each is what its source says.
+        processes: What runs in the background, where somebody else knows of it, too.
+    """
+
+    def __init__(  # noqa: PLR0913 - what tools work with
+        self,
+        paths: HermesPaths,
+        db: SessionDB,
+        queue: ApprovalQueue,
+        *,
+        environ: Mapping[str, str],
+        redactor: SecretRedactor,
+        clock: Clock,
+        questions: QuestionQueue,
+        surface: str = "",
+        processes: ProcessTable | None = None,
+    ) -> None:
+        self.queue = queue
+        self.questions = questions
+        self.processes = processes or ProcessTable(
+            clock, paths.desktop_dir / "processes", redactor.clean
+        )
+        self._surface = surface
+        self._paths = paths
+        self._db = db
+        self._environ = environ
+        self._redactor = redactor
+        # At once, without the keyring behind it: a bug may be logged before the first agent.
+        plain = environ.process if isinstance(environ, EnvironmentWithSecrets) else environ
+        learn_named(plain, redactor)
+        self._config = LastGoodConfig(paths.config_yaml, clock)
+        home = environ.get("HOME") or ""
+        memory = ApprovalMemory(paths.desktop_dir / "approvals")
+        queue.on_move(memory.move)
+        self._parts = ToolParts(
+            home=paths.home,
+            user_home=Path(home) if Path(home).is_absolute() else Path.home(),
+            store=db,
+            clock=clock,
+            environ=environ,
+            clean=redactor.clean,
+            queue=queue,
+            memory=memory,
+            questions=questions,
+            processes=self.processes,
+        )
+
+    def build(self, request: AgentRequest) -> ToolBox | None:
+        """The tools of one agent; None where it has none.
+
+        Raises:
+            ConfigError: config.yaml or ``.env`` cannot be read.
+        """
+        config = self._config.read()
+        self._learn_secrets()
+        return build_tools(
+            self._parts,
+            config,
+            platform=self._surface or request.source,
+            session_key=request.session_key,
+            cwd=self._cwd(request),
+        )
+
+    def end_asking(self) -> None:
+        """The program ends: whatever waits for a person is over. Any thread."""
+        self.queue.close()
+        self.questions.close()
+
+    def facts(self) -> str:
+        """Changes when tools have to be made anew; without secrets."""
+        try:
+            config = self._config.read()
+        except ConfigError:
+            return ""
+        return repr([config.get(name) for name in _SECTIONS])
+
+    def _cwd(self, request: AgentRequest) -> Path | None:
+        """The folder of the conversation, where it is one of this machine's own."""
+        named = request.session_fields.get("cwd")
+        if not named:
+            row = self._db.get_session(request.session_id)
+            named = row.get("cwd") if row is not None else None
+        return Path(str(named)) if named else None
+
+    def _learn_secrets(self) -> None:
+        for values in (self._environ, read_env_file(self._paths.env_file)):
+            learn_named(values, self._redactor)
+
+
+def work_place(request: AgentRequest, tools: ToolBox | None) -> dict[str, str]:
+    """Where a session that begins works, as its row says it: folder, repository, branch.
+
+    The folder is noted where the person chose it: by a front end, or by the folder in which the
+    command line was started. Blocking: reads small files.
+    """
+    named = request.session_fields.get("cwd")
+    if not named and request.source == "cli":
+        named = tools.folder if tools is not None else Path.cwd()
+    if not named:
+        return {}
+    facts = git_facts(Path(named))
+    if facts is None:
+        return {"cwd": str(named)}
+    noted = {"cwd": str(named), "git_repo_root": str(facts.root)}
+    return noted if facts.branch is None else {**noted, "git_branch": facts.branch}

@@ -1,0 +1,54 @@
+"""What waits for a person's word, as window and command line see it: news on the bus, answers."""
+
+from hermes_desktop.agent.tools.asking.approval_queue import (
+    Answered,
+    ApprovalQueue,
+    ApprovalRequest,
+)
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested, ApprovalResolved
+from hermes_desktop.services.agents.queue_news import QueueNews
+
+
+class Approvals(QueueNews[ApprovalRequest, Answered, ApprovalRequested]):
+    """Words before harm. What nobody can be asked is denied.
+
+    Args:
+        queue: Where agents wait, on their threads.
+        bus: Gets :class:`ApprovalRequested` and :class:`ApprovalResolved`.
+    """
+
+    def __init__(self, queue: ApprovalQueue, bus: EventBus) -> None:
+        super().__init__(queue, bus, as_event, _as_resolved)
+        self.queue = queue
+
+    def answer(self, request_id: str, choice: ApprovalChoice, by: str = "window") -> bool:
+        """Answer a question; False when it does not wait any more.
+
+        Args:
+            request_id: Which.
+            choice: One of its choices.
+            by: Where the person answered.
+        """
+        return self.queue.answer(request_id, choice, by)
+
+
+def as_event(request: ApprovalRequest) -> ApprovalRequested:
+    """A question as news."""
+    return ApprovalRequested(
+        request_id=request.id,
+        session_key=request.session_key,
+        session_id=request.session_id,
+        platform=request.platform,
+        tool=request.tool,
+        what=request.what,
+        where=request.where,
+        why=request.why,
+        choices=request.choices,
+        expires_at=request.expires_at,
+    )
+
+
+def _as_resolved(request: ApprovalRequest, answer: Answered) -> ApprovalResolved:
+    ids = (request.id, request.session_key, request.session_id)
+    return ApprovalResolved(*ids, answer.choice, answer.reason, answer.by)

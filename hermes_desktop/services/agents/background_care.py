@@ -1,0 +1,150 @@
+"""The background processes of a program: whose chat hears of an end, what is told of lost ones."""
+
+import asyncio
+import contextlib
+import logging
+from typing import TYPE_CHECKING
+
+from hermes_desktop.agent.tools.processes.process_table import ProcessInfo, ProcessTable
+from hermes_desktop.agent.tools.processes.process_words import ended_words, lost_words
+from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import Notice
+from hermes_desktop.core.ids import new_turn_id
+from hermes_desktop.gateway.platforms.base import MessageEvent
+from hermes_desktop.gateway.run import GatewayRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from hermes_desktop.agent.tools.processes.process_records import LostProcess
+
+log = logging.getLogger(__name__)
+
+_OUTPUT = 2000
+_SHOWN = 120
+LOST_KEY = "processes:lost"
+
+
+class BackgroundCare:
+    """Used on the loop, except where it says else.
+
+    Args:
+        table: The processes; None where nothing runs in the background.
+        bus: Where lost ones are told of.
+    """
+
+    def __init__(self, table: ProcessTable | None, bus: EventBus) -> None:
+        self.table = table
+        self._bus = bus
+        self._runners: list[GatewayRunner] = []
+        self._tasks = TaskSet()
+        self._leave: Callable[[], object] = lambda: None
+        self._waiting: list[LostProcess] = []
+
+    def is_busy(self, session_key: str) -> bool:
+        """Whether something runs for a chat. Any thread."""
+        return self.table is not None and self.table.has_active(session_key)
+
+    def running(self) -> int:
+        """How many processes run beside the conversations. Any thread."""
+        if self.table is None:
+            return 0
+        return sum(each.state == "running" for each in self.table.listed())
+
+    def keep_tasks(self, file: "Path") -> None:
+        """Have the runners so far note their tasks there, so that the next program tells of them.
+
+        Called before they start.
+        """
+        for runner in self._runners:
+            runner.task_file = file
+
+    async def open(self, workers: WorkerThreads) -> None:
+        """Begin to hear of ends; end and tell what an earlier program has left."""
+        table = self.table
+        if table is None:
+            return
+        loop = asyncio.get_running_loop()
+
+        def ended(info: ProcessInfo) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is gone, and with it all chats
+                loop.call_soon_threadsafe(self._tell_end, info)
+
+        self._leave = table.on_end(ended)
+        lost = await workers.run(table.take_lost)
+        if lost:
+            self._bus.publish(_ended_notice([each.command for each in lost]))
+            self._waiting = [each for each in lost if each.notify]
+            for runner in self._runners:
+                self._tell_lost(runner)
+
+    async def close(self, workers: WorkerThreads) -> tuple[ProcessInfo, ...]:
+        """End everything that runs, and say so; what that was."""
+        self._leave()
+        await self._tasks.cancel_all()
+        if self.table is None:
+            return ()
+        ended = await workers.run(self.table.close)
+        if ended:
+            self._bus.publish(_ended_notice([each.command for each in ended]))
+        return ended
+
+    # Whose chats hear of it
+
+    def add(self, runner: GatewayRunner) -> None:
+        """Have the chats of a runner hear of what they have started."""
+        self._runners.append(runner)
+        self._tell_lost(runner)
+
+    def remove(self, runner: GatewayRunner) -> None:
+        """It leaves."""
+        if runner in self._runners:
+            self._runners.remove(runner)
+
+    def _tell_end(self, info: ProcessInfo) -> None:
+        if not info.notify or info.state == "killed" or self.table is None:
+            return
+        output = self.table.output(info.id, None, _OUTPUT).text
+        for runner in self._runners:
+            if tell_chat(runner, info.session_key, ended_words(info, output)):
+                return
+        log.info("Nobody was there to be told that %s has ended", info.id)
+
+    def _tell_lost(self, runner: GatewayRunner) -> None:
+        waiting, self._waiting = self._waiting, []
+        told = [tell_chat(runner, each.session_key, lost_words(each)) for each in waiting]
+        self._waiting = [each for each, done in zip(waiting, told, strict=True) if not done]
+
+
+def tell_chat(runner: GatewayRunner, session_key: str, text: str) -> bool:
+    """Have a chat's assistant told something by the program, as a turn of its own.
+
+    Returns:
+        False when the runner does not know the chat, or its platform is not there.
+    """
+    entry = runner.session_store._entries.get(session_key)  # noqa: SLF001 - without loading
+    source = entry.origin if entry is not None else None
+    if source is None or source.platform not in runner.adapters:
+        return False
+    event = MessageEvent(text, source=source, internal=True, turn_id=new_turn_id())
+    runner.adapters[source.platform].expect_turn(event.turn_id, session_key)
+    runner.accept(event)
+    return True
+
+
+def _ended_notice(commands: "Sequence[str]") -> Notice:
+    """What a person is told: when the program ends, and once more when it begins again."""
+    title = (
+        "A background process was ended with the program."
+        if len(commands) == 1
+        else f"{len(commands)} background processes were ended with the program."
+    )
+    return Notice(
+        "info",
+        title,
+        "; ".join(command[:_SHOWN] for command in commands[:5]),
+        "Have it started again if it is still needed.",
+        key=LOST_KEY,
+    )

@@ -1,0 +1,52 @@
+"""The commands that a person made: ``quick_commands`` of a home, read and run."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.core.processes.clean_environment import names_secret
+from hermes_desktop.gateway.commands.quick_commands import QuickRunner
+from hermes_desktop.settings.config_file import read_config
+from hermes_desktop.settings.env_file import read_env_file
+
+log = logging.getLogger(__name__)
+
+_SHORTEST_SECRET = 6
+
+
+def own_commands(paths: HermesPaths) -> Mapping[str, Any]:
+    """The ``quick_commands`` of the home as they stand now. Blocking; empty if unreadable."""
+    try:
+        section = read_config(paths.config_yaml).data.get("quick_commands")
+    except ConfigError as error:
+        log.warning("The person's own commands are left out: %s", error)
+        return {}
+    return section if isinstance(section, Mapping) else {}
+
+
+def quick_runner(
+    paths: HermesPaths, environ: Mapping[str, str], clean: Callable[[str], str]
+) -> QuickRunner:
+    """What runs those for the shell: in the home, without its secrets.
+
+    Args:
+        paths: The home.
+        environ: The process environment.
+        clean: Takes secrets out of text.
+    """
+    return QuickRunner(environ, paths.home, clean, lambda: _secrets(paths, environ))
+
+
+def _secrets(paths: HermesPaths, environ: Mapping[str, str]) -> list[str]:
+    """What the environment and ``.env`` hold under the names of secrets. Blocking."""
+    try:
+        values = {**read_env_file(paths.env_file), **environ}
+    except ConfigError:
+        values = dict(environ)
+    return [
+        value
+        for name, value in values.items()
+        if len(value) >= _SHORTEST_SECRET and names_secret(name)
+    ]

@@ -1,0 +1,1 @@
+"""Builds every part once and hands each what it needs."""

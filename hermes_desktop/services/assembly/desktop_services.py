@@ -1,0 +1,259 @@
+"""The parts of the desktop program, joined: what window and chat on the command line work with."""
+
+import asyncio
+from dataclasses import dataclass
+
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.agent.tools.processes.process_table import ProcessInfo
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import TaskSet
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.access.pairing import PairingStore
+from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
+from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.run import GatewayRunner
+from hermes_desktop.services.agents.agent_builder import AgentBuilder
+from hermes_desktop.services.agents.agent_tools import AgentTools
+from hermes_desktop.services.agents.approvals_queue import Approvals
+from hermes_desktop.services.agents.background_care import BackgroundCare
+from hermes_desktop.services.agents.model_servers import ModelServers
+from hermes_desktop.services.agents.plugin_care import PluginCare
+from hermes_desktop.services.agents.questions_queue import Questions
+from hermes_desktop.services.agents.session_figures import SessionFigures
+from hermes_desktop.services.assembly.history_upkeep import HistoryUpkeep, while_hosting
+from hermes_desktop.services.assembly.hosting_services import hosted_parts
+from hermes_desktop.services.assembly.settings_joining import join_settings, watch_settings
+from hermes_desktop.services.assembly.window_state import WindowState
+from hermes_desktop.services.hosting.desktop_chat import DesktopChat
+from hermes_desktop.services.hosting.gateway_host import GatewayHost, HostSetup
+from hermes_desktop.services.hosting.hosted_gateway import HostedParts
+from hermes_desktop.services.hosting.pairing_requests import PairingRequests
+from hermes_desktop.services.hosting.private_gateway import Workers, build_private_gateway
+from hermes_desktop.services.sessions.condition_watch import ConditionWatch
+from hermes_desktop.services.sessions.live_actions import LiveActions
+from hermes_desktop.services.sessions.live_catalog import LiveCatalog
+from hermes_desktop.services.sessions.own_turns import OwnTurns
+from hermes_desktop.services.sessions.pairing_watch import PairingWatch
+from hermes_desktop.services.sessions.session_actions import SessionActions
+from hermes_desktop.services.sessions.session_search import SessionSearch
+from hermes_desktop.services.sessions.state_watch import Beside, StateWatch
+from hermes_desktop.services.sessions.transcript import TranscriptReader
+from hermes_desktop.services.settings.settings_service import SettingsService
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+
+
+@dataclass(slots=True)
+class DesktopServices:
+    """Everything the window, or a chat on the command line, works with.
+
+    Built by :func:`join_parts`; :meth:`start` and :meth:`close` are awaited on the loop.
+
+    Attributes:
+        prompts: The system prompts that agents here send; closed with the rest.
+        hosts: Whether the gateway of the home may be hosted here at all.
+        ended_processes: What closing has ended, for whoever tells the person.
+    """
+
+    paths: HermesPaths
+    bus: EventBus
+    catalog: LiveCatalog
+    actions: LiveActions
+    search: SessionSearch
+    transcript: TranscriptReader
+    chat: DesktopChat
+    gateway: GatewayHost
+    pairing: PairingRequests
+    watch: StateWatch
+    tasks: TaskSet
+    db: SessionDB
+    watcher: ChangeWatcher
+    workers: Workers
+    plugins: PluginCare
+    background: BackgroundCare
+    settings: SettingsService
+    models: ModelServers
+    approvals: Approvals
+    questions: Questions
+    figures: SessionFigures
+    prompts: SessionPrompts
+    upkeep: HistoryUpkeep
+    window_state: WindowState
+    hosts: bool = True
+    ended_processes: tuple[ProcessInfo, ...] = ()
+
+    async def start(self, *, watch: bool = True) -> None:
+        """Start the desktop's own chat and, for a window, the watching of database and gateway.
+
+        The gateway of the messaging platforms starts by itself if that is switched on; this does
+        not wait for it.
+        """
+        self.plugins.open(self.bus)
+        if not watch:  # a single question; a window does not wait for them
+            await self.plugins.ready()
+        if watch:  # a single question on the command line takes nothing from a window
+            self.background.keep_tasks(self.paths.desktop_dir / "background-window.json")
+        await self.background.open(self.workers.readers)
+        await self.gateway.open(host=watch and self.hosts)
+        if watch:
+            self.tasks.start(self.watch.run(), name="state-watch")
+            self.tasks.start(self.actions.tidy_later(), name="tidy-trash")
+            self.tasks.start(self.settings.start_following(), name="settings")
+            if self.hosts:
+                self.tasks.start(self.upkeep.run(), name="old sessions")
+            # The first look only learns. It is queued now, so that whatever is read from here on
+            # is read after it, on the same thread.
+            await asyncio.sleep(0)
+
+    async def close(self, *, drain_s: float = 15.0) -> None:
+        """Close everything in reverse order; running turns get ``drain_s`` seconds to end.
+
+        What is waited for stands in ``gateway.status.detail``; ``gateway.hurry()`` ends that.
+        Nothing waits for a person any more.
+        """
+        self.end_asking()
+        await self.window_state.flush()
+        await self.settings.stop_following()
+        await self.gateway.close(drain_s=drain_s)
+        self.ended_processes = await self.background.close(self.workers.readers)
+        await self.workers.readers.run(self.plugins.close)
+        self.search.cancel()
+        await self.tasks.cancel_all()
+        await self.actions.close()
+        self.settings.close()
+        self.models.close()
+        self.figures.close()
+        await self.workers.readers.run(self.watcher.close)
+        await self.workers.readers.run(self.prompts.close)
+        await self.window_state.close()
+        await self.workers.readers.run(self.db.close)
+        self.workers.close()
+
+    def end_asking(self) -> None:
+        """The program ends: whatever waits for a person's word or answer is over."""
+        self.approvals.end()
+        self.questions.end()
+
+
+def join_parts(
+    setup: HostSetup,
+    *,
+    redactor: SecretRedactor,
+    offline: bool,
+    clock: Clock,
+    registry: AdapterRegistry | None,
+    hosts: bool,
+) -> DesktopServices:
+    """Build everything once; see :func:`.assembly.build_services`."""
+    paths, environ = setup.paths, setup.environ
+    db, bus, workers = SessionDB(paths.state_db, clock=clock), EventBus(), Workers.named()
+    tools = _tools(setup, db, redactor, clock)
+    builder = AgentBuilder(paths, db, redactor, environ, offline=offline, clock=clock, tools=tools)
+    parts = hosted_parts(
+        setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
+    )
+    runner, adapter = build_private_gateway(parts)
+    catalog = LiveCatalog(db, workers.readers, workers.writers)
+    transcript, watcher = TranscriptReader(db, workers.readers), ChangeWatcher(paths.state_db)
+    gateway = GatewayHost(setup, parts, runner, bus, clock)
+    settings = join_settings(parts, gateway)
+    looks = (PairingWatch(paths.home), _beside(setup, parts, settings))
+    watch = StateWatch(watcher, catalog, transcript, workers.readers, bus, *looks)
+    return DesktopServices(
+        paths=paths,
+        bus=bus,
+        catalog=catalog,
+        actions=_actions(parts, workers, catalog, watch),
+        search=SessionSearch(db, workers.search),
+        transcript=transcript,
+        chat=_chat(parts, runner, adapter, workers),
+        gateway=gateway,
+        pairing=_pairing(paths, workers, bus, clock),
+        watch=watch,
+        tasks=TaskSet(),
+        db=db,
+        watcher=watcher,
+        workers=workers,
+        plugins=parts.plugins,
+        background=parts.background,
+        settings=settings,
+        models=ModelServers(paths, environ, redactor),
+        approvals=Approvals(tools.queue, bus),
+        questions=Questions(tools.questions, bus),
+        figures=SessionFigures(db, builder),
+        prompts=builder.prompts,
+        upkeep=_upkeep(parts, workers, gateway),
+        window_state=WindowState(OwnStore(paths.own_store), workers.writers, clock),
+        hosts=hosts,
+    )
+
+
+def _beside(setup: HostSetup, parts: HostedParts, settings: SettingsService) -> tuple[Beside, ...]:
+    """What is looked at in the pauses of the state watcher: settings, and who may write."""
+    condition = ConditionWatch(parts.db, parts.bus)
+    return (
+        Beside(watch_settings(setup).look, settings.noticed),
+        Beside(condition.look, condition.changed),
+    )
+
+
+def _tools(setup: HostSetup, db: SessionDB, redactor: SecretRedactor, clock: Clock) -> AgentTools:
+    return AgentTools(
+        setup.paths,
+        db,
+        ApprovalQueue(clock),
+        environ=setup.environ,
+        redactor=redactor,
+        clock=clock,
+        questions=QuestionQueue(clock),
+    )
+
+
+def _actions(
+    parts: HostedParts, workers: Workers, catalog: LiveCatalog, watch: StateWatch
+) -> LiveActions:
+    """What a person does to sessions; those with a running turn are left alone."""
+    turns = OwnTurns(parts.db, parts.bus, parts.clock, parts.open_turns)
+    return LiveActions(
+        SessionActions(
+            parts.db, parts.paths.own_store, clock=parts.clock, running_turn=turns.turn_in
+        ),
+        parts.db,
+        writers=workers.writers,
+        bulk=workers.bulk,
+        catalog=catalog,
+        watch=watch,
+    )
+
+
+def _upkeep(parts: HostedParts, workers: Workers, gateway: GatewayHost) -> HistoryUpkeep:
+    reason = while_hosting(gateway, only_then=False)
+    return HistoryUpkeep(parts.paths, parts.db, workers.bulk, parts.clock, left_alone=reason)
+
+
+def _pairing(paths: HermesPaths, workers: Workers, bus: EventBus, clock: Clock) -> PairingRequests:
+    store = PairingStore(paths.home, clock)
+    return PairingRequests(store, worker=workers.writers, bus=bus, clock=clock)
+
+
+def _chat(
+    parts: HostedParts, runner: GatewayRunner, adapter: DesktopAdapter, workers: Workers
+) -> DesktopChat:
+    chat = DesktopChat(
+        adapter,
+        parts.db,
+        readers=workers.readers,
+        writers=workers.writers,
+        choose_model=parts.builder.choose_model,
+        bus=parts.bus,
+        clock=parts.clock,
+        paths=parts.paths,
+        turns=parts.open_turns,
+    )
+    runner.turn_gate = chat.pass_gate
+    return chat

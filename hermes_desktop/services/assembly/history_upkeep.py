@@ -1,0 +1,231 @@
+"""Old sessions deleted automatically, where a person has switched that on."""
+
+import asyncio
+import json
+import logging
+import math
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import ConfigError, HermesError
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.platforms.sleep_watch import boot_clock
+from hermes_desktop.services.hosting.gateway_host import GatewayHost
+from hermes_desktop.services.sessions.clock_trust import ClockNote, ClockTrust
+from hermes_desktop.services.settings.history_options import UpkeepSettings
+from hermes_desktop.settings.config_file import read_config
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+from hermes_desktop.state.database.home_marks import kind_of_home
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+
+log = logging.getLogger(__name__)
+
+FIRST_S = 60.0
+"""How long after the start the first look is: the start must not wait for it."""
+LOOK_S = 900.0
+"""How long between two looks. Nearly all of them find that nothing is due."""
+_NOTE_S = 3600.0
+_CLOCK_FACT, _LAST_FACT = "auto_prune_clock", "auto_prune_last"
+
+Reason = Callable[[], str]
+"""Says why old sessions are left alone, as the end of a sentence; "" when they are not."""
+
+
+def nothing_against() -> str:
+    """For programs in which nothing speaks against deleting old sessions."""
+    return ""
+
+
+def while_hosting(gateway: GatewayHost, *, only_then: bool) -> Reason:
+    """Leave old sessions alone while another gateway serves the home.
+
+    Args:
+        gateway: Its status is read on the loop.
+        only_then: Also leave them alone while no gateway runs here.
+    """
+
+    def reason() -> str:
+        status = gateway.status
+        if status.state == "attached" or status.other is not None:
+            return "another gateway serves this home"
+        if status.state in {"starting", "stopping"}:
+            return f"the gateway is {status.state}"
+        if only_then and status.state == "stopped":
+            return "the gateway does not run"
+        return ""
+
+    return reason
+
+
+@dataclass(frozen=True, slots=True)
+class LastPrune:
+    """When old sessions were deleted last, and what is known of it.
+
+    Attributes:
+        at: Epoch seconds; 0: never, as far as is known.
+        took: How many sessions; None when another program did it.
+        error: Why it failed; "" if it did not.
+        believed_at: The clock jumped, and is believed again then, epoch seconds; 0: it did not.
+    """
+
+    at: float = 0.0
+    took: int | None = None
+    error: str = ""
+    believed_at: float = 0.0
+
+
+def last_prune(db: SessionDB) -> LastPrune:
+    """What is known of the last time. Blocking.
+
+    Raises:
+        HermesError: The store cannot be read.
+    """
+    at = db.last_auto_prune()
+    believed_at = ClockNote.of(db.own_fact(_CLOCK_FACT)).believed_at
+    try:
+        ours = LastPrune(**json.loads(db.own_fact(_LAST_FACT) or "{}"))
+    except (TypeError, ValueError):  # written by a later version
+        ours = LastPrune()
+    if math.isclose(ours.at, at, abs_tol=1.0):
+        return LastPrune(at, ours.took, ours.error, believed_at)
+    return LastPrune(at, believed_at=believed_at)
+
+
+class HistoryUpkeep:
+    """Looks regularly whether old sessions are due to be deleted, and deletes them.
+
+    Of several processes that share a home, only one does it at a time: see
+    ``SessionDB.maybe_auto_prune_and_vacuum``. Pinned sessions stay.
+
+    Args:
+        paths: The home.
+        db: The conversations.
+        worker: Where it blocks.
+        clock: The present.
+        left_alone: Why nothing may be deleted now; called on the loop before each look.
+        boot_time: A clock that also counts while the machine sleeps.
+
+    Attributes:
+        pause: Waits for so many seconds.
+    """
+
+    def __init__(
+        self,
+        paths: HermesPaths,
+        db: SessionDB,
+        worker: WorkerThreads,
+        clock: Clock,
+        *,
+        left_alone: Reason = nothing_against,
+        boot_time: Callable[[], float] | None = None,
+    ) -> None:
+        self._paths = paths
+        self._db = db
+        self._worker = worker
+        self._clock = clock
+        self._left_alone = left_alone
+        self._boot_time = boot_time or boot_clock()
+        self._trust: ClockTrust | None = None
+        self._noted_at = -math.inf
+        self._told = ""
+        self._stop = threading.Event()
+        self.pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def run(self) -> None:
+        """Look again and again until cancelled; then what is being deleted ends soon, too."""
+        self._stop.clear()
+        try:
+            await self.pause(FIRST_S)
+            while True:
+                await self.look()
+                await self.pause(LOOK_S)
+        finally:
+            self._stop.set()
+
+    async def look(self) -> None:
+        """Look once; on the loop."""
+        reason = self._left_alone()
+        if reason:
+            self._tell(reason)
+        else:
+            await self._worker.run(self.do)
+
+    def do(self) -> Mapping[str, Any]:
+        """Delete what is old, if that is switched on and due. Blocking.
+
+        Returns:
+            What ``maybe_auto_prune_and_vacuum`` did; {} when it was not even asked.
+        """
+        try:
+            settings = UpkeepSettings.from_mapping(read_config(self._paths.config_yaml).data)
+            if not settings.auto_prune:
+                return {}
+            home = kind_of_home(self._paths.state_db)
+            if not home.may_write:
+                self._tell(home.title)
+                return {}
+            return self._prune(settings) if self._clock_is_believed() else {}
+        except ConfigError as error:
+            self._tell(f"config.yaml cannot be read: {error.title}")
+        except HermesError as error:
+            self._tell(f"{error.title} {error.detail}")
+        return {}
+
+    def _clock_is_believed(self) -> bool:
+        if self._trust is None:
+            note = ClockNote.of(self._db.own_fact(_CLOCK_FACT))
+            self._trust = ClockTrust(self._clock, self._boot_time, note)
+        before = self._trust.note.off_by
+        believed = self._trust.look()
+        now = self._trust.note.seen
+        if before != self._trust.note.off_by or not 0 <= now - self._noted_at < _NOTE_S:
+            self._db.put_own_fact(_CLOCK_FACT, self._trust.note.text)
+            self._noted_at = now
+        if not believed:
+            self._tell("the clock of this computer jumped")
+        return believed
+
+    def _prune(self, settings: UpkeepSettings) -> Mapping[str, Any]:
+        done = self._db.maybe_auto_prune_and_vacuum(
+            settings.retention_days,
+            settings.min_interval_hours,
+            settings.vacuum,
+            self._paths.sessions_dir,
+            cancel=self._stop,
+        )
+        if not done["skipped"]:
+            self._told = ""
+            at = self._db.last_auto_prune()
+            found = LastPrune(at, done["pruned"], done.get("error", ""))
+            self._db.put_own_fact(_LAST_FACT, json.dumps(asdict(found)))
+            self._log(found, settings)
+        if done["pruned"]:
+            self._forget_prompts()
+        return done
+
+    def _forget_prompts(self) -> None:
+        prompts = SessionPrompts(self._db, OwnStore(self._paths.own_store))
+        prompts.forget_gone()
+        prompts.close()
+
+    def _log(self, found: LastPrune, settings: UpkeepSettings) -> None:
+        due = self._db.auto_prune_due_at(settings.min_interval_hours)
+        log.info(
+            "sessions.auto_prune: deleted %d sessions that nobody used for %g days%s; next: %s",
+            found.took,
+            settings.retention_days,
+            f", then failed: {found.error}" if found.error else "",
+            datetime.fromtimestamp(max(due, found.at)).astimezone().isoformat(" ", "minutes"),
+        )
+
+    def _tell(self, reason: str) -> None:
+        """Say once in the log why old sessions are left alone."""
+        if reason != self._told:
+            log.info("sessions.auto_prune: old sessions are left alone: %s", reason)
+        self._told = reason

@@ -1,0 +1,170 @@
+"""A gateway without a window: what ``hermes-desktop gateway run`` works with."""
+
+import asyncio
+from dataclasses import dataclass
+
+from hermes_desktop.agent.tools.asking.approval_queue import ApprovalQueue
+from hermes_desktop.agent.tools.asking.question_queue import QuestionQueue
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import TaskSet
+from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.identity.token_locks import TokenLocks, locks_folder
+from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.platforms.shipped import shipped_platforms
+from hermes_desktop.gateway.runner.runner_state import MAX_TURNS
+from hermes_desktop.gateway.turns.program_locks import ProgramLocks
+from hermes_desktop.services.agents.agent_builder import AgentBuilder
+from hermes_desktop.services.agents.agent_tools import AgentTools
+from hermes_desktop.services.agents.background_care import BackgroundCare
+from hermes_desktop.services.agents.plugin_care import PluginCare
+from hermes_desktop.services.assembly.history_upkeep import HistoryUpkeep, while_hosting
+from hermes_desktop.services.assembly.settings_joining import SettingsPulse, join_settings
+from hermes_desktop.services.hosting.gateway_host import DRAIN_S, GatewayHost, HostSetup
+from hermes_desktop.services.hosting.hosted_gateway import HostedParts
+from hermes_desktop.services.hosting.private_gateway import Workers
+from hermes_desktop.services.sessions.open_turns import OpenTurns
+from hermes_desktop.state import AsyncSessionDB, SessionDB
+from hermes_desktop.state.conversations.conversation_locks import ConversationLocks
+from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+
+
+@dataclass(slots=True)
+class GatewayServices:
+    """Everything a hosted gateway works with, and no desktop chat.
+
+    Built by :func:`.assembly.build_gateway`. Nothing starts by itself:
+    ``await start()``, then ``await gateway.start()`` and look at ``gateway.status``.
+    """
+
+    paths: HermesPaths
+    bus: EventBus
+    gateway: GatewayHost
+    db: SessionDB
+    workers: Workers
+    plugins: PluginCare
+    settings: SettingsPulse
+    background: BackgroundCare
+    tools: AgentTools
+    prompts: SessionPrompts
+    upkeep: HistoryUpkeep
+    tasks: TaskSet
+
+    async def start(self) -> None:
+        """Begin to watch who is the gateway of the home; awaited on the loop that serves it."""
+        self.plugins.open(self.bus)
+        await self.background.open(self.workers.readers)
+        await self.gateway.open()
+        self.settings.start()
+        self.tasks.start(self.upkeep.run(), name="old sessions")
+
+    async def close(self, *, drain_s: float = DRAIN_S) -> None:
+        """Stop the gateway, give the home back, close everything.
+
+        Args:
+            drain_s: How long running turns may take to end by themselves;
+                ``gateway.hurry()`` cuts it short.
+        """
+        self.tools.end_asking()
+        await self.settings.stop()
+        await self.tasks.cancel_all()
+        await self.gateway.close(drain_s=drain_s)
+        await self.background.close(self.workers.readers)
+        await self.workers.readers.run(self.plugins.close)
+        await self.workers.readers.run(self.prompts.close)
+        await self.workers.bulk.run(self.db.close)  # after what is being deleted
+        self.workers.close()
+
+
+def join_gateway(
+    setup: HostSetup,
+    *,
+    redactor: SecretRedactor,
+    clock: Clock,
+    registry: AdapterRegistry | None,
+) -> GatewayServices:
+    """Build everything once; see :func:`.assembly.build_gateway`."""
+    db = SessionDB(setup.paths.state_db, clock=clock)
+    bus = EventBus()
+    workers = Workers.named()
+    tools = AgentTools(
+        setup.paths,
+        db,
+        ApprovalQueue(clock),
+        environ=setup.environ,
+        redactor=redactor,
+        clock=clock,
+        questions=QuestionQueue(clock),
+    )
+    builder = AgentBuilder(
+        setup.paths, db, redactor, setup.environ, offline=False, clock=clock, tools=tools
+    )
+    parts = hosted_parts(
+        setup, db, bus, workers, builder=builder, redactor=redactor, clock=clock, registry=registry
+    )
+    gateway = GatewayHost(setup, parts, None, bus, clock)
+    return GatewayServices(
+        paths=setup.paths,
+        bus=bus,
+        gateway=gateway,
+        settings=SettingsPulse(setup, join_settings(parts, gateway)),
+        db=db,
+        workers=workers,
+        plugins=parts.plugins,
+        background=parts.background,
+        tools=tools,
+        prompts=builder.prompts,
+        upkeep=HistoryUpkeep(
+            setup.paths, db, workers.bulk, clock, left_alone=while_hosting(gateway, only_then=True)
+        ),
+        tasks=TaskSet(),
+    )
+
+
+def hosted_parts(  # noqa: PLR0913 - what a gateway is made of
+    setup: HostSetup,
+    db: SessionDB,
+    bus: EventBus,
+    workers: Workers,
+    *,
+    builder: AgentBuilder,
+    redactor: SecretRedactor,
+    clock: Clock,
+    registry: AdapterRegistry | None,
+) -> HostedParts:
+    """What the gateway of the messaging platforms shares with the desktop's own chat.
+
+    Args:
+        setup: Whose home.
+        db: The conversations.
+        bus: Where the news go.
+        workers: The threads.
+        builder: Makes agents.
+        redactor: Learns the tokens.
+        clock: Where the time comes from.
+        registry: The platforms that can be served; None for those that the program ships.
+    """
+    conversations = ConversationLocks(db, setup.paths.desktop_dir, setup.program)
+    return HostedParts(
+        paths=setup.paths,
+        db=db,
+        session_db=AsyncSessionDB(db, read=workers.readers, write=workers.writers),
+        builder=builder,
+        turns=workers.turns,
+        turn_leases=KeyedLocks(),
+        turn_slots=asyncio.Semaphore(MAX_TURNS),
+        program_locks=ProgramLocks(conversations, workers.locks, bus),
+        open_turns=OpenTurns(db, clock, conversations),
+        registry=shipped_platforms() if registry is None else registry,
+        locks=TokenLocks(locks_folder(setup.environ), clock),
+        worker=workers.hosting,
+        commands=workers.commands,
+        environ=setup.environ,
+        redactor=redactor,
+        bus=bus,
+        clock=clock,
+        background=BackgroundCare(builder.processes, bus),
+        plugins=PluginCare(setup.paths, environ=setup.environ, redactor=redactor, clock=clock),
+    )

@@ -1,0 +1,107 @@
+"""What the window remembers from one start to the next: drafts, and the session it was left in."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.state.shared_tables import window_state_table
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+
+log = logging.getLogger(__name__)
+
+_DRAFT = "draft:"
+_SESSION = "session"
+_PAUSE_S = 0.5
+
+
+class WindowState:
+    """Reads once and writes half a second after a change, on a worker thread. On the loop.
+
+    A store that cannot be written is only logged: nobody should be kept from writing a message.
+
+    Args:
+        store: Ours; made with the first value.
+        worker: Runs the reading and writing.
+        clock: When a value was changed.
+    """
+
+    def __init__(self, store: OwnStore, worker: WorkerThreads, clock: Clock) -> None:
+        self._store = store
+        self._worker = worker
+        self._tasks = TaskSet()
+        self._clock = clock
+        self._waiting: dict[str, str] = {}
+        self._stored: dict[str, str] = {}
+        self._writing: asyncio.Task[None] | None = None
+
+    async def load(self) -> tuple[Mapping[str, str], str]:
+        """Read what was remembered.
+
+        Returns:
+            Drafts by the root of their conversation ("" for a new chat), and the id of the
+            session that was shown last ("" for none).
+        """
+        found: dict[str, str] = {}
+        try:
+            found = await self._worker.run(self._read)
+        except HermesError as error:
+            log.warning("Drafts cannot be read: %s", error)
+        self._stored = {**found, **self._stored}
+        drafts = {
+            name.removeprefix(_DRAFT): text
+            for name, text in found.items()
+            if name.startswith(_DRAFT)
+        }
+        return drafts, found.get(_SESSION, "")
+
+    def keep_draft(self, key: str, text: str) -> None:
+        """Remember what is being written to a conversation; "" forgets it."""
+        self._put(_DRAFT + key, text)
+
+    def keep_session(self, session_id: str) -> None:
+        """Remember which session is shown; "" for none."""
+        self._put(_SESSION, session_id)
+
+    async def flush(self) -> None:
+        """Write what was changed since the last time."""
+        values, self._waiting = self._waiting, {}
+        if not values:
+            return
+        now = self._clock.time()
+        self._stored.update(values)
+        try:
+            await self._worker.run(
+                lambda: self._store.write(
+                    lambda conn: window_state_table.put_all(conn, values, now)
+                )
+            )
+        except HermesError as error:
+            log.warning("Drafts cannot be written: %s", error)
+            for name in values:
+                self._stored.pop(name, None)
+
+    def _read(self) -> dict[str, str]:
+        nothing: dict[str, str] = {}
+        return self._store.read(window_state_table.read_all, default=nothing)
+
+    async def close(self) -> None:
+        """Write what still waits, and close the store."""
+        await self._tasks.cancel_all()
+        await self.flush()
+        await self._worker.run(self._store.close)
+
+    def _put(self, name: str, value: str) -> None:
+        stored = self._stored.get(name, "")
+        if value == self._waiting.get(name, stored):
+            return
+        self._waiting[name] = value
+        if self._writing is None or self._writing.done():
+            self._writing = self._tasks.start(self._write_later(), name="window-state")
+
+    async def _write_later(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(_PAUSE_S)
+            await self.flush()

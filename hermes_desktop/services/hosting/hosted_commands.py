@@ -1,0 +1,103 @@
+"""What makes a runner take commands and know its people."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hermes_desktop import __version__
+from hermes_desktop.agent.types import ModelChoice
+from hermes_desktop.commands.context import ProgramFacts
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.gateway.access.access import Access
+from hermes_desktop.gateway.access.pairing import PairingStore
+from hermes_desktop.gateway.commands.command_dispatch import CommandDispatch
+from hermes_desktop.gateway.config.gateway_config import platform_or_none
+from hermes_desktop.gateway.platforms.platform_supervisor import PlatformSupervisor
+from hermes_desktop.gateway.run import GatewayRunner
+from hermes_desktop.services.agents.own_commands import quick_runner
+from hermes_desktop.services.settings.gateway_settings import live_lookup
+from hermes_desktop.services.settings.setting_writer import setting_writer
+
+if TYPE_CHECKING:
+    from hermes_desktop.services.hosting.hosted_gateway import HostedParts
+
+
+class SupervisedPlatforms:
+    """The platforms of a hosted gateway by their names, as commands say them."""
+
+    def __init__(self, supervisor: PlatformSupervisor) -> None:
+        self._supervisor = supervisor
+
+    def platforms(self) -> tuple[PlatformHealth, ...]:
+        """How they do, by name."""
+        return self._supervisor.health()
+
+    async def pause(self, platform: str) -> None:
+        """Leave a platform.
+
+        Raises:
+            RefusedError: It is not served here.
+        """
+        found = platform_or_none(platform)
+        if found is None or not self._supervisor.serves(found):
+            raise _not_served(platform)
+        await self._supervisor.pause(found)
+
+    async def resume(self, platform: str) -> None:
+        """Serve a paused platform again. Errors as in :meth:`pause`."""
+        found = platform_or_none(platform)
+        if found is None or not self._supervisor.serves(found):
+            raise _not_served(platform)
+        await self._supervisor.resume(found)
+
+
+def _not_served(platform: str) -> RefusedError:
+    return RefusedError(
+        f"{platform} is not served here.", "It is not set up.", "Look at the list of platforms."
+    )
+
+
+def take_commands(
+    runner: GatewayRunner, parts: "HostedParts", platforms: PlatformSupervisor | None = None
+) -> None:
+    """Let a runner take commands.
+
+    Args:
+        runner: Made and not started yet.
+        parts: What runners share.
+        platforms: Those of a hosted gateway; None for the desktop's own chat.
+    """
+
+    def choose_model(override: Mapping[str, str]) -> ModelChoice:
+        return parts.builder.choose_model(override)
+
+    facts = ProgramFacts(
+        version=__version__,
+        profile=parts.paths.profile,
+        home=parts.paths.home,
+        choose_model=choose_model,
+        approvals=parts.builder.approvals,
+        care=parts.builder.context_care,
+        questions=parts.builder.questions,
+        processes=parts.builder.processes,
+        change_setting=setting_writer(parts.paths, parts.environ, parts.clock),
+    )
+    control = SupervisedPlatforms(platforms) if platforms is not None else None
+    runner.command_dispatch = CommandDispatch(
+        runner,
+        facts,
+        workers=parts.commands,
+        platforms=control,
+        quick=quick_runner(parts.paths, parts.environ, parts.redactor.clean),
+    )
+
+
+def know_people(runner: GatewayRunner, parts: "HostedParts") -> None:
+    """Let a runner look at who may write: settings, ``.env`` and pairing as they stand now."""
+    runner.access = Access(
+        runner.config,
+        live_lookup(parts.paths, parts.environ),
+        PairingStore(parts.paths.home, parts.clock),
+        worker=parts.commands,
+        bus=parts.bus,
+    )

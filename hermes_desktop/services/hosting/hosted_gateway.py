@@ -1,0 +1,353 @@
+"""One run of the gateway that serves the messaging platforms, built from settings just read."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
+from hermes_desktop.core.concurrency.periodic_look import PeriodicLook
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.access.refusals import asked_to_drain
+from hermes_desktop.gateway.config.config_changes import ConfigReplaced, usable_now
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, platform_or_none
+from hermes_desktop.gateway.delivery.mail import MailParts
+from hermes_desktop.gateway.identity.identity_supervisor import GatewayIdentity
+from hermes_desktop.gateway.identity.token_locks import TokenLocks
+from hermes_desktop.gateway.platforms.base import PlatformAdapter
+from hermes_desktop.gateway.platforms.platform_supervisor import (
+    PlatformSupervisor,
+    SupervisorWiring,
+)
+from hermes_desktop.gateway.platforms.registry import AdapterRegistry
+from hermes_desktop.gateway.platforms.token_gate import LockedTokens
+from hermes_desktop.gateway.run import GatewayRunner
+from hermes_desktop.gateway.runner.chat_approvals import ChatApprovals
+from hermes_desktop.gateway.runner.chat_questions import ChatQuestions
+from hermes_desktop.gateway.runner.runner_report import RunnerReport
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
+from hermes_desktop.gateway.session import SessionStore
+from hermes_desktop.gateway.status import drain_requested
+from hermes_desktop.gateway.turns.program_locks import ProgramLocks
+from hermes_desktop.services.agents.agent_builder import AgentBuilder
+from hermes_desktop.services.agents.background_care import BackgroundCare
+from hermes_desktop.services.agents.plugin_care import PluginCare
+from hermes_desktop.services.hosting.hosted_commands import know_people, take_commands
+from hermes_desktop.services.hosting.hosting_ending import Ending, EndingWish
+from hermes_desktop.services.sessions.open_turns import OpenTurns
+from hermes_desktop.state import AsyncSessionDB, SessionDB
+from hermes_desktop.state.shared_tables.delivery_store import Owner
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+
+if TYPE_CHECKING:
+    from hermes_desktop.gateway.runner.event_hooks import EventHookSet
+
+log = logging.getLogger(__name__)
+
+_DRAIN_LOOK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class HostedParts:
+    """What every run of the gateway is made of; shared with the desktop's own chat.
+
+    Attributes:
+        turns: Worker threads of turns.
+        turn_leases: One turn per conversation at a time in the whole program.
+        turn_slots: No more turns than workers in the whole program.
+        program_locks: One turn per conversation among all our programs.
+        open_turns: Knows which turns other programs run.
+        locks: The locks of bot tokens, used on ``worker`` alone.
+        worker: Where everything about hosting runs that blocks, one at a time.
+        commands: Where commands and looks at senders block.
+        environ: The process environment.
+        plugins: Those of the home.
+        background: What runs beside the conversations.
+    """
+
+    paths: HermesPaths
+    db: SessionDB
+    session_db: AsyncSessionDB
+    builder: AgentBuilder
+    turns: WorkerThreads
+    turn_leases: KeyedLocks
+    turn_slots: asyncio.Semaphore
+    program_locks: ProgramLocks
+    open_turns: OpenTurns
+    registry: AdapterRegistry
+    locks: TokenLocks
+    worker: WorkerThreads
+    commands: WorkerThreads
+    environ: Mapping[str, str]
+    redactor: SecretRedactor
+    bus: EventBus
+    clock: Clock
+    plugins: PluginCare
+    background: BackgroundCare
+
+
+@dataclass(frozen=True, slots=True)
+class HostCalls:
+    """What a run of the gateway tells whoever started it, on the loop.
+
+    Attributes:
+        announce: How it is doing, its platforms included.
+        explain: What is special, for a person; "" when nothing is.
+        restart: A chat asks for a restart.
+    """
+
+    announce: Callable[[RunnerReport], None]
+    explain: Callable[[str], None]
+    restart: Callable[[], None]
+
+
+class _Hold:
+    """The identity as the runner sees it: it says what is so; the host gives the home back."""
+
+    def __init__(self, identity: GatewayIdentity) -> None:
+        self._identity = identity
+
+    def update(self, fields: Mapping[str, Any]) -> None:
+        """Change what the state file says."""
+        self._identity.update(fields)
+
+    def release(self) -> bool:
+        """Nothing: token locks are given back first, and there may be no time to wait for all."""
+        return True
+
+
+class HostedGateway:
+    """Started once, left once. For one loop.
+
+    Args:
+        parts: What it is made of.
+        config: The settings.
+        record: The identity process, which the tokens' locks name.
+        identity: Is told what the state file shall say.
+        calls: Who hears of it.
+    """
+
+    def __init__(
+        self,
+        parts: HostedParts,
+        config: GatewayConfig,
+        *,
+        record: GatewayRecord,
+        identity: GatewayIdentity,
+        calls: HostCalls,
+    ) -> None:
+        self._parts = parts
+        self._calls = calls
+        self._quiet_watch = self._drain_watch()
+        self._record = record
+        self._report = RunnerReport("stopped")
+        self._hooks: EventHookSet | None = None
+        hold = _Hold(identity)
+        self._runner = GatewayRunner(
+            config,
+            session_store=_store(parts, config),
+            session_db=parts.session_db,
+            agent_factory=parts.builder.build,
+            agent_settings=parts.builder.fingerprint,
+            bus=parts.bus,
+            turn_workers=parts.turns,
+            turn_leases=parts.turn_leases,
+            turn_slots=parts.turn_slots,
+            clock=parts.clock,
+            announce=self._note,
+            home=parts.paths.home,
+            identity=hold,
+            restart_handler=calls.restart,
+        )
+        self._runner.program_locks = parts.program_locks
+        self._own = OwnStore(parts.paths.own_store)
+        self._mail_worker = WorkerThreads("gateway-mail")
+        self._runner.use_mail(self._mail_parts(config))
+        self._runner.task_file = parts.paths.desktop_dir / "background-tasks.json"
+        self._platforms = self._supervisor(config, hold)
+        self._runner.platforms_failed = lambda: self._platforms.has_only_failed
+        know_people(self._runner, parts)
+        take_commands(self._runner, parts, self._platforms)
+        self._runner.rooms = parts.builder.rooms
+        queue, questions = parts.builder.approvals, parts.builder.questions
+        if queue is not None:
+            self._runner.approvals = ChatApprovals(self._runner, queue)
+        if questions is not None:
+            self._runner.questions = ChatQuestions(self._runner, questions)
+
+    def _drain_watch(self) -> PeriodicLook[bool]:
+        look = partial(drain_requested, self._parts.paths.home)
+        return PeriodicLook("drain-watch", look, self._be_quiet, first=False, every_s=_DRAIN_LOOK_S)
+
+    def _supervisor(self, config: GatewayConfig, hold: _Hold) -> PlatformSupervisor:
+        parts = self._parts
+        return PlatformSupervisor(
+            config,
+            parts.registry,
+            self._runner.adapters,
+            SupervisorWiring(
+                wire=self._wire,
+                changed=self._runner.tell,
+                connected=self._runner.platform_connected,
+                notify=parts.bus.publish,
+                identity=hold,
+                tokens=LockedTokens(parts.locks, parts.worker, lambda: self._record),
+            ),
+            home=parts.paths.home,
+            clock=parts.clock,
+        )
+
+    def serves(self, platform: str) -> Platform | None:
+        """The platform of that name, if it sees to it."""
+        found = platform_or_none(platform)
+        return found if found is not None and self._platforms.serves(found) else None
+
+    @property
+    def runner(self) -> GatewayRunner:
+        """What answers its messages."""
+        return self._runner
+
+    @property
+    def platforms(self) -> PlatformSupervisor:
+        """Its platforms."""
+        return self._platforms
+
+    async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
+        """Go on with other settings; see :meth:`PlatformSupervisor.replace_config`."""
+        usable, waiting = usable_now(self._runner.config, config)
+        self._runner.use_config(usable)
+        return ConfigReplaced(await self._platforms.replace_config(usable), waiting)
+
+    # Life
+
+    async def start(self) -> None:
+        """Begin; returns when each platform was tried once.
+
+        Raises:
+            HermesError: It cannot run.
+        """
+        await self._parts.plugins.ready()
+        self._runner.hooks = self._hooks = self._parts.plugins.event_hooks()
+        await self._runner.start()
+        for asking in (self._runner.approvals, self._runner.questions):
+            if asking is not None:
+                asking.open()
+        self._quiet_watch.start()
+        wanted = self._runner.config.get_connected_platforms()
+        await self._parts.worker.run(self._parts.registry.load, wanted)
+        await self._platforms.start()
+        self._parts.background.add(self._runner)
+        await self._runner.tell_startup()
+
+    async def leave(self, wish: EndingWish) -> None:
+        """Take no new turns, let running ones end, leave the platforms; within what is wished.
+
+        Args:
+            wish: Who wants it, and how soon; platforms are left first if that is somebody
+                outside, else after the turns.
+        """
+        self._quiet_watch.stop()
+        self._parts.background.remove(self._runner)
+        for asking in (self._runner.approvals, self._runner.questions):
+            if asking is not None:
+                asking.close()  # turns that wait for a person's word end by themselves then
+        stopping = [asyncio.ensure_future(self._stop_runner(wish.now()))]
+        try:
+            platforms_stop = False
+            while not stopping[0].done():
+                changed = wish.changed()
+                if wish.now().from_outside and not platforms_stop:
+                    platforms_stop = True
+                    stopping.append(asyncio.ensure_future(self._platforms.stop()))
+                await asyncio.wait({stopping[0], changed}, return_when=asyncio.FIRST_COMPLETED)
+                if changed.done():
+                    stopping.append(asyncio.ensure_future(self._stop_runner(wish.now())))
+                changed.cancel()
+            await asyncio.gather(*stopping)
+        finally:
+            for each in stopping:
+                each.cancel()
+            await self._platforms.stop()
+            self._mail_worker.submit(self._own.close)
+            self._mail_worker.close()
+            if self._hooks is not None:
+                self._hooks.close()
+
+    async def free_tokens(self) -> None:
+        """Give back every token's lock that is still held."""
+        await self._parts.worker.run(self._parts.locks.release_all)
+
+    async def renew(self, record: GatewayRecord) -> None:
+        """Let the tokens' locks name another identity process."""
+        self._record = record
+        lost = await self._parts.worker.run(self._parts.locks.rename_all, record)
+        for name, owner in lost.items():
+            platform = self.serves(name)
+            if platform is not None:
+                self._platforms.token_lost(platform, owner)
+
+    def _be_quiet(self, wanted: bool) -> None:  # noqa: FBT001 - what was found
+        """A tool asks for no new turns, for as long as its file lies there."""
+        self._runner.refuse_turns(asked_to_drain() if wanted else None)
+        self._calls.explain(asked_to_drain().title if wanted else "")
+
+    async def _stop_runner(self, ending: Ending) -> None:
+        """Called again, it only becomes quicker."""
+        now = self._parts.clock.monotonic()
+        await self._runner.stop(
+            max(0.0, ending.drain_until - now),
+            drain_until=ending.drain_until,
+            deadline=ending.deadline,
+            restart=ending.comes_back,
+        )
+
+    def _mail_parts(self, config: GatewayConfig) -> MailParts:
+        parts = self._parts
+        return MailParts(
+            home=parts.paths.home,
+            db=parts.db,
+            own=self._own,
+            owner=lambda: Owner(self._record.pid, self._record.start_time),
+            workers=self._mail_worker,
+            redactor=parts.redactor,
+            notify=parts.bus.publish,
+            clock=parts.clock,
+            keeps_outbox=config.running.delivery_ledger,
+        )
+
+    # News
+
+    def health(self) -> tuple[PlatformHealth, ...]:
+        """How the platforms do at this moment, sorted by name."""
+        return self._platforms.health()
+
+    def _wire(self, adapter: PlatformAdapter) -> None:
+        self._runner.expect(adapter.platform)
+        adapter.set_message_handler(self._runner.accept)
+        adapter.set_interrupt_handler(self._runner.interrupt)
+        adapter.set_moved_handler(partial(self._runner.chat_moved, adapter.platform))
+
+    def _note(self, report: RunnerReport) -> None:
+        self._report = report
+        self._tell()
+
+    def _tell(self) -> None:
+        self._calls.announce(replace(self._report, platforms=self._platforms.health()))
+
+
+def _store(parts: HostedParts, config: GatewayConfig) -> SessionStore:
+    return SessionStore(
+        config.sessions_dir or parts.paths.sessions_dir,
+        config,
+        db=parts.db,
+        clock=parts.clock,
+        namespace=parts.paths.namespace,
+        has_active_processes_fn=parts.background.is_busy,
+    )

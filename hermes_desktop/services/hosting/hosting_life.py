@@ -1,0 +1,322 @@
+"""One life of the hosted gateway: look, claim, host, end – and again, when it restarts."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import BusyError, StateError
+from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig
+from hermes_desktop.gateway.identity.identity_supervisor import RESTART_PAUSE_S
+from hermes_desktop.gateway.runtime_files.identity_events import (
+    ClaimAnswer,
+    Claimed,
+    ForeignGateway,
+    NotHere,
+)
+from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
+from hermes_desktop.services.hosting.hosted_gateway import HostedGateway
+from hermes_desktop.services.hosting.hosting_ending import Ending, EndingWish
+from hermes_desktop.services.hosting.hosting_identity import HostingIdentity
+from hermes_desktop.services.hosting.hosting_outlook import HostingOutlook, Outlook
+from hermes_desktop.services.hosting.hosting_status import StatusBoard
+from hermes_desktop.services.hosting.hosting_words import (
+    failure_refusal,
+    held_by_nobody_knows,
+    other_gateway,
+    refusal_for,
+    waiting_words,
+)
+
+if TYPE_CHECKING:
+    from hermes_desktop.core.events import HostingRefusal
+
+log = logging.getLogger(__name__)
+
+_TICK_S = 1.0
+_LOOK_S = 2.0
+_DRAIN_S = 15.0
+_MARGIN_S = 0.3
+"""How long before the end the home is given back: that takes a moment, too."""
+_FINISH_S = 20.0
+_CANCEL_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LifeParts:
+    """What a life works with.
+
+    Attributes:
+        make_hosted: Builds a gateway from settings that were read just now.
+        tell_settings: Told what is wrong with them, or that nothing is.
+    """
+
+    board: StatusBoard
+    identity: HostingIdentity
+    outlook: HostingOutlook
+    worker: WorkerThreads
+    clock: Clock
+    make_hosted: Callable[[LoadedGatewayConfig, GatewayRecord], HostedGateway]
+    tell_settings: Callable[[tuple[str, ...]], None]
+
+
+class HostingLife:
+    """Runs as one task; everything else only wishes for its end. For one loop.
+
+    Args:
+        parts: What it works with.
+        insist: A person wants it although something stands against it.
+        take_over: Ask another gateway to stop first.
+    """
+
+    def __init__(self, parts: LifeParts, *, insist: bool, take_over: bool = False) -> None:
+        self._parts = parts
+        self._board = parts.board
+        self._insist = insist
+        self._take_over = take_over
+        self._wish = EndingWish()
+        self._settled = asyncio.Event()
+        self._hosted: HostedGateway | None = None
+        self._failure: Exception | None = None
+        self._not_ours: HostingRefusal | None = None
+
+    @property
+    def hosted(self) -> HostedGateway | None:
+        """The gateway, from when it starts until it is left."""
+        return self._hosted
+
+    @property
+    def ending(self) -> Ending | None:
+        """What is wished of it."""
+        return self._wish.ending
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it is over soon and does not come back."""
+        return self._wish.ending is not None and not self._wish.ending.comes_back
+
+    def end(self, ending: Ending) -> None:
+        """Wish for its end, or for a quicker one."""
+        self._wish.add(ending)
+        if ending.comes_back:
+            self._settled.clear()
+        if self._take_over:
+            self._parts.identity.give_up_take_over()
+
+    async def settled(self) -> None:
+        """Wait until the gateway runs, or is over."""
+        await self._settled.wait()
+
+    async def run(self) -> None:
+        """Live. Raises nothing but bugs; those leave nothing held."""
+        try:
+            found = await self._begin()
+            while found is not None:
+                ending = await self._host(*found)
+                found = await self._again() if ending.comes_back else None
+                if found is None and self._board.stage != "idle":
+                    self._end_idle()
+        finally:
+            if self._board.stage != "idle":
+                self._board.enter("idle", "The gateway stopped because of an error.")
+            self._settled.set()
+
+    def _end_idle(self) -> None:
+        """What failed is told like a refusal: a person has to do something about it."""
+        if self._not_ours is not None:
+            self._board.refuse(self._not_ours)
+        elif self._failure is not None:
+            self._board.refuse(failure_refusal(self._failure))
+        else:
+            ending = self._wish.now()
+            self._board.enter("idle", ending.words, offers_start=ending.stopped_from_outside)
+
+    # Claiming
+
+    async def _begin(self) -> tuple[GatewayRecord, Outlook] | None:
+        self._board.enter("idle" if self._take_over else "starting", "Looking at the settings.")
+        outlook = await self._parts.worker.run(self._parts.outlook.look)
+        if not self._is_acceptable(outlook):
+            return None
+        if self._take_over:
+            answer = await self._parts.identity.take_over(
+                insist=self._insist, progress=self._board.explain
+            )
+        else:
+            answer = await self._parts.identity.claim(insist=self._insist)
+        return await self._claimed(answer, outlook)
+
+    def _is_acceptable(self, outlook: Outlook) -> bool:
+        if outlook.other is not None and not self._take_over:
+            self._attach(outlook.other)
+            return False
+        refusal = outlook.refusal
+        if refusal is None or (self._insist and refusal.may_insist):
+            return True
+        self._board.refuse(refusal)
+        return False
+
+    async def _claimed(
+        self, answer: ClaimAnswer, outlook: Outlook
+    ) -> tuple[GatewayRecord, Outlook] | None:
+        """Go on with what was claimed, unless an end is wished for meanwhile."""
+        if isinstance(answer, Claimed):
+            if self._wish.ending is None:
+                return answer.record, outlook
+            await self._give_back(stopped=True)
+            if not self.is_ending:  # a restart was wished for before there was anything to restart
+                return await self._again()
+            self._board.enter("idle", self._wish.now().words)
+        elif isinstance(answer, NotHere):
+            self._board.refuse(refusal_for(answer))
+        else:
+            self._attach(answer.gateway)
+        return None
+
+    def _attach(self, gateway: ForeignGateway | None) -> None:
+        if gateway is None:
+            self._board.refuse(held_by_nobody_knows())
+        else:
+            self._board.enter("idle")
+            self._board.note_other(other_gateway(gateway, self._parts.clock))
+
+    async def _again(self) -> tuple[GatewayRecord, Outlook] | None:
+        """Come back after a restart, with settings read anew."""
+        self._board.enter("starting", "Starting again.")
+        self._wish = EndingWish()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RESTART_PAUSE_S):
+                await self._wish.asked()
+        if self._wish.ending is not None:
+            return None
+        outlook = await self._parts.worker.run(self._parts.outlook.look)
+        if outlook.refusal is not None and not outlook.refusal.may_insist:
+            self._board.refuse(outlook.refusal)
+            return None
+        answer = await self._parts.identity.claim(insist=True)
+        return await self._claimed(answer, outlook)
+
+    # Hosting
+
+    async def _host(self, record: GatewayRecord, outlook: Outlook) -> Ending:
+        self._board.enter("starting", "Connecting the platforms.")
+        self._parts.tell_settings(outlook.loaded.warnings)
+        watching = asyncio.ensure_future(self._watch_home())
+        try:
+            self._hosted = hosted = self._parts.make_hosted(outlook.loaded, record)
+            if await self._unless_ending(hosted.start()):
+                self._board.enter("hosting")
+                self._settled.set()
+            await self._wish.asked()
+        except Exception as error:
+            log.exception("The gateway failed")
+            self._failure = error
+            self._wish.add(Ending("failed", self._now()))
+        finally:
+            watching.cancel()
+        await self._leave()
+        return self._wish.now()
+
+    async def _watch_home(self) -> None:
+        """End when the home becomes one whose conversations only another program may write."""
+        while self._not_ours is None:
+            await asyncio.sleep(_LOOK_S)
+            with contextlib.suppress(StateError, BusyError):  # the next look may tell
+                self._not_ours = await self._parts.worker.run(self._parts.outlook.not_ours)
+        log.warning("The gateway ends: %s", self._not_ours.detail)
+        drain_until = self._now() + _DRAIN_S
+        self._wish.add(Ending("not_ours", drain_until, words=self._not_ours.title))
+
+    async def _unless_ending(self, starting: Awaitable[None]) -> bool:
+        """Start the gateway. Returns whether it runs and nothing asked for its end meanwhile."""
+        start = asyncio.ensure_future(starting)
+        wish = asyncio.ensure_future(self._wish.asked())
+        try:
+            await asyncio.wait({start, wish}, return_when=asyncio.FIRST_COMPLETED)
+            if start.done():
+                start.result()
+            return self._wish.ending is None
+        finally:
+            wish.cancel()
+            start.cancel()
+            await asyncio.wait({start})
+
+    # Ending
+
+    def _now(self) -> float:
+        return self._parts.clock.monotonic()
+
+    async def _leave(self) -> None:
+        """Stop the gateway and give the home back, in time even if the first takes longer."""
+        hosted, self._hosted = self._hosted, None
+        self._board.enter("stopping", self._wish.now().words)
+        leaving: asyncio.Future[None] = asyncio.ensure_future(
+            hosted.leave(self._wish) if hosted is not None else asyncio.sleep(0)
+        )
+        telling = asyncio.ensure_future(self._tell_time())
+        try:
+            await self._until_due(leaving)
+            if hosted is not None:
+                await hosted.free_tokens()
+        except Exception:  # the home must be given back whatever happens
+            log.exception("Leaving the platforms failed")
+        finally:
+            telling.cancel()
+            await asyncio.wait({telling})
+        await self._give_back(stopped=leaving.done())
+        await _finish(leaving)
+
+    async def _until_due(self, leaving: "asyncio.Future[None]") -> None:
+        """Wait for the gateway to stop, but no longer than until the home must be given back."""
+        latest = None
+        while not leaving.done():
+            changed, ending = self._wish.changed(), self._wish.now()
+            if ending.identity_gone and latest is None:
+                latest = self._now() + _FINISH_S
+            due = latest if ending.identity_gone or ending.deadline is None else ending.deadline
+            left = None if due is None else due - _MARGIN_S - self._now()
+            if left is not None and left <= 0:
+                log.warning("The gateway has not stopped in time; its home is given back")
+                return
+            await asyncio.wait(
+                {leaving, changed}, timeout=left, return_when=asyncio.FIRST_COMPLETED
+            )
+            changed.cancel()
+
+    async def _tell_time(self) -> None:
+        """Tell how long is waited."""
+        while True:
+            changed, ending = self._wish.changed(), self._wish.now()
+            left = ending.drain_until - self._now()
+            turns = self._board.hosted_turns if left > 0 else 0
+            if ending.cause == "closing":
+                return  # the host tells of all turns then
+            self._board.explain(waiting_words(turns, left) if turns else "")
+            await asyncio.wait({changed}, timeout=_TICK_S)
+            changed.cancel()
+
+    async def _give_back(self, *, stopped: bool) -> None:
+        """Also when it is gone already: somebody waits to hear that we have stopped.
+
+        Args:
+            stopped: Whether that is true. If not, and another gateway runs, the program is ended
+                by the thread that watches over the identity.
+        """
+        if not self._wish.now().identity_gone:
+            await self._parts.identity.release()
+        elif stopped:
+            self._parts.identity.confirm_stopped()
+
+
+async def _finish(leaving: "asyncio.Future[None]") -> None:
+    """Let what is left of a gateway end; what hangs is cancelled."""
+    await asyncio.wait({leaving}, timeout=_FINISH_S)
+    if not leaving.done():
+        leaving.cancel()
+        await asyncio.wait({leaving}, timeout=_CANCEL_S)
+    if leaving.done() and not leaving.cancelled() and leaving.exception() is not None:
+        log.error("Leaving the platforms failed", exc_info=leaving.exception())

@@ -1,0 +1,214 @@
+"""What a person reads about hosting: why it was refused, and who else is the gateway."""
+
+from collections.abc import Mapping
+from typing import Any, cast, get_args
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.errors import HermesError, RefusedError
+from hermes_desktop.core.events import (
+    HealthState,
+    HostingRefusal,
+    Notice,
+    NoticeCleared,
+    OtherGateway,
+    PlatformHealth,
+)
+from hermes_desktop.gateway.config.gateway_config import Platform
+from hermes_desktop.gateway.identity.scheduled_work import ScheduledWork
+from hermes_desktop.gateway.platforms.registry import NOT_SERVED
+from hermes_desktop.gateway.runtime_files.identity_events import ForeignGateway, NotHere
+from hermes_desktop.services.hosting.undone_words import undone_lines
+from hermes_desktop.services.hosting.undone_work import undone_work
+from hermes_desktop.state.records.records import StoreCondition
+
+SETTINGS_NOTICE = "gateway-settings"
+_HEALTH_STATES = frozenset(get_args(HealthState))
+_STAY_ATTACHED = "Let `hermes gateway run` do it, or start the gateway here all the same."
+
+ANOTHER_DESKTOP = "another Hermes Desktop"
+OTHER_STOPPED = "The other gateway was stopped. This one starts only when you start it."
+OTHER_CRASHED = "The other gateway crashed. This one starts only when you start it."
+
+
+def would_not_run(work: ScheduledWork, unserved: Mapping[Platform, str]) -> tuple[str, ...]:
+    """What others would wait for in vain if the gateway were hosted here.
+
+    Args:
+        work: What is to be done at times.
+        unserved: Platforms, and why each cannot be served here.
+    """
+    platforms = [
+        f"Messages of {_title(platform)}" + ("" if why == NOT_SERVED else f". {why}")
+        for platform, why in unserved.items()
+    ]
+    undone = undone_work(work)
+    return (*platforms, *(() if undone is None else undone_lines(undone)))
+
+
+def promise_refusal(missed: tuple[str, ...]) -> HostingRefusal:
+    """The gateway could run, but would silence something that the home expects of it."""
+    return HostingRefusal(
+        "The gateway was not started, because not everything would run.",
+        "Hosted here, these would stay undone while `hermes` takes them for being cared for.",
+        _STAY_ATTACHED,
+        would_not_run=missed,
+        may_insist=True,
+    )
+
+
+def managed_refusal(missed: tuple[str, ...]) -> HostingRefusal:
+    """A package manager looks after this home."""
+    return HostingRefusal(
+        "The gateway was not started, because this home is managed.",
+        "The package manager that set it up usually runs the gateway itself.",
+        "Start it the way your system does, or start it here all the same.",
+        would_not_run=missed,
+        may_insist=True,
+    )
+
+
+def read_only_refusal(home: object) -> HostingRefusal:
+    """Nothing can be written into the home."""
+    return HostingRefusal(
+        "The gateway cannot run on a home that may only be read.",
+        f"{home} does not let this program write.",
+        "Give yourself write access to the folder, then start the gateway again.",
+    )
+
+
+def unwritable_refusal(condition: StoreCondition) -> HostingRefusal:
+    """Conversations could not be stored."""
+    return HostingRefusal(
+        "The gateway cannot run on a history that may only be looked at.",
+        condition.reason,
+        condition.hint,
+    )
+
+
+def failure_refusal(error: Exception) -> HostingRefusal:
+    """It was started and could not go on."""
+    if isinstance(error, HermesError):
+        return HostingRefusal(error.title, error.detail, error.hint)
+    return HostingRefusal(
+        "The gateway failed inside Hermes Desktop.",
+        f"{type(error).__name__}: {error}",
+        "Try again; the log says more.",
+    )
+
+
+def refusal_for(answer: NotHere, missed: tuple[str, ...] = ()) -> HostingRefusal:
+    """Say why the home was not claimed.
+
+    Args:
+        answer: Why.
+        missed: See :func:`would_not_run`.
+    """
+    title, hint, may_insist = _WORDS[answer.why]
+    if answer.why == "recent_stop":
+        hint = f"Wait {answer.wait_s:.0f} seconds, or start it all the same."
+    return HostingRefusal(title, answer.detail, hint, would_not_run=missed, may_insist=may_insist)
+
+
+def not_served_here(what: str) -> RefusedError:
+    """Something is asked about a platform or chat that this program does not answer now."""
+    return RefusedError(
+        f"{what} is not served here.",
+        "The gateway of this program does not run, or has no such platform.",
+        "Start the gateway first.",
+    )
+
+
+def held_by_nobody_knows() -> HostingRefusal:
+    """The home is taken, but no file says by whom."""
+    return HostingRefusal(
+        "The gateway was not started.",
+        "Another program holds gateway.lock of this home, and nothing says which.",
+        "Try again in a moment; if that does not help, end what has the file open.",
+    )
+
+
+_WORDS: Mapping[str, tuple[str, str, bool]] = {
+    "obstacle": (
+        "The gateway cannot be hosted here.",
+        "Run `hermes gateway run` outside; this program follows it.",
+        False,
+    ),
+    "service": (
+        "A service is installed that runs the gateway of this home.",
+        "Start it with `hermes gateway start`, or start the gateway here all the same.",
+        True,
+    ),
+    "recent_stop": ("The gateway was stopped from outside a moment ago.", "", True),
+    "contested": (
+        "The other gateway comes back whenever it is stopped.",
+        "Find out what starts it, such as a service; until then it keeps the home.",
+        False,
+    ),
+    "no_home": (
+        "There is no such home.",
+        "Run `hermes setup`, or choose another profile.",
+        False,
+    ),
+    "not_stopped": (
+        "The other gateway did not stop.",
+        "Stop it with `hermes gateway stop`, then start the gateway here.",
+        False,
+    ),
+    "not_ours": (
+        "Hermes Desktop does not run the gateway of this home.",
+        "Use `hermes` and `hermes gateway start`. Reading, search and export work here.",
+        False,
+    ),
+    "failed": (
+        "The gateway was not started.",
+        "Mend that and try again; the log knows more.",
+        False,
+    ),
+}
+
+
+def other_gateway(gateway: ForeignGateway | None, clock: Clock) -> OtherGateway | None:
+    """Describe the gateway of another program."""
+    if gateway is None:
+        return None
+    age = gateway.age_s
+    return OtherGateway(
+        ANOTHER_DESKTOP if gateway.is_hermes_desktop else "hermes gateway",
+        gateway.record.pid,
+        started_at=None if age is None else round(clock.time() - age),
+        state=gateway.state,
+        platforms=tuple(_health(name, said) for name, said in sorted(gateway.platforms.items())),
+    )
+
+
+def waiting_words(turns: int, seconds: float) -> str:
+    """What is waited for, and for how long at most."""
+    noun = "reply" if turns == 1 else "replies"
+    return f"Waiting for {turns} {noun}, {max(0.0, seconds):.0f} s left."
+
+
+def settings_notice(warnings: tuple[str, ...]) -> Notice | NoticeCleared:
+    """What is wrong with the settings; that nothing is any more."""
+    if not warnings:
+        return NoticeCleared(SETTINGS_NOTICE)
+    return Notice(
+        "warning",
+        "Some settings of the gateway do not count.",
+        " ".join(warnings),
+        "Correct that, then restart the gateway.",
+        key=SETTINGS_NOTICE,
+    )
+
+
+def _health(name: str, said: Mapping[str, Any]) -> PlatformHealth:
+    """What the other one says; a state that we have no word for is one we know nothing of."""
+    state = said.get("state")
+    return PlatformHealth(
+        name,
+        cast(HealthState, state) if state in _HEALTH_STATES else "silent",
+        detail=str(said.get("error_message") or ""),
+    )
+
+
+def _title(platform: Platform) -> str:
+    return platform.value.replace("_", " ").title()

@@ -1,0 +1,1 @@
+"""Where secrets are kept, and what is known about each."""

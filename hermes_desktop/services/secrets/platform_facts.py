@@ -1,0 +1,301 @@
+"""What a person has to know of each platform: what it logs in with, where that comes from.
+
+Pure data; what is set stands in the files, and what may be set beside the options.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hermes_desktop.gateway.config.config_environment import HOME_VARIABLES
+from hermes_desktop.gateway.config.config_options import GATEWAY_OPTIONS, GATEWAY_SECRETS
+from hermes_desktop.gateway.config.config_platforms import Platform
+
+_NO_SHAPE = re.compile("")
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFacts:
+    """One thing a platform logs in with.
+
+    Attributes:
+        variable: Its name in the environment, the keyring and ``.env``.
+        label: What stands above the field.
+        where: Where a person gets one, as a sentence; "" where that is not known.
+        required: Whether the platform does nothing without it.
+        instead_of: Another variable that does in its place.
+        kind: A password may hold blanks; a token holds none.
+        shape: What one looks like as a whole; one that matches everything says nothing.
+        looks: The same for a person: ``123456789:AAE…``.
+    """
+
+    variable: str
+    label: str
+    where: str = ""
+    required: bool = True
+    instead_of: str = ""
+    kind: Literal["token", "password"] = "token"
+    shape: re.Pattern[str] = _NO_SHAPE
+    looks: str = ""
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether it is known what one looks like."""
+        return self.shape is not _NO_SHAPE
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformFacts:
+    """One platform.
+
+    Attributes:
+        name: Its value in the settings.
+        title: What people call it.
+        secrets: What it logs in with.
+        ids: What the people who may write are listed by, as words after "by".
+        id_sample: One such id.
+        find_id: How a person finds theirs; "" where that is not known.
+        home: What a chat is called there that news can go to; "" where there is none.
+        home_variable: Names that chat.
+        people: Whether people write to it at all.
+    """
+
+    name: str
+    title: str
+    secrets: tuple[SecretFacts, ...] = ()
+    ids: str = "their id there"
+    id_sample: str = ""
+    find_id: str = ""
+    home: str = ""
+    home_variable: str = ""
+    people: bool = True
+
+    @property
+    def switch_key(self) -> str:
+        """The setting that switches it on."""
+        return f"platforms.{self.name}.enabled"
+
+    @property
+    def people_key(self) -> str:
+        """The setting that lists who may write."""
+        return f"{self.name}.allow_from"
+
+    @property
+    def strangers_key(self) -> str:
+        """The setting that says what others get."""
+        return f"{self.name}.unauthorized_dm_behavior"
+
+    @property
+    def group_keys(self) -> tuple[str, ...]:
+        """The settings that say which groups are answered, and when."""
+        return tuple(
+            option.key
+            for option in GATEWAY_OPTIONS
+            if option.platform == self.name and option.section == "Groups"
+        )
+
+    @property
+    def toolsets_key(self) -> str:
+        """The setting that says which tools the assistant has there."""
+        return f"platform_toolsets.{self.name}"
+
+
+TELEGRAM_TOKEN = re.compile(r"\d{6,12}:[A-Za-z0-9_-]{35}")
+DISCORD_TOKEN = re.compile(r"[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,42}")
+SLACK_BOT = re.compile(r"xoxb-[A-Za-z0-9-]{10,}")
+SLACK_APP = re.compile(r"xapp-[A-Za-z0-9-]{10,}")
+MATRIX_TOKEN = re.compile(r"(?:syt|mat)_[A-Za-z0-9_=+/.-]{10,}")
+
+_TELEGRAM = PlatformFacts(
+    "telegram",
+    "Telegram",
+    (
+        SecretFacts(
+            "TELEGRAM_BOT_TOKEN",
+            "Bot token",
+            "It comes from BotFather in Telegram: /newbot makes a bot, /token shows the token of "
+            "one that you have.",
+            shape=TELEGRAM_TOKEN,
+            looks="123456789:AAE… (35 characters after the colon)",
+        ),
+    ),
+    ids="their numeric user id",
+    id_sample="123456789",
+    find_id="Telegram does not show it; when you write to the bot, your id stands in the request "
+    "below.",
+    home="chat",
+)
+_DISCORD = PlatformFacts(
+    "discord",
+    "Discord",
+    (
+        SecretFacts(
+            "DISCORD_BOT_TOKEN",
+            "Bot token",
+            "It comes from the Developer Portal of Discord: your application, “Bot”, “Reset "
+            "Token”. Switch “Message Content Intent” on there.",
+            shape=DISCORD_TOKEN,
+            looks="three parts with dots between, about 72 characters",
+        ),
+    ),
+    ids="their numeric user id",
+    id_sample="123456789012345678",
+    find_id="With the Developer Mode of Discord on: right click on a person, “Copy User ID”.",
+    home="channel",
+)
+_SLACK = PlatformFacts(
+    "slack",
+    "Slack",
+    (
+        SecretFacts(
+            "SLACK_BOT_TOKEN",
+            "Bot token",
+            "It stands on the page of your Slack app under “OAuth & Permissions”.",
+            shape=SLACK_BOT,
+            looks="xoxb-…",
+        ),
+        SecretFacts(
+            "SLACK_APP_TOKEN",
+            "App token",
+            "It is made on the page of your Slack app under “Basic Information”, “App-Level "
+            "Tokens”, with connections:write.",
+            shape=SLACK_APP,
+            looks="xapp-…",
+        ),
+    ),
+    ids="their member id",
+    id_sample="U01ABCDEF",
+    find_id="It stands in their profile under “Copy member ID”.",
+    home="channel",
+)
+_MATRIX = PlatformFacts(
+    "matrix",
+    "Matrix",
+    (
+        SecretFacts(
+            "MATRIX_ACCESS_TOKEN",
+            "Access token",
+            "Element shows the one of your bot’s account under “Help & About”, “Access Token”.",
+            shape=MATRIX_TOKEN,
+            looks="syt_…",
+        ),
+        SecretFacts(
+            "MATRIX_PASSWORD",
+            "Password",
+            "It is the one of your bot’s account, and does instead of an access token.",
+            required=False,
+            instead_of="MATRIX_ACCESS_TOKEN",
+            kind="password",
+        ),
+    ),
+    ids="their Matrix id",
+    id_sample="@you:example.org",
+    home="room",
+)
+_EMAIL = PlatformFacts(
+    "email",
+    "E-mail",
+    (
+        SecretFacts(
+            "EMAIL_PASSWORD",
+            "Password",
+            "Many providers want an app password here, which is made in the security settings of "
+            "the account.",
+            kind="password",
+        ),
+    ),
+    ids="their address",
+    id_sample="you@example.org",
+    home="address",
+)
+
+_NAMED = (_TELEGRAM, _DISCORD, _SLACK, _MATRIX, _EMAIL)
+_TITLES: Mapping[str, str] = {
+    "whatsapp": "WhatsApp",
+    "whatsapp_cloud": "WhatsApp Cloud",
+    "signal": "Signal",
+    "mattermost": "Mattermost",
+    "homeassistant": "Home Assistant",
+    "sms": "SMS",
+    "dingtalk": "DingTalk",
+    "api_server": "API server",
+    "webhook": "Webhook",
+    "msgraph_webhook": "Microsoft Graph",
+    "feishu": "Feishu",
+    "wecom": "WeCom",
+    "wecom_callback": "WeCom callback",
+    "weixin": "Weixin",
+    "bluebubbles": "BlueBubbles",
+    "qqbot": "QQ",
+    "yuanbao": "Yuanbao",
+}
+_NO_PEOPLE = frozenset({"api_server", "webhook", "msgraph_webhook", "homeassistant"})
+
+
+def _generic(name: str, title: str) -> PlatformFacts:
+    secrets = (
+        SecretFacts(each.variable, _capital(each.label.partition(": ")[2]))
+        for each in GATEWAY_SECRETS
+        if each.platform == name
+    )
+    return PlatformFacts(name, title, tuple(secrets), people=name not in _NO_PEOPLE)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _with_home(facts: PlatformFacts) -> PlatformFacts:
+    variable = HOME_VARIABLES.get(Platform(facts.name), "")
+    return PlatformFacts(
+        facts.name,
+        facts.title,
+        facts.secrets,
+        facts.ids,
+        facts.id_sample,
+        facts.find_id,
+        facts.home if variable else "",
+        variable,
+        facts.people,
+    )
+
+
+PLATFORMS: Mapping[str, PlatformFacts] = {
+    facts.name: facts
+    for facts in (
+        *map(_with_home, _NAMED),
+        *(_generic(name, title) for name, title in _TITLES.items()),
+    )
+}
+"""By name, those that people ask for most first."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownShape:
+    """Something that is recognised by what it looks like.
+
+    Attributes:
+        what: For a sentence: "a Slack bot token".
+        variable: What it is kept as; "" where it belongs to no platform.
+    """
+
+    what: str
+    pattern: re.Pattern[str] = field(repr=False)
+    variable: str = ""
+
+
+KNOWN_SHAPES: tuple[KnownShape, ...] = (
+    KnownShape("a Telegram bot token", TELEGRAM_TOKEN, "TELEGRAM_BOT_TOKEN"),
+    KnownShape("a Slack bot token", SLACK_BOT, "SLACK_BOT_TOKEN"),
+    KnownShape("a Slack app token", SLACK_APP, "SLACK_APP_TOKEN"),
+    KnownShape("a Slack user token", re.compile(r"xoxp-[A-Za-z0-9-]{10,}")),
+    KnownShape("a Matrix access token", MATRIX_TOKEN, "MATRIX_ACCESS_TOKEN"),
+    KnownShape("a Discord bot token", DISCORD_TOKEN, "DISCORD_BOT_TOKEN"),
+    KnownShape("a key for OpenRouter", re.compile(r"sk-or-[A-Za-z0-9_-]{16,}")),
+    KnownShape("a key for Anthropic", re.compile(r"sk-ant-[A-Za-z0-9_-]{16,}")),
+    KnownShape("a key for a model", re.compile(r"sk-[A-Za-z0-9_-]{16,}")),
+    KnownShape("a GitHub token", re.compile(r"(?:gh[opsu]_|github_pat_)[A-Za-z0-9_]{16,}")),
+    KnownShape("a Google key", re.compile(r"AIza[A-Za-z0-9_-]{30,}")),
+    KnownShape("a web address", re.compile(r"https?://\S+", re.IGNORECASE)),
+)

@@ -1,0 +1,69 @@
+"""What can be the name of a secret, and what can be one."""
+
+import re
+
+from hermes_desktop.core.errors import UsageError
+from hermes_desktop.core.text.odd_characters import named, odd_character
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEY = re.compile(r"(?:KEY|TOKEN)$")
+_QUOTES = "\"'`"
+_BEARER = re.compile(r"bearer\s", re.IGNORECASE)
+_ASSIGNED = re.compile(r"(?:export\s+)?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\s*=\s*[^=\s]")
+_LONGEST = 65_536
+
+
+def checked_name(name: str) -> str:
+    """The name of a variable.
+
+    Raises:
+        UsageError: It cannot be one.
+    """
+    name = name.strip()
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"“{name}” cannot be the name of a secret.",
+            "Names are those of variables: letters, digits and _.",
+            "See `hermes-desktop secrets list`.",
+        )
+    return name
+
+
+def checked_value(value: str, name: str = "") -> str:
+    """A secret without blanks around it.
+
+    Args:
+        value: What was given.
+        name: Its variable. Keys and tokens are sent in the head of a request, where only plain
+            ASCII can stand.
+
+    Raises:
+        UsageError: It cannot be one; says what is wrong with it.
+    """
+    value = value.strip()
+    problem = _problem(value, is_key=is_key(name))
+    if problem:
+        raise UsageError("That cannot be a secret.", problem, "Copy it again, as one line.")
+    return value
+
+
+def is_key(name: str) -> bool:
+    """Whether a variable holds a key or a token, by its name."""
+    return _KEY.search(name) is not None
+
+
+def _problem(value: str, *, is_key: bool) -> str:
+    """Why it cannot be one; "" when it can."""
+    unseen = next((each for each in value if not each.isprintable()), "")
+    odd = odd_character(value.replace(" ", "_")) if is_key else ""
+    quoted = is_key and value[:1] in _QUOTES and value[-1:] == value[:1]
+    reasons = (
+        (not value, "It is empty."),
+        (len(value) > _LONGEST, f"It is longer than {_LONGEST:,} characters."),
+        (unseen, f"It holds a character that cannot be seen: {named(unseen)}."),
+        (odd, f"It holds a character that no key has: {odd}."),
+        (quoted, "There are quotes around it."),
+        (is_key and _BEARER.match(value), "“Bearer” stands before the key itself."),
+        (is_key and _ASSIGNED.match(value), "A name and “=” stand before the key itself."),
+    )
+    return next((words for wrong, words in reasons if wrong), "")

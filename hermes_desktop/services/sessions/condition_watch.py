@@ -1,0 +1,53 @@
+"""Notices when conversations may no longer be written here, or may be again."""
+
+import logging
+import time
+from collections.abc import Callable
+
+from hermes_desktop.core.errors import BusyError, StateError
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import NoticeCleared, StoreConditionChanged
+from hermes_desktop.services.sessions.store_notice import KEY, notice_of
+from hermes_desktop.state import SessionDB
+
+log = logging.getLogger(__name__)
+
+_LOOK_S = 2.0
+
+
+class ConditionWatch:
+    """Looks at the store periodically; see :class:`.state_watch.Beside`.
+
+    Args:
+        db: The conversations.
+        bus: Gets :class:`StoreConditionChanged` and the notice that belongs to it.
+        monotonic: Measures the time between looks.
+    """
+
+    def __init__(
+        self, db: SessionDB, bus: EventBus, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._db = db
+        self._bus = bus
+        self._monotonic = monotonic
+        self._next = monotonic() + _LOOK_S
+        self._known = db.condition
+
+    def look(self) -> bool:
+        """Whether the condition is another one than at the last look. Blocking."""
+        if self._monotonic() < self._next:
+            return False
+        self._next = self._monotonic() + _LOOK_S
+        try:
+            found = self._db.look_again()
+        except (BusyError, StateError):
+            return False  # the watcher of the file tells what is wrong with it
+        before, self._known = self._known, found
+        return found != before
+
+    def changed(self) -> None:
+        """Tell everybody; called on the loop."""
+        condition = self._db.condition
+        log.info("Conversations may be written: %s %s", condition.writable, condition.reason)
+        self._bus.publish(notice_of(condition) or NoticeCleared(KEY))
+        self._bus.publish(StoreConditionChanged())

@@ -1,0 +1,89 @@
+"""Before a message is stored: a turn that ``hermes`` runs in the same session is let finish."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.keyed_locks import GivenUpError
+from hermes_desktop.core.errors import StillBusyError
+from hermes_desktop.services.sessions.open_turns import OpenTurn, OpenTurns
+
+PATIENCE_S = 300.0
+LOOK_S = 1.0
+
+Tell = Callable[[OpenTurn | None, float], None]
+"""Told what is waited for and the seconds that are left; None when the waiting is over."""
+
+
+class ForeignWait:
+    """Waits at the gate of a turn; see ``turn_gate`` of the runner.
+
+    Args:
+        turns: Knows who is answering.
+        readers: A thread for looking.
+        clock: Where times come from.
+        tell: Hears of the waiting, on the loop.
+        patience_s: After so long the message is not sent; None: :data:`PATIENCE_S`.
+        look_s: Seconds between two looks.
+    """
+
+    def __init__(
+        self,
+        turns: OpenTurns,
+        readers: WorkerThreads,
+        clock: Clock,
+        tell: Tell,
+        *,
+        patience_s: float | None = None,
+        look_s: float = LOOK_S,
+    ) -> None:
+        self._turns = turns
+        self._readers = readers
+        self._clock = clock
+        self._tell = tell
+        self._patience_s = PATIENCE_S if patience_s is None else patience_s
+        self._look_s = look_s
+
+    async def pass_gate(self, session_id: str, ending: asyncio.Event) -> None:
+        """Wait until no other people's program answers in a session.
+
+        Args:
+            session_id: The session.
+            ending: Ends the waiting when it is set.
+
+        Raises:
+            GivenUpError: It was set.
+            StillBusyError: The other program takes too long; nothing was sent.
+            StateError: The shared file cannot be read.
+        """
+        end = self._clock.monotonic() + self._patience_s
+        waited = False
+        try:
+            while (turn := await self._readers.run(self._turns.foreign, session_id)) is not None:
+                left = end - self._clock.monotonic()
+                if left <= 0:
+                    raise still_busy(turn, self._patience_s)
+                waited = True
+                self._tell(turn, left)
+                await self._pause(ending)
+        finally:
+            if waited:
+                self._tell(None, 0.0)
+
+    async def _pause(self, ending: asyncio.Event) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._look_s):
+                await ending.wait()
+        if ending.is_set():
+            raise GivenUpError
+
+
+def still_busy(turn: OpenTurn, patience_s: float) -> StillBusyError:
+    """The other program did not finish in time."""
+    return StillBusyError(
+        "Your message was not sent: another program is still answering in this session.",
+        f"Waited {patience_s / 60:.0f} min: {turn}.",
+        "Try again later, or send it at once with --now; the two replies may mix then.",
+    )

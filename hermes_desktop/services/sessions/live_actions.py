@@ -1,0 +1,193 @@
+"""What a person does to sessions in the window: archive, delete, undo; awaited on the loop."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.services.sessions.delete_plan import DeletePlan
+from hermes_desktop.services.sessions.live_catalog import LiveCatalog
+from hermes_desktop.services.sessions.session_actions import Repinned, SessionActions
+from hermes_desktop.services.sessions.state_watch import StateWatch
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records.stopping import OnProgress, Progress, silent
+from hermes_desktop.state.trash.trash import TrashReceipt
+from hermes_desktop.state.trash.trash_restore import Restored
+
+log = logging.getLogger(__name__)
+
+NAMED_SUBAGENTS = 5
+"""How many of the subagents that go along are called by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePreview:
+    """What a delete would take, in words for a person.
+
+    Attributes:
+        plan: What is handed to :meth:`LiveActions.delete`.
+        subagents: What the first few subagents that go along are called.
+    """
+
+    plan: DeletePlan
+    subagents: tuple[str, ...] = ()
+
+
+class LiveActions:
+    """Asynchronous face of :class:`SessionActions`, called on the loop.
+
+    Every method may raise ``BusyError``, ``StateError`` and what its namesake raises.
+
+    Args:
+        actions: What is done; refuses while a turn runs.
+        db: For names in previews.
+        writers: The ``state-write`` worker, for what is quick.
+        bulk: The ``state-bulk`` worker, for the trash.
+        catalog: Learns which rows we change, listed or not.
+        watch: Looks at the file after each change.
+    """
+
+    def __init__(
+        self,
+        actions: SessionActions,
+        db: SessionDB,
+        *,
+        writers: WorkerThreads,
+        bulk: WorkerThreads,
+        catalog: LiveCatalog,
+        watch: StateWatch,
+    ) -> None:
+        self._actions = actions
+        self._db = db
+        self._writers = writers
+        self._bulk = bulk
+        self._catalog = catalog
+        self._watch = watch
+
+    @property
+    def why_not(self) -> str:
+        """Why no session may be changed, in one sentence; "" where they may be."""
+        return self._db.condition.title
+
+    async def plan_delete(self, ids: Collection[str]) -> DeletePreview:
+        """Look what goes with these sessions; changes nothing.
+
+        Raises:
+            RunningTurnError: A turn runs in one of them.
+        """
+        return await self._bulk.run(self._preview, tuple(ids))
+
+    async def delete(
+        self, plan: DeletePlan, *, force: bool = False, on_progress: OnProgress = silent
+    ) -> TrashReceipt:
+        """Move what was planned to the trash.
+
+        Args:
+            plan: Of :meth:`plan_delete`.
+            force: Keep a copy however large it is.
+            on_progress: Hears on the loop how far it is; never after the end.
+
+        Raises:
+            RunningTurnError: A turn has begun in one of them; nothing was deleted.
+            TrashTooLargeError: The copy would be very large; ask, then call with ``force``.
+            NoRoomError: The disk has no room for the copy; nothing was deleted.
+        """
+        loop = asyncio.get_running_loop()
+        ended = False
+
+        def hear(progress: Progress) -> None:
+            if not ended:
+                on_progress(progress)
+
+        def pass_on(progress: Progress) -> None:
+            loop.call_soon_threadsafe(hear, progress)
+
+        try:
+            receipt = await self._bulk.run(
+                lambda: self._actions.delete(plan, force=force, on_progress=pass_on)
+            )
+        finally:
+            ended = True
+        self._watch.look_now()
+        return receipt
+
+    async def undo_delete(self, receipt: TrashReceipt) -> tuple[Restored, ...]:
+        """Bring a delete back.
+
+        Raises:
+            NotFoundError: It is not in the trash any more.
+        """
+        restored = await self._bulk.run(self._actions.undo, receipt)
+        self._watch.look_now()
+        return restored
+
+    async def archive(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Put conversations away; those of the ids that were not before.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+            RunningTurnError: A turn runs in one of them; nothing was changed.
+        """
+        self._catalog.expect(ids)
+        changed = await self._writers.run(self._actions.archive, tuple(ids))
+        self._watch.look_now()
+        return changed
+
+    async def unarchive(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Show conversations in the list again; those of the ids that were put away.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        self._catalog.expect(ids)
+        changed = await self._writers.run(self._actions.unarchive, tuple(ids))
+        self._watch.look_now()
+        return changed
+
+    async def pin(self, ids: Collection[str]) -> Repinned:
+        """Pin conversations.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        return await self._repin(ids, self._actions.pin)
+
+    async def unpin(self, ids: Collection[str]) -> Repinned:
+        """Unpin conversations.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        return await self._repin(ids, self._actions.unpin)
+
+    async def _repin(
+        self, ids: Collection[str], change: Callable[[Collection[str]], Repinned]
+    ) -> Repinned:
+        self._catalog.expect(ids)
+        done = await self._writers.run(change, tuple(ids))
+        self._watch.look_now()
+        return done
+
+    async def tidy_later(self, *, after_s: float = 5.0) -> None:
+        """Finish what a crash cut short and drop what is 30 days old, once the start is over.
+
+        Failures are logged: nobody asked for it, and the next delete does it again.
+        """
+        await asyncio.sleep(after_s)
+        try:
+            await self._bulk.run(self._actions.tidy_trash)
+        except HermesError as error:
+            log.warning("The trash was not tidied: %s %s", error.title, error.detail)
+        else:
+            self._watch.look_now()
+
+    async def close(self) -> None:
+        """Let go of our own file, after what runs has ended."""
+        await self._bulk.run(self._actions.close)
+
+    def _preview(self, ids: tuple[str, ...]) -> DeletePreview:
+        plan = self._actions.plan_delete(ids)
+        found = (self._db.summary(each) for each in plan.subagents[:NAMED_SUBAGENTS])
+        return DeletePreview(plan, tuple(each.label for each in found if each is not None))

@@ -1,0 +1,194 @@
+"""The session list of the window: newest activity first, filtered, kept true while others write.
+
+The order lives in memory (:class:`~hermes_desktop.state.facade.activity_index.ActivityIndex`);
+rows are read by primary key and kept until the watcher names them.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.services.sessions.gone_session import gone_session
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.facade.activity_index import ActivityIndex
+from hermes_desktop.state.records.records import SessionSummary, StateChanges
+
+WATCHED_ROWS = 200
+FIRST_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """What the list should show.
+
+    Attributes:
+        text: Part of a title or id; "" shows all.
+        source: Only this source, exactly as stored; None shows all.
+        empty: False leaves out sessions without a message, True shows only those.
+        archived: Those that were put away instead of the others.
+        limit: Rows at most; the list asks for more while it is scrolled.
+    """
+
+    text: str = ""
+    source: str | None = None
+    empty: bool = False
+    archived: bool = False
+    limit: int = 200
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it hides anything that the list shows at first."""
+        return bool(self.text or self.source or self.archived)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """What the list shows now.
+
+    Attributes:
+        rows: The first ``limit`` rows, newest activity first. A row object that did not change
+            since the last page is the very same object.
+        total: How many rows the query has in all.
+        empty_total: How many sessions without a message the same query hides.
+        sources: Every source in the home with its number of listed sessions.
+        archived_total: How many sessions were put away.
+    """
+
+    rows: tuple[SessionSummary, ...]
+    total: int
+    empty_total: int
+    sources: Mapping[str, int] = field(default_factory=dict)
+    archived_total: int = 0
+
+
+class LiveCatalog:
+    """Asynchronous face of the list. Called on the loop; everything runs on ``state-read``.
+
+    Args:
+        db: The open database.
+        readers: The one-thread ``state-read`` worker that the watcher uses, too.
+        writers: The ``state-write`` worker.
+    """
+
+    def __init__(self, db: SessionDB, readers: WorkerThreads, writers: WorkerThreads) -> None:
+        self._db = db
+        self._readers = readers
+        self._writers = writers
+        self._index: ActivityIndex | None = None
+        self._rows: dict[str, SessionSummary] = {}
+        self._listed: frozenset[str] = frozenset()
+        self._expected: frozenset[str] = frozenset()
+        self._pins: frozenset[str] | None = None
+
+    @property
+    def listed_ids(self) -> frozenset[str]:
+        """Sessions at the head of the list, whose every change matters; read on ``state-read``."""
+        return self._listed | self._expected
+
+    def expect(self, session_ids: Collection[str]) -> None:
+        """Look at these with every look, listed or not: we have just changed them. Any thread."""
+        self._expected = frozenset(session_ids)
+
+    async def page(self, query: ListQuery) -> SessionPage:
+        """Read one page.
+
+        Raises:
+            StateError: The database cannot be read.
+        """
+        return await self._readers.run(self._page, query)
+
+    async def newest(self) -> SessionPage | None:
+        """What the list shows at first, before its order is known as a whole.
+
+        Read in the time of a glance however large the history is; :meth:`page` then tells the
+        whole truth: totals, sources, and rows whose messages carry odd times.
+
+        Returns:
+            None when the order is known already: ask for a page at once.
+
+        Raises:
+            StateError: The database cannot be read.
+        """
+        return await self._readers.run(self._newest)
+
+    async def summary(self, session_id: str) -> SessionSummary:
+        """Read one row as the list shows it.
+
+        Raises:
+            NotFoundError: It is gone.
+        """
+        summary = await self._readers.run(self._db.summary, session_id)
+        if summary is None:
+            raise gone_session(session_id)
+        return summary
+
+    async def rename(self, session_id: str, title: str) -> str | None:
+        """Give a session another title.
+
+        Returns:
+            The title as it was stored (cleaned), None when it was removed.
+
+        Raises:
+            NotFoundError: The session is gone.
+            TitleError: Too long, or another session has it.
+        """
+        return await self._writers.run(self._rename, session_id, title)
+
+    def note_changes(self, changes: StateChanges) -> None:
+        """Take in what the watcher found. Runs on ``state-read``, before anybody is told."""
+        if changes.reload_all:
+            self._rows.clear()
+        for session_id in changes.touched | changes.removed:
+            self._rows.pop(session_id, None)
+        if self._index is not None:
+            self._index.apply(changes)
+
+    def repinned(self) -> frozenset[str]:
+        """Sessions that were pinned or unpinned in our own database since the last call.
+
+        The watcher of the shared file cannot see that. Runs on ``state-read``.
+        """
+        before, self._pins = self._pins, self._db.own_pins_if_readable()
+        return frozenset() if before is None else before ^ self._pins
+
+    def _newest(self) -> SessionPage | None:
+        if self._index is not None:
+            return None
+        found = ActivityIndex(self._db).first_page(limit=FIRST_ROWS)
+        self._rows.update(self._db.summaries(found.keys))
+        rows = tuple(self._rows[tip] for _, tip in found.keys if tip in self._rows)
+        return SessionPage(rows, found.total, empty_total=0)
+
+    def _page(self, query: ListQuery) -> SessionPage:
+        index = self._ready_index()
+        found = index.select(
+            text=query.text,
+            source=query.source,
+            empty=query.empty,
+            archived=query.archived,
+            limit=query.limit,
+        )
+        hidden = index.select(
+            text=query.text, source=query.source, empty=True, archived=query.archived, limit=0
+        )
+        missing = [key for key in found.keys if key[1] not in self._rows]
+        self._rows.update(self._db.summaries(missing))
+        rows = tuple(self._rows[tip] for _, tip in found.keys if tip in self._rows)
+        if not query.empty:
+            self._listed = frozenset(row.id for row in rows[:WATCHED_ROWS])
+        archived = sum(
+            index.select(empty=empty, archived=True, limit=0).total for empty in (False, True)
+        )
+        return SessionPage(rows, found.total, hidden.total, index.sources(), archived)
+
+    def _ready_index(self) -> ActivityIndex:
+        if self._index is None:
+            self._index = ActivityIndex(self._db)
+            self._index.rebuild()
+        return self._index
+
+    def _rename(self, session_id: str, title: str) -> str | None:
+        if not self._db.set_session_title(session_id, title):
+            raise NotFoundError("This session is no longer there.", "", "Choose another one.")
+        return self._db.get_session_title(session_id)

@@ -1,0 +1,141 @@
+"""Turns that other programs run, or may be running, in a session."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations import turn_leases
+from hermes_desktop.state.conversations.conversation_locks import ConversationLocks, wants_reply
+from hermes_desktop.state.database.holders import Holder, foreign_holders
+
+FRESH_S = 300.0
+"""A session without news for so long counts as left alone, whatever its last message is."""
+
+_MOST_WORDS = 60
+_MOST_NAMED = 3
+
+FindHolders = Callable[[Path], Sequence[Holder]]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn of another program.
+
+    Attributes:
+        about: What was asked, cut to a line; "" if it is not stored yet.
+        who: The program or programs, for a person.
+        certain: It runs; otherwise only the stored messages and the open file look like it.
+        ours: The program is one of ours: it holds the lock of the conversation.
+        age_s: How long ago it last stored something, where only the messages tell of it.
+    """
+
+    about: str
+    who: str
+    certain: bool = False
+    ours: bool = False
+    age_s: float = 0.0
+
+    def __str__(self) -> str:
+        """Words that end a sentence."""
+        about = f"“{self.about}”" if self.about else "A message"
+        if self.certain:
+            return f"{about} is being answered by {self.who}"
+        return f"{about} got its latest news {self.age_s:.0f} s ago, and {self.who} may be at it"
+
+
+class OpenTurns:
+    """Says in which sessions other programs are answering. Any thread may ask; it may take 0.1 s.
+
+    Our own programs hold a lock while they answer, and newer releases of ``hermes`` have a lease.
+    Older ones only store what was said before they store the reply, and do not say when they give
+    up. A message without a reply counts as a running turn of theirs for five minutes, as long as a
+    program that is not ours has the shared file open, and it was not a turn of ours that left it.
+
+    Args:
+        db: The shared file.
+        clock: Where times come from.
+        locks: Those of our programs; None: they are not looked at.
+        holders: Finds other people's programs that have the file open.
+    """
+
+    def __init__(
+        self,
+        db: SessionDB,
+        clock: Clock,
+        locks: ConversationLocks | None = None,
+        holders: FindHolders = foreign_holders,
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._locks = locks
+        self._holders = holders
+
+    def turn_in(self, session_id: str) -> str | None:
+        """The turn in words that end a sentence, None when there seems to be none.
+
+        Raises:
+            StateError: The shared file cannot be read.
+        """
+        found = self.find(session_id)
+        return None if found is None else str(found)
+
+    def find(self, session_id: str) -> OpenTurn | None:
+        """The turn of another program in a session, None when there seems to be none.
+
+        Raises:
+            StateError: The shared file cannot be read.
+        """
+        owner = self._locks.owner(session_id) if self._locks is not None else None
+        if owner is not None and owner.pid != os.getpid():
+            return OpenTurn(self._newest_prompt(session_id), str(owner), certain=True, ours=True)
+        return self.foreign(session_id)
+
+    def foreign(self, session_id: str) -> OpenTurn | None:
+        """The same for programs that are not ours."""
+        ids = self._db.get_compression_lineage(session_id) or [session_id]
+        now = self._clock.time()
+        lease = self._db.read(lambda conn: turn_leases.holder_of(conn, ids, now))
+        if lease is not None:
+            who = turn_leases.holder_words(lease)
+            return OpenTurn(self._newest_prompt(session_id), who, certain=True)
+        return self._by_messages(session_id)
+
+    def holders(self) -> str:
+        """Which programs that are not ours have the shared file open, "" for none."""
+        found = self._holders(self._db.db_path)
+        words = ", ".join(map(str, found[:_MOST_NAMED]))
+        more = len(found) - _MOST_NAMED
+        return f"{words} and {more} more" if more > 0 else words
+
+    def _by_messages(self, session_id: str) -> OpenTurn | None:
+        row = self._db.get_session(session_id)
+        if row is None or row.get("ended_at") is not None:
+            return None
+        last = self._db.read_messages(session_id, limit=1)
+        if not last or not wants_reply(last[0]):
+            return None
+        if self._locks is not None and last[0].id <= self._locks.left_by_us(session_id):
+            return None  # a turn of ours failed or was stopped
+        age = self._clock.time() - last[0].timestamp
+        if not 0 <= age < FRESH_S:
+            return None
+        who = self.holders()
+        if not who:
+            return None
+        about = self._newest_prompt(session_id) or _words(last[0].content or last[0].role)
+        return OpenTurn(about, who, age_s=age)
+
+    def _newest_prompt(self, session_id: str) -> str:
+        """The latest words of the person, where they are near."""
+        for message in reversed(self._db.read_messages(session_id, limit=20)):
+            if message.role == "user" and message.content.strip():
+                return _words(message.content)
+        return ""
+
+
+def _words(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _MOST_WORDS else flat[: _MOST_WORDS - 1] + "…"

@@ -1,0 +1,358 @@
+"""What a person does to sessions: rename, archive, delete, undo. Blocking; any thread may call it.
+
+The window and the command line use the same functions, so both refuse the same things. Nothing
+here imports asyncio or Qt.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.core.clock import Clock, SystemClock
+from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.services.sessions.bulk_sessions import BulkPlan
+from hermes_desktop.services.sessions.delete_plan import DeletePlan, PlannedConversation
+from hermes_desktop.services.sessions.gone_session import gone_session
+from hermes_desktop.services.sessions.running_turns import RunningTurn, RunningTurnError, no_turn
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.conversations import trash_rows
+from hermes_desktop.state.conversations.session_prompts import SessionPrompts
+from hermes_desktop.state.records.records import SessionSummary
+from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash.trash import (
+    TrashReceipt,
+    empty_trash,
+    expire_trash,
+    list_trash,
+    trash_sessions,
+)
+from hermes_desktop.state.trash.trash_restore import Restored, restore_from_trash, settle_trash
+from hermes_desktop.state.trash.trash_table import TrashItem
+
+DELETED, PRUNED = "deleted", "pruned"
+"""The reasons that the list of the trash shows."""
+
+
+PINS_ARE_OURS = (
+    "Hermes Desktop keeps this pin in its own store. `hermes sessions prune` does not know it and "
+    "deletes the session all the same."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Repinned:
+    """What pinning or unpinning did.
+
+    Attributes:
+        ids: Those of the given ids that were changed.
+        known_to_hermes: Whether `hermes` knows these pins; if not, say :data:`PINS_ARE_OURS`.
+    """
+
+    ids: tuple[str, ...]
+    known_to_hermes: bool
+
+
+class SessionActions:
+    """Changes sessions in one home. Blocking; any thread may call it.
+
+    All methods may raise ``BusyError`` (another program keeps a file locked) and ``StateError``.
+
+    Args:
+        db: The shared file, open for writing. It stays the caller's.
+        own_path: Our own file with the trash; made with the first delete.
+        clock: Where times come from.
+        running_turn: Tells of running turns; called on the caller's thread.
+    """
+
+    def __init__(
+        self,
+        db: SessionDB,
+        own_path: Path,
+        *,
+        clock: Clock | None = None,
+        running_turn: RunningTurn = no_turn,
+    ) -> None:
+        self._db = db
+        self._own = OwnStore(own_path)
+        self._clock = clock or SystemClock()
+        self._running_turn = running_turn
+
+    def close(self) -> None:
+        """Close our own file."""
+        self._own.close()
+
+    # ---------------------------------------------------------------------------------- deleting
+
+    def plan_delete(self, ids: Collection[str]) -> DeletePlan:
+        """Look what goes with these sessions: all segments of each conversation, subagents.
+
+        Raises:
+            RunningTurnError: A turn runs in one of them.
+        """
+        self._db.require_writable()
+        planned: list[PlannedConversation] = []
+        missing: list[str] = []
+        covered: set[str] = set()
+        for session_id in ids:
+            if session_id in covered:
+                continue
+            conversation = self._conversation(session_id)
+            if conversation is None:
+                missing.append(session_id)
+                continue
+            covered.update(conversation.segments, conversation.subagents)
+            planned.append(conversation)
+        plan = DeletePlan(tuple(planned), tuple(missing))
+        self._refuse_running((*plan.segments, *plan.subagents), DELETED)
+        return plan
+
+    def delete(
+        self,
+        plan: DeletePlan,
+        *,
+        force: bool = False,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
+    ) -> TrashReceipt:
+        """Move what was planned to the trash; :meth:`undo` brings it back.
+
+        What was added to a conversation since it was planned goes with it.
+
+        Args:
+            plan: Of :meth:`plan_delete`.
+            force: Keep a copy in the trash however large it is.
+            on_progress: Hears of each conversation, of a long one also on the way.
+            cancel: Once set, the conversation that is on its way comes back, and the rest stays.
+
+        Raises:
+            RunningTurnError: A turn has begun in one of them; nothing was deleted.
+            TrashTooLargeError: The copy would be very large; nothing was deleted.
+            NoRoomError: The disk has no room for the copy; nothing was deleted.
+        """
+        self._db.require_writable()
+        self._refuse_running((*plan.segments, *plan.subagents), DELETED)
+        self.tidy_trash()
+        return trash_sessions(
+            self._db,
+            self._own,
+            [each.segments[0] for each in plan.conversations],
+            deleted_at=self._clock.time(),
+            reason=DELETED,
+            force=force,
+            on_progress=on_progress,
+            cancel=cancel,
+        )
+
+    def prune(
+        self,
+        plan: BulkPlan,
+        *,
+        force: bool = False,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
+    ) -> TrashReceipt:
+        """Move to the trash what a plan selects, each session by itself; :meth:`undo` restores it.
+
+        Children of a session become sessions of their own, subagents too. A session that was
+        opened again, used or pinned meanwhile stays.
+
+        Args:
+            plan: Of ``bulk_sessions.plan_prune``.
+            force: Keep a copy in the trash however large it is.
+            on_progress: Hears of each session.
+            cancel: Once set, the sessions that are left stay.
+
+        Raises:
+            TrashTooLargeError: The copy would be very large; nothing was deleted.
+            NoRoomError: The disk has no room for the copy; nothing was deleted.
+        """
+        self._db.require_writable()
+        self.tidy_trash()
+        return trash_sessions(
+            self._db,
+            self._own,
+            [each.id for each in self._db.candidates(plan.choice)],
+            deleted_at=self._clock.time(),
+            reason=PRUNED,
+            taking=self._db.ended_session_of(plan.choice),
+            force=force,
+            on_progress=on_progress,
+            cancel=cancel,
+        )
+
+    def undo(self, receipt: TrashReceipt) -> tuple[Restored, ...]:
+        """Take a delete back. What is in the trash no more is left out.
+
+        Raises:
+            NotFoundError: Nothing of it is in the trash any more.
+        """
+        there = {item.trash_id for item in self.trash()}
+        wanted = [item.trash_id for item in receipt.items if item.trash_id in there]
+        if receipt.items and not wanted:
+            raise NotFoundError(
+                "This is no longer in the trash.",
+                "It was restored or deleted for good meanwhile.",
+                "Look at the list of the trash.",
+            )
+        return self.restore(wanted)
+
+    # ------------------------------------------------------------------------------------- trash
+
+    def trash(self) -> tuple[TrashItem, ...]:
+        """What can be restored, the latest first."""
+        return list_trash(self._own)
+
+    def restore(
+        self,
+        trash_ids: Collection[int],
+        *,
+        on_progress: OnProgress = silent,
+        cancel: CancelSignal | None = None,
+    ) -> tuple[Restored, ...]:
+        """Put conversations back as they were; a taken id or title is replaced by a new one.
+
+        Args:
+            trash_ids: Which.
+            on_progress: Hears of each conversation, of a long one also on the way.
+            cancel: Once set, what is left stays in the trash.
+
+        Raises:
+            NotFoundError: The trash has no such item.
+        """
+        self._db.require_writable()
+        return restore_from_trash(
+            self._db, self._own, trash_ids, on_progress=on_progress, cancel=cancel
+        )
+
+    def empty_trash(self, *, older_than: float | None = None) -> int:
+        """Delete for good; with a time (epoch seconds) only what was deleted before. How many."""
+        self._db.require_writable()
+        settle_trash(self._db, self._own)
+        return empty_trash(self._own, older_than=older_than)
+
+    def tidy_trash(self) -> int:
+        """Finish what a crash interrupted and drop what is 30 days old. How many were dropped.
+
+        Nothing is done where the shared file may not be written: what was interrupted stays open.
+        """
+        if not self._db.look_again().writable:
+            return 0
+        settle_trash(self._db, self._own)
+        self.forget_prompts()
+        return expire_trash(self._own, now=self._clock.time())
+
+    def forget_prompts(self, deleted: Collection[str] = ()) -> None:
+        """Forget the prompts that we keep for sessions without a row, these above all."""
+        SessionPrompts(self._db, self._own).forget_gone(deleted)
+
+    # ------------------------------------------------------------------------- renaming, archiving
+
+    def rename(self, session_id: str, title: str | None) -> str | None:
+        """Give the conversation of a session another title; a blank one takes it away.
+
+        Returns:
+            The title as it was stored, None when it was removed.
+
+        Raises:
+            NotFoundError: The session is gone.
+            TitleError: Too long, or another session has it.
+        """
+        self._db.require_writable()
+        shown = self._summary(session_id).id
+        if not self._db.set_session_title(shown, title):
+            raise gone_session(session_id)
+        return self._db.get_session_title(shown)
+
+    def archive(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Hide conversations from the lists, all segments of each.
+
+        Returns:
+            Those of the ids that were not hidden before.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+            RunningTurnError: A turn runs in one of them; nothing was changed.
+        """
+        self._db.require_writable()
+        fresh = tuple(each for each in ids if not self._summary(each).archived)
+        for session_id in fresh:
+            members = self._db.lineage_ids_for_delete(session_id).session_ids
+            self._refuse_running(members, "archived")
+        return self._set_archived(fresh, archived=True)
+
+    def unarchive(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Show conversations in the lists again.
+
+        Returns:
+            Those of the ids that were hidden before.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        self._db.require_writable()
+        hidden = tuple(each for each in ids if self._summary(each).archived)
+        return self._set_archived(hidden, archived=False)
+
+    def pin(self, ids: Collection[str]) -> Repinned:
+        """Pin conversations: pruning and automatic deletion spare them.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        return self._set_pinned(ids, pinned=True)
+
+    def unpin(self, ids: Collection[str]) -> Repinned:
+        """Unpin conversations.
+
+        Raises:
+            NotFoundError: One of them is gone; nothing was changed.
+        """
+        return self._set_pinned(ids, pinned=False)
+
+    def _set_pinned(self, ids: Collection[str], *, pinned: bool) -> Repinned:
+        for session_id in ids:
+            self._summary(session_id)
+        changed = (each for each in ids if self._db.set_session_pinned(each, pinned=pinned))
+        return Repinned(tuple(changed), self._db.shares_pins)
+
+    def _set_archived(self, ids: Collection[str], *, archived: bool) -> tuple[str, ...]:
+        return tuple(each for each in ids if self._db.set_session_archived(each, archived))
+
+    # ------------------------------------------------------------------------------------ looking
+
+    def _conversation(self, session_id: str) -> PlannedConversation | None:
+        scope = self._db.lineage_ids_for_delete(session_id)
+        summary = self._db.summary(session_id)
+        if not scope.session_ids or summary is None:
+            return None
+        messages, size = self._extent(session_id)
+        return PlannedConversation(
+            id=summary.id,
+            label=summary.label,
+            source=summary.source,
+            segments=scope.session_ids,
+            subagents=scope.subagent_ids,
+            messages=messages,
+            bytes=size,
+            pinned=summary.pinned,
+        )
+
+    def _extent(self, session_id: str) -> tuple[int, int]:
+        what = self._db.read(lambda conn: trash_rows.belongings(conn, session_id))
+        if what is None:
+            return 0, 0
+        counts = self._db.read(lambda conn: trash_rows.existing(conn, what.session_ids))
+        return sum(counts.values()), self._db.read(lambda conn: trash_rows.size_of(conn, what))
+
+    def _summary(self, session_id: str) -> SessionSummary:
+        summary = self._db.summary(session_id)
+        if summary is None:
+            raise gone_session(session_id)
+        return summary
+
+    def _refuse_running(self, session_ids: Collection[str], verb: str) -> None:
+        for session_id in session_ids:
+            turn = self._running_turn(session_id)
+            if turn is not None:
+                raise RunningTurnError(session_id, turn, verb)

@@ -1,0 +1,145 @@
+"""The sessions of a home for programs without a loop: list, find, read.
+
+Loads neither asyncio nor Qt; the command line prints a list in the time the window needs to open.
+"""
+
+from typing import TYPE_CHECKING
+
+from hermes_desktop.core.errors import AmbiguousError, NotFoundError, UsageError
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.records.records import Message, SessionSummary, StoreCondition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PAGE = 500
+"""Messages in the first read of a whole conversation; later ones are larger."""
+
+
+class SessionCatalog:
+    """Blocking reads over one database.
+
+    Args:
+        db: The open database; the caller closes it.
+    """
+
+    def __init__(self, db: SessionDB) -> None:
+        self._db = db
+
+    @property
+    def condition(self) -> StoreCondition:
+        """In what condition the file is."""
+        return self._db.condition
+
+    def sessions(self, *, source: str | None = None, limit: int = 20) -> list[SessionSummary]:
+        """List sessions as ``hermes sessions list`` does: by time of creation, newest first.
+
+        Args:
+            source: Only this source, exactly as stored. None hides ``tool`` as the command does.
+            limit: Rows at most.
+        """
+        excluded: Sequence[str] = () if source else ("tool",)
+        return self._db.list_summaries(source=source, exclude_sources=excluded, limit=limit)
+
+    def find(self, wanted: str) -> SessionSummary:
+        """Find one session by id, title or the unique beginning of an id.
+
+        Raises:
+            UsageError: Nothing was asked for.
+            NotFoundError: No session fits.
+            AmbiguousError: More than one id begins so.
+        """
+        found = find_session_id(self._db, wanted)
+        summary = self._db.summary(found)
+        if summary is None:
+            raise _not_found(wanted)
+        return summary
+
+    def messages(self, session_id: str, *, limit: int | None = None) -> list[Message]:
+        """Read the messages a person is shown, oldest first; with a limit, the last ones.
+
+        A compression chain is read as one conversation, up to and with the given part.
+        """
+        messages: list[Message] = []
+        for part in reversed(self._parts(session_id)):
+            wanted = None if limit is None else limit - len(messages)
+            if wanted == 0:
+                break
+            messages[:0] = self._of_part(part, wanted)
+        return messages
+
+    def _parts(self, session_id: str) -> list[str]:
+        parts = self._db.get_compression_lineage(session_id)
+        return parts[: parts.index(session_id) + 1] if session_id in parts else [session_id]
+
+    def _of_part(self, session_id: str, limit: int | None) -> list[Message]:
+        if limit is not None:
+            return self._db.read_messages(session_id, limit=limit)
+        pages: list[list[Message]] = []
+        before: int | None = None
+        size = PAGE
+        while True:
+            page = self._db.read_messages(session_id, before_id=before, limit=size)
+            pages.append(page)
+            if len(page) < size:
+                return [message for page in reversed(pages) for message in page]
+            before = page[0].id
+            size *= 2  # each page walks over all ids of the session
+
+
+def find_session_id(db: SessionDB, wanted: str) -> str:
+    """Turn what a person typed into a session id.
+
+    Exact id, then title (the newest of a numbered row of titles), then the beginning of an id.
+
+    Raises:
+        UsageError: Nothing was asked for.
+        NotFoundError: No session fits.
+        AmbiguousError: More than one id begins so.
+    """
+    text = wanted.strip()
+    if not text:
+        raise UsageError(
+            "No session was named.",
+            "",
+            "Give an id or a title from `hermes-desktop sessions list`.",
+        )
+    if db.get_session(text) is not None:
+        return text
+    by_title = db.resolve_session_by_title(text)
+    if by_title is not None:
+        return by_title
+    by_prefix = db.resolve_session_id(text)
+    if by_prefix is not None:
+        return by_prefix
+    if db.ids_with_prefix(text, limit=2):
+        raise AmbiguousError(
+            f"More than one session id begins with “{text}”.",
+            "",
+            "Give more of the id; `hermes-desktop sessions list` shows it whole.",
+        )
+    raise _not_found(wanted)
+
+
+def find_latest_session_id(db: SessionDB, *, source: str) -> str:
+    """Name the session of a source in which something was said last, archived ones included.
+
+    Raises:
+        NotFoundError: The source has no session.
+    """
+    rows = db.search_sessions(source=source, limit=1)
+    if not rows:
+        raise NotFoundError(
+            f"There is no session of “{source}” to continue.",
+            "",
+            "Begin one by sending a message without --continue.",
+        )
+    return str(rows[0]["id"])
+
+
+def _not_found(wanted: str) -> NotFoundError:
+    return NotFoundError(
+        f"There is no session “{wanted.strip()}”.",
+        "Neither an id, nor a title, nor the beginning of an id fits.",
+        "Look it up with `hermes-desktop sessions list`.",
+    )

@@ -1,0 +1,69 @@
+"""Searching the messages of all sessions, for a person who is still typing."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.search.search_records import SearchHit, SearchOutcome, SearchQuery
+from hermes_desktop.state.search.search_stopping import Interruption
+
+OnHits = Callable[[Sequence[SearchHit]], None]
+
+
+class SessionSearch:
+    """One search at a time; a new one ends the former. Called on the loop.
+
+    Args:
+        db: The shared file.
+        worker: The ``state-search`` worker; of two threads one may still be ending in SQLite what
+            nobody waits for any more.
+    """
+
+    def __init__(self, db: SessionDB, worker: WorkerThreads) -> None:
+        self._db = db
+        self._worker = worker
+        self._cancel: Interruption | None = None
+
+    async def find(self, query: SearchQuery, on_hits: OnHits) -> SearchOutcome:
+        """Find messages; ends the search that runs.
+
+        Args:
+            query: What to look for.
+            on_hits: Gets each page on the loop, as soon as it is found; never after
+                :meth:`cancel`, or after another search was begun.
+
+        Returns:
+            How it went; ``cancelled`` when it was ended early.
+
+        Raises:
+            BusyError: Another program keeps the file locked.
+            StateError: The messages cannot be read.
+        """
+        self.cancel()
+        cancel = self._cancel = Interruption()
+        loop = asyncio.get_running_loop()
+
+        def deliver(hits: Sequence[SearchHit]) -> None:
+            if not cancel.is_set():
+                on_hits(hits)
+
+        def found(hits: Sequence[SearchHit]) -> None:
+            loop.call_soon_threadsafe(deliver, tuple(hits))
+
+        def run() -> SearchOutcome:
+            if cancel.is_set():
+                return SearchOutcome(0, cancelled=True)
+            return self._db.search(query, on_hits=found, cancel=cancel)
+
+        try:
+            return await self._worker.run(run)
+        except asyncio.CancelledError:
+            cancel.set()
+            raise
+
+    def cancel(self) -> None:
+        """End the search that runs, within milliseconds; harmless without one."""
+        if self._cancel is not None:
+            self._cancel.set()
+            self._cancel = None

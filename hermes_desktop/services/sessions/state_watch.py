@@ -1,0 +1,174 @@
+"""Asks the database again and again whether anybody has written, and tells the bus what changed."""
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Collection
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import StateError
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import (
+    Notice,
+    NoticeCleared,
+    PairingChanged,
+    SessionsChanged,
+    StateFileChanged,
+)
+from hermes_desktop.services.sessions.live_catalog import LiveCatalog
+from hermes_desktop.services.sessions.pairing_watch import PairingWatch
+from hermes_desktop.services.sessions.transcript import TranscriptReader
+from hermes_desktop.state.maintenance.change_watcher import ChangeWatcher
+from hermes_desktop.state.records.records import StateChanges
+
+log = logging.getLogger(__name__)
+
+VISIBLE_INTERVAL_S = 0.25
+HIDDEN_INTERVAL_S = 2.0
+_NOTICE_KEY = "state-watch"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Something else that is looked at again and again.
+
+    Attributes:
+        look: Whether it changed since the last look; called on a thread, takes microseconds.
+        changed: Told so on the loop.
+    """
+
+    look: Callable[[], bool]
+    changed: Callable[[], None]
+
+
+class StateWatch:
+    """The only source of news about data, whether we or another process wrote.
+
+    Args:
+        watcher: Looks at the file; used on ``state-read`` only.
+        catalog: Learns of changes before anybody else is told.
+        transcript: Says which session is open.
+        readers: The ``state-read`` worker.
+        bus: Gets :class:`SessionsChanged`.
+        pairing: Looked at beside; its news is :class:`PairingChanged`. None: nothing is.
+        beside: What else is looked at, in the same pauses.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the parts it joins
+        self,
+        watcher: ChangeWatcher,
+        catalog: LiveCatalog,
+        transcript: TranscriptReader,
+        readers: WorkerThreads,
+        bus: EventBus,
+        pairing: PairingWatch | None = None,
+        beside: Collection[Beside] = (),
+    ) -> None:
+        self._pairing = pairing
+        self._beside = beside
+        self._watcher = watcher
+        self._catalog = catalog
+        self._transcript = transcript
+        self._readers = readers
+        self._bus = bus
+        self._interval_s = HIDDEN_INTERVAL_S
+        self._due = threading.Event()
+        self._ended = False
+        self._failing = False
+
+    def set_visible(self, visible: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        """Look four times a second while a window shows, else every two seconds."""
+        self._interval_s = VISIBLE_INTERVAL_S if visible else HIDDEN_INTERVAL_S
+        self.look_now()
+
+    def look_now(self) -> None:
+        """Look at once; called after a write of our own."""
+        self._due.set()
+
+    async def run(self) -> None:
+        """Watch until cancelled; then never again.
+
+        Nearly every look finds nothing. The loop hears only of those that have something to
+        tell: a timer and a task four times a second would be most of what an idle window costs.
+        """
+        loop = asyncio.get_running_loop()
+        # The first look only learns: it is queued here, before anything that is read later.
+        first = self._readers.submit(self._look)
+        pulse = threading.Thread(
+            target=self._keep_looking, args=(loop, first), name="state-watch", daemon=True
+        )
+        pulse.start()
+        try:
+            await loop.create_future()
+        finally:
+            self._ended = True
+            self._due.set()
+
+    async def look(self) -> None:
+        """Look once and publish what is found."""
+        try:
+            changes = await self._readers.run(self._look)
+        except StateError as error:
+            self._tell_failure(error)
+        else:
+            self._tell(changes)
+
+    def _keep_looking(self, loop: asyncio.AbstractEventLoop, look: Future[StateChanges]) -> None:
+        """On ``state-watch``: the pauses, and files beside; each look runs on ``state-read``."""
+        with contextlib.suppress(RuntimeError):  # readers or loop were closed meanwhile
+            while not self._ended:
+                if look.exception() or look.result() or self._failing:
+                    loop.call_soon_threadsafe(self._hear, look)
+                if self._pairing is not None and self._pairing.look():
+                    loop.call_soon_threadsafe(self._bus.publish, PairingChanged())
+                for each in self._beside:
+                    if each.look():
+                        loop.call_soon_threadsafe(each.changed)
+                self._due.wait(self._interval_s)
+                self._due.clear()
+                look = self._readers.submit(self._look)
+
+    def _hear(self, look: Future[StateChanges]) -> None:
+        error = look.exception()
+        if error is None:
+            self._tell(look.result())
+        elif isinstance(error, StateError):
+            self._tell_failure(error)
+        else:
+            log.error("Looking at the database failed", exc_info=error)
+
+    def _tell(self, changes: StateChanges) -> None:
+        if self._failing:
+            self._failing = False
+            self._bus.publish(NoticeCleared(_NOTICE_KEY))
+        if changes.file_replaced:
+            self._bus.publish(StateFileChanged("state.db was replaced by another file."))
+        if changes:
+            self._bus.publish(
+                SessionsChanged(
+                    changes.touched, changes.removed, changes.reload_all or changes.file_replaced
+                )
+            )
+
+    def _look(self) -> StateChanges:
+        if self._ended:
+            return StateChanges()  # the watcher may be closed by now
+        self._watcher.watch(self._catalog.listed_ids | self._transcript.opened_ids)
+        changes = self._watcher.look()
+        repinned = self._catalog.repinned() - changes.removed
+        if repinned:
+            changes = replace(changes, touched=changes.touched | repinned)
+        if changes:
+            self._catalog.note_changes(changes)
+        return changes
+
+    def _tell_failure(self, error: StateError) -> None:
+        if not self._failing:
+            log.warning("The database cannot be watched: %s", error)
+            self._bus.publish(
+                Notice("error", error.title, error.detail, error.hint, key=_NOTICE_KEY)
+            )
+        self._failing = True

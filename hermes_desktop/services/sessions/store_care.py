@@ -1,0 +1,174 @@
+"""The shared file looked after: snapshots before what may go wrong, less space. Blocking."""
+
+import contextlib
+from dataclasses import dataclass
+
+from hermes_desktop.core.errors import BusyError, NotFoundError
+from hermes_desktop.core.files.private_files import make_private_folder
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.state import SessionDB
+from hermes_desktop.state.database.holders import Holders, other_holders
+from hermes_desktop.state.maintenance.restore import RestoreReport, restore_snapshot
+from hermes_desktop.state.maintenance.snapshot import (
+    SnapshotInfo,
+    list_snapshots,
+    prune_snapshots,
+    take_snapshot,
+)
+from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent, stop_if
+
+LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A snapshot that was taken.
+
+    Attributes:
+        snapshot: The new one.
+        dropped: Names of old ones that went for it.
+    """
+
+    snapshot: SnapshotInfo
+    dropped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Optimised:
+    """What an optimisation did. Sizes in bytes.
+
+    Attributes:
+        indexes: How many search indexes were put in order.
+        holders: Other programs that have the file open; then no space is given back.
+        before: The snapshot taken before the file was written anew, None if it was not.
+        size_before: Of the file.
+        size_after: Of the file.
+    """
+
+    indexes: int
+    holders: Holders
+    before: SnapshotInfo | None
+    size_before: int
+    size_after: int
+
+
+def guard(
+    paths: HermesPaths,
+    reason: str,
+    *,
+    now: float,
+    on_progress: OnProgress = silent,
+    cancel: CancelSignal | None = None,
+) -> Guarded:
+    """Take a snapshot of the store and drop old ones: five stay, none older than 30 days.
+
+    Args:
+        paths: The home.
+        reason: One word for the list.
+        now: Epoch seconds.
+        on_progress: Called after each step.
+        cancel: Set to stop; nothing remains then.
+
+    Raises:
+        NoRoomForSnapshotError: There is no room.
+        CancelledError: It was cancelled.
+        BusyError: Another program keeps the file locked.
+        StateError: It cannot be read, or the copy not written.
+    """
+    if paths.state_db.exists():
+        _make_folder(paths)
+    taken = take_snapshot(
+        paths.state_db,
+        paths.snapshots_dir,
+        reason=reason,
+        now=now,
+        on_progress=on_progress,
+        cancel=cancel,
+    )
+    return Guarded(taken, prune_snapshots(paths.snapshots_dir, now=now))
+
+
+def optimise(
+    db: SessionDB,
+    paths: HermesPaths,
+    *,
+    now: float,
+    on_progress: OnProgress = silent,
+    cancel: CancelSignal | None = None,
+) -> Optimised:
+    """Put the search index in order; give unused space back when nobody else is seen at the file.
+
+    Raises:
+        CancelledError: It was cancelled before the file was written anew.
+        StateError: There is no room for a snapshot, or the file cannot be written.
+    """
+    size = db.db_path.stat().st_size
+    holders = other_holders(db.db_path)
+    before = None
+    if not holders.seen:
+        before = guard(paths, "optimize", now=now, on_progress=on_progress, cancel=cancel).snapshot
+        stop_if(cancel, "Optimising")
+    indexes = 0
+    try:
+        indexes = db.optimize_fts() if holders.seen else db.vacuum()
+    except BusyError:
+        # Somebody opened it meanwhile; the index may be put in order all the same.
+        holders = other_holders(db.db_path)
+        if not holders.seen:
+            raise
+        indexes = db.optimize_fts()
+    return Optimised(indexes, holders, before, size, db.db_path.stat().st_size)
+
+
+def find(paths: HermesPaths, name: str) -> SnapshotInfo:
+    """A snapshot by its name, or the latest one.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    snapshots = list_snapshots(paths.snapshots_dir)
+    for info in snapshots:
+        if name in {info.name, LATEST}:
+            return info
+    raise NotFoundError(
+        f"There is no snapshot “{name}”." if snapshots else "There is no snapshot.",
+        str(paths.snapshots_dir),
+        "Look at `hermes-desktop sessions snapshot list`.",
+    )
+
+
+def restore(
+    paths: HermesPaths,
+    snapshot: SnapshotInfo,
+    *,
+    now: float,
+    on_progress: OnProgress = silent,
+    cancel: CancelSignal | None = None,
+) -> RestoreReport:
+    """Put a snapshot in the place of the store, after a snapshot of the present.
+
+    Only to be called when the person agreed although some processes may not be visible to us.
+
+    Raises:
+        HeldError: Other programs are seen to have the store open.
+        CancelledError: It was cancelled; the store is as it was.
+        StateError: There is no room, or something cannot be read or written.
+    """
+    _make_folder(paths)
+    done = restore_snapshot(
+        snapshot,
+        paths.state_db,
+        paths.snapshots_dir,
+        now=now,
+        unseen_ok=True,
+        on_progress=on_progress,
+        cancel=cancel,
+    )
+    prune_snapshots(paths.snapshots_dir, now=now)
+    return done
+
+
+def _make_folder(paths: HermesPaths) -> None:
+    """Make what is ours alone; what is wrong is said when the snapshot is written."""
+    with contextlib.suppress(OSError):
+        make_private_folder(paths.desktop_dir, parents=False)

@@ -1,0 +1,20 @@
+"""What a person should know about the history that was opened."""
+
+from hermes_desktop.core.events import Notice
+from hermes_desktop.state.records.records import StoreCondition
+
+KEY = "store-condition"
+
+
+def notice_of(condition: StoreCondition) -> Notice | None:
+    """The notice for a store that may only be read, or that another version wrote.
+
+    Returns:
+        None when there is nothing to tell.
+    """
+    if not condition.writable:
+        return Notice("warning", condition.title, condition.reason, condition.hint, key=KEY)
+    if condition.notice:
+        title = "This history was written by another version of Hermes."
+        return Notice("info", title, condition.notice, key=KEY)
+    return None

@@ -1,0 +1,1 @@
+"""The settings of a home: read, explained, checked and changed."""

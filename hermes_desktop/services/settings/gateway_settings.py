@@ -1,0 +1,198 @@
+"""The gateway's configuration of a home, from all the files and variables that may hold it."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from hermes_desktop.core.errors import ConfigError
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.access.authorization import refuse_open_policies
+from hermes_desktop.gateway.config import config_loading
+from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig
+from hermes_desktop.gateway.config.config_options import GATEWAY_SECRETS, switch_places
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform, PlatformConfig
+from hermes_desktop.services.secrets.secret_access import learn_secrets, secret_warnings
+from hermes_desktop.settings.config_file import (
+    Lookup,
+    parse_config,
+    read_config,
+    read_settings_text,
+)
+from hermes_desktop.settings.config_patch import Edit, patch_text, value_at
+from hermes_desktop.settings.env_file import first_set, read_env_file
+from hermes_desktop.settings.json_file import read_json_settings
+
+log = logging.getLogger(__name__)
+
+V = TypeVar("V")
+_SECRET_EXTRAS = ("password", "key", "secret")
+
+
+def load_gateway_config(
+    paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor | None = None
+) -> LoadedGatewayConfig:
+    """Read gateway.json, config.yaml over it, then ``.env``, the keyring, the environment.
+
+    A file that cannot be read or understood is named in the warnings, and so is a secret that the
+    keyring does not give; the others still count. Blocking, for some seconds at most where the
+    keyring does not answer; creates nothing.
+
+    Args:
+        paths: The home.
+        environ: The process environment, with the keyring behind it where that is wanted.
+        redactor: Learns the tokens, and whatever the keyring holds.
+    """
+    troubles: list[str] = []
+    loaded = _joined(
+        environ,
+        legacy=_or_empty(lambda: read_json_settings(paths.home / "gateway.json"), troubles),
+        data=_or_empty(lambda: read_config(paths.config_yaml).data, troubles),
+        variables=_or_empty(lambda: read_env_file(paths.env_file), troubles),
+    )
+    return _finished(
+        paths, environ, redactor, replace(loaded, warnings=(*troubles, *loaded.warnings))
+    )
+
+
+def read_gateway_config(
+    paths: HermesPaths,
+    environ: Mapping[str, str],
+    redactor: SecretRedactor | None = None,
+    *,
+    edits: Sequence[Edit] = (),
+) -> LoadedGatewayConfig:
+    """The same for a gateway that runs: nothing takes the place of a file that is broken.
+
+    Args:
+        paths: The home.
+        environ: The process environment, with the keyring behind it where that is wanted.
+        redactor: Learns the tokens, and whatever the keyring holds.
+        edits: Changes to config.yaml that are not written yet.
+
+    Raises:
+        ConfigError: A file cannot be read or understood.
+    """
+    text = read_settings_text(paths.config_yaml) or ""
+    if edits:
+        text = patch_text(text, edits, paths.config_yaml).text
+    loaded = _joined(
+        environ,
+        legacy=read_json_settings(paths.home / "gateway.json"),
+        data=parse_config(text, paths.config_yaml),
+        variables=read_env_file(paths.env_file),
+    )
+    return _finished(paths, environ, redactor, loaded)
+
+
+def running_config(
+    paths: HermesPaths, environ: Mapping[str, str], redactor: SecretRedactor | None = None
+) -> LoadedGatewayConfig:
+    """What a gateway that runs may go on with.
+
+    Args:
+        paths: The home.
+        environ: The process environment, with the keyring behind it where that is wanted.
+        redactor: Learns the tokens, and whatever the keyring holds.
+
+    Raises:
+        ConfigError: A file cannot be read or understood.
+        RefusedError: Everybody could write to it by mistake.
+    """
+    loaded = read_gateway_config(paths, environ, redactor)
+    refuse_open_policies(loaded.config, live_lookup(paths, environ)())
+    return loaded
+
+
+def _joined(
+    environ: Mapping[str, str],
+    *,
+    legacy: Mapping[str, Any],
+    data: Mapping[str, Any],
+    variables: Mapping[str, str],
+) -> LoadedGatewayConfig:
+    loaded = config_loading.load_gateway_config(
+        data, legacy=legacy, lookup=first_set(environ, variables)
+    )
+    refused = secret_warnings(environ)
+    config = _with_troubles(loaded.config, data, refused)
+    return LoadedGatewayConfig(config, (*refused.values(), *loaded.warnings))
+
+
+def _finished(
+    paths: HermesPaths,
+    environ: Mapping[str, str],
+    redactor: SecretRedactor | None,
+    loaded: LoadedGatewayConfig,
+) -> LoadedGatewayConfig:
+    config = loaded.config
+    if redactor is not None:
+        _teach(redactor, config)
+        learn_secrets(environ, redactor)
+    for warning in loaded.warnings:
+        log.warning("%s", warning)
+    folder = config.sessions_dir or paths.sessions_dir
+    return replace(loaded, config=replace(config, sessions_dir=folder))
+
+
+def live_lookup(paths: HermesPaths, environ: Mapping[str, str]) -> Callable[[], Lookup]:
+    """Look variables up as they stand now: who was taken off a list is out at once.
+
+    Args:
+        paths: The home.
+        environ: The process environment.
+
+    Returns:
+        Reads ``.env`` afresh at each call; blocking, any thread. While the file cannot be read,
+        what it said last counts; where it never could be, it raises :class:`ConfigError`,
+        because a list that is not seen would let in whom it leaves out.
+    """
+    last: list[Mapping[str, str]] = []
+
+    def look() -> Lookup:
+        try:
+            last[:] = [read_env_file(paths.env_file)]
+        except ConfigError as error:
+            if not last:
+                raise
+            log.warning("%s", error)
+        return first_set(environ, last[0])
+
+    return look
+
+
+def _with_troubles(
+    config: GatewayConfig, data: Mapping[str, Any], refused: Mapping[str, str]
+) -> GatewayConfig:
+    """Platforms whose secret the keyring holds and does not give, with that said.
+
+    They stay among those that are wanted, as their secret would have switched them on.
+    """
+    platforms = dict(config.platforms)
+    for secret in GATEWAY_SECRETS:
+        if secret.variable not in refused:
+            continue
+        platform = Platform(secret.platform)
+        settings = platforms.get(platform, PlatformConfig())
+        said = any(value_at(data, place.path)[0] for place in switch_places(platform))
+        platforms[platform] = replace(
+            settings, enabled=settings.enabled or not said, trouble=refused[secret.variable]
+        )
+    return replace(config, platforms=platforms)
+
+
+def _or_empty(read: Callable[[], Mapping[str, V]], troubles: list[str]) -> Mapping[str, V]:
+    try:
+        return read()
+    except ConfigError as error:
+        troubles.append(f"{error.title} {error.detail}")
+        return {}
+
+
+def _teach(redactor: SecretRedactor, config: GatewayConfig) -> None:
+    for settings in config.platforms.values():
+        secrets = [settings.extra.get(name) for name in _SECRET_EXTRAS]
+        for secret in (settings.token, settings.api_key, *secrets):
+            if isinstance(secret, str):
+                redactor.learn(secret)

@@ -1,0 +1,310 @@
+"""What the files and the keyring say now, brought into the program that runs.
+
+Changes are made here, by the command line, by an editor or by ``hermes``. All take this way: what
+is different since the last look is published once, then the gateway gets its new settings.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from hermes_desktop.core.concurrency.background_tasks import TaskSet, WorkerThreads
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import (
+    GatewayState,
+    GatewayStatusChanged,
+    Notice,
+    NoticeCleared,
+    SettingChanged,
+    SettingsChanged,
+)
+from hermes_desktop.gateway.config.config_changes import ConfigReplaced, PlatformOutcome
+from hermes_desktop.gateway.config.config_loading import LoadedGatewayConfig
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig
+from hermes_desktop.services.settings.settings_snapshot import Snapshot, differences
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+RUNS: frozenset[GatewayState] = frozenset({"starting", "running", "working", "degraded"})
+SETTLE_S = 0.15
+"""How long nobody must have written before a file is read."""
+SETTLE_LOOKS = 20
+READS = 3
+"""How often files are read again because somebody wrote one meanwhile."""
+SECOND_LOOK_S = 0.4
+"""How long a file that cannot be understood may be half-written by somebody."""
+_BROKEN, _PLATFORMS, _WAITING = "settings-broken", "settings-platforms", "settings-waiting"
+
+
+class HostedGateway(Protocol):
+    """What is asked of the gateway's host."""
+
+    @property
+    def state(self) -> GatewayState:
+        """How it is now."""
+        ...
+
+    @property
+    def other_follows(self) -> bool:
+        """Whether another gateway that has the home takes changed settings by itself."""
+        ...
+
+    async def restart(self) -> None:
+        """Stop, read the settings again, start."""
+        ...
+
+    async def replace_config(self, config: GatewayConfig) -> ConfigReplaced:
+        """Go on with other settings."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LiveParts:
+    """Where the settings come from. The calls block and raise :class:`HermesError`.
+
+    Attributes:
+        take: All settings and secrets as they are now, for comparing.
+        load: The gateway's configuration; refused where it would let everybody in.
+        worker: Where both run.
+        settling: Begins to look whether somebody is still writing; what it gives is called until it
+            says that nobody is.
+        calm: What the system says of the files, to be compared; None while one is being written.
+    """
+
+    take: Callable[[], Snapshot]
+    load: Callable[[], LoadedGatewayConfig]
+    worker: WorkerThreads
+    settling: Callable[[], Callable[[], bool]] = lambda: lambda: True
+    calm: Callable[[], object | None] = lambda: True
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What became of changed settings.
+
+    Attributes:
+        changes: What was published.
+        replaced: What the gateway made of them.
+        trouble: Why it goes on with the old ones; None: it does not.
+    """
+
+    changes: tuple[SettingChanged, ...] = ()
+    replaced: ConfigReplaced = field(default_factory=ConfigReplaced)
+    trouble: HermesError | None = None
+
+
+class LiveSettings:
+    """Follows the settings of a home. Everything is called on the loop.
+
+    Args:
+        parts: Where they come from.
+        gateway: Who hosts; None where nobody does.
+        bus: Gets :class:`SettingsChanged`, and notices about changes made elsewhere.
+    """
+
+    def __init__(self, parts: LiveParts, gateway: HostedGateway | None, bus: EventBus) -> None:
+        self._parts = parts
+        self._gateway = gateway
+        self._bus = bus
+        self._known: Snapshot | None = None
+        self._alone = asyncio.Lock()
+        self._tasks = TaskSet()
+        self._look_due = False
+        self._closed = False
+        self._told: set[str] = set()
+        self._ran = False
+        if gateway is not None:
+            bus.subscribe(GatewayStatusChanged, self._gateway_changed)
+
+    async def open(self) -> None:
+        """Learn how things are; what changes from here on is noticed."""
+        async with self._alone:
+            if self._known is None:
+                try:
+                    # At once, even while somebody writes: what is learned later would hide changes
+                    # made meanwhile. The next look corrects what was read by half.
+                    self._known = await self._parts.worker.run(self._parts.take)
+                except HermesError as error:
+                    self._tell_broken(error)
+
+    def alone(self) -> AbstractAsyncContextManager[None]:
+        """Held while something is changed here, until :meth:`changed_here` has returned."""
+        return self._alone
+
+    async def changed_here(self, own: tuple[SettingChanged, ...]) -> Followed:
+        """Something was changed by us: publish it and bring it into the program.
+
+        Args:
+            own: What; whatever else is found to be different is published with it.
+        """
+        if not own:
+            return Followed()
+        trouble: HermesError | None = None
+        foreign: tuple[SettingChanged, ...] = ()
+        try:
+            foreign = await self._difference()
+        except HermesError as error:
+            trouble = error
+        keys = {change.key for change in own}
+        changes = (*own, *(change for change in foreign if change.key not in keys))
+        self._bus.publish(SettingsChanged(changes))
+        return await self._follow(changes, trouble)
+
+    def noticed(self) -> None:
+        """A file is another than before; look at once, or again after the present look."""
+        if not self._look_due and not self._closed:
+            self._look_due = True
+            self._tasks.start(self._changed_elsewhere(), name="settings changed elsewhere")
+
+    async def close(self) -> None:
+        """Follow no more; who watches the files may still tell of one, for a moment."""
+        self._closed = True
+        await self._tasks.cancel_all()
+
+    def end(self) -> None:
+        """Do nothing more; never waits."""
+        self._parts.worker.close()
+
+    # Changes made elsewhere
+
+    async def _changed_elsewhere(self) -> None:
+        async with self._alone:
+            await self._nobody_writes()
+            self._look_due = False
+            try:
+                changes = await self._difference_soon()
+            except HermesError as error:
+                self._tell_broken(error)
+                return
+            self._clear(_BROKEN)
+            if changes:
+                log.info("Changed elsewhere: %s", ", ".join(change.key for change in changes))
+                self._bus.publish(SettingsChanged(changes))
+            self._tell(await self._follow(changes, None))
+
+    async def _nobody_writes(self) -> None:
+        """Wait until a file that is being written is complete, as far as that can be told."""
+        is_settled = self._parts.settling()
+        for _ in range(SETTLE_LOOKS):
+            if await self._parts.worker.run(is_settled):
+                return
+            await asyncio.sleep(SETTLE_S)
+
+    async def _difference_soon(self) -> tuple[SettingChanged, ...]:
+        """What is different; a file that is just being written gets a second look."""
+        try:
+            return await self._difference()
+        except HermesError:
+            await asyncio.sleep(SECOND_LOOK_S)
+            return await self._difference()
+
+    async def _difference(self) -> tuple[SettingChanged, ...]:
+        before, self._known = self._known, await self._read(self._parts.take)
+        return () if before is None else differences(before, self._known)
+
+    async def _read(self, read: Callable[[], T]) -> T:
+        """Read files that nobody else writes meanwhile; as they are if somebody never stops.
+
+        An editor empties a file and then fills it. Read in between, it names no platform, and the
+        gateway would leave all of them.
+        """
+        for _ in range(READS):
+            found = await self._parts.worker.run(self._read_whole, read)
+            if found is not None:
+                return found[0]
+            await self._nobody_writes()
+        return await self._parts.worker.run(read)
+
+    def _read_whole(self, read: Callable[[], T]) -> tuple[T] | None:
+        """What ``read`` gives; None if somebody wrote meanwhile. Blocking."""
+        before = self._parts.calm()
+        if before is None:
+            return None
+        try:
+            found = read()
+        except HermesError:
+            if before == self._parts.calm():
+                raise
+            return None
+        return (found,) if before == self._parts.calm() else None
+
+    async def _follow(
+        self, changes: tuple[SettingChanged, ...], trouble: HermesError | None
+    ) -> Followed:
+        if trouble is not None or self._gateway is None:
+            return Followed(changes, trouble=trouble)
+        try:
+            loaded = await self._read(self._parts.load)
+        except HermesError as error:
+            return Followed(changes, trouble=error)
+        return Followed(changes, await self._gateway.replace_config(loaded.config))
+
+    def _gateway_changed(self, status: GatewayStatusChanged) -> None:
+        """What changed between its look at the settings and its start is brought in after it."""
+        runs = status.state in RUNS - {"starting"}
+        if runs and not self._ran and self._known is not None:
+            self.noticed()
+        self._ran = runs
+
+    # Words
+
+    def _tell(self, followed: Followed) -> None:
+        if followed.trouble is not None:
+            self._tell_broken(followed.trouble)
+        refused = [each for each in followed.replaced.platforms if not each.ok]
+        if refused:
+            self._note(_platforms_notice(refused))
+        elif followed.replaced.platforms:
+            self._clear(_PLATFORMS)
+        waiting = followed.replaced.after_restart
+        if waiting:
+            self._note(_waiting_notice(waiting))
+        else:
+            self._clear(_WAITING)
+
+    def _tell_broken(self, error: HermesError) -> None:
+        log.warning("Changed settings are not taken: %s", error)
+        self._note(
+            Notice(
+                "warning",
+                error.title,
+                error.detail,
+                f"{error.hint} Until then the program goes on with the settings before.".strip(),
+                key=_BROKEN,
+            )
+        )
+
+    def _note(self, notice: Notice) -> None:
+        self._told.add(notice.key)
+        self._bus.publish(notice)
+
+    def _clear(self, key: str) -> None:
+        if key in self._told:
+            self._told.discard(key)
+            self._bus.publish(NoticeCleared(key))
+
+
+def _platforms_notice(refused: list[PlatformOutcome]) -> Notice:
+    names = ", ".join(each.platform for each in refused)
+    return Notice(
+        "warning",
+        f"{names} cannot be connected with the changed settings.",
+        " ".join(f"{each.platform}: {each.words}" for each in refused),
+        "Look at the settings of the platform.",
+        key=_PLATFORMS,
+    )
+
+
+def _waiting_notice(waiting: tuple[str, ...]) -> Notice:
+    return Notice(
+        "info",
+        "Some changed settings wait for a restart of the gateway.",
+        f"In config.yaml: {', '.join(waiting)}.",
+        "Restart the gateway when it suits you.",
+        key=_WAITING,
+    )

@@ -1,0 +1,167 @@
+"""What a person pasted as a token, looked at before anything is done with it. Pure.
+
+Nothing here is guessed into another value: what surrounds a token is left out and said, and what
+cannot be one is refused with the reason. No sentence repeats what was pasted.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from hermes_desktop.core.errors import UsageError
+from hermes_desktop.core.text.odd_characters import odd_character
+from hermes_desktop.services.secrets.platform_facts import (
+    KNOWN_SHAPES,
+    PLATFORMS,
+    KnownShape,
+    SecretFacts,
+)
+from hermes_desktop.services.secrets.secret_checks import checked_name, checked_value, is_key
+
+LONGEST = 4096
+"""Characters of a token as services give them out; some are long."""
+
+_QUOTES = (
+    ('"', '"'),
+    ("'", "'"),
+    ("`", "`"),
+    ("“", "”"),
+    ("”", "”"),
+    ("„", "“"),
+    ("‘", "’"),
+    ("«", "»"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PastedSecret:
+    """What came of it.
+
+    Attributes:
+        value: The secret; "" where there is none, or none that can be kept.
+        problem: Why it cannot be kept, as a sentence or two; "" when it can.
+        note: What was left out of it, or what is unusual, as a sentence.
+        belongs_to: The variable that it seems to be meant for, where that is another.
+    """
+
+    value: str = field(default="", repr=False)
+    problem: str = ""
+    note: str = ""
+    belongs_to: str = ""
+
+
+def look_at_pasted(text: str, facts: SecretFacts) -> PastedSecret:
+    """What a person typed or pasted for one secret.
+
+    Args:
+        text: As it stands in the field.
+        facts: What is wanted there.
+    """
+    value, notes = _bare(text, facts.variable)
+    if not value:
+        wrong = "There is nothing but blanks." if text else ""
+        return PastedSecret(problem=wrong)
+    problem = _impossible(value, facts)
+    if problem:
+        return PastedSecret(problem=problem)
+    if facts.kind == "token" and not (facts.has_shape and facts.shape.fullmatch(value)):
+        other = recognised(value)
+        if other is not None and other.variable != facts.variable:
+            words = f"This looks like {other.what}; {_wanted(facts)} goes here."
+            return PastedSecret(problem=words, belongs_to=other.variable)
+        if facts.has_shape:
+            notes.append(f"This looks unusual. It usually looks like {facts.looks}.")
+    return PastedSecret(value, note=" ".join(notes))
+
+
+def given_secret(name: str, text: str) -> PastedSecret:
+    """The same for a variable, where no window says it at a field.
+
+    Args:
+        name: The variable; what is not one of a platform may be anything that is one line.
+        text: As it was given.
+
+    Raises:
+        UsageError: That cannot be the secret of that name.
+    """
+    name = checked_name(name)
+    facts = next(
+        (each for platform in PLATFORMS.values() for each in platform.secrets
+         if each.variable == name),
+        None,
+    )  # fmt: skip
+    if facts is None:
+        if not is_key(name):  # a password may well hold quotes
+            return PastedSecret(checked_value(text))
+        value, notes = _bare(text, name)
+        return PastedSecret(checked_value(value, name), note=" ".join(notes))
+    found = look_at_pasted(text, facts)
+    if found.value:
+        return found
+    hint = f"Give the {facts.label[:1].lower()}{facts.label[1:]} alone, on one line."
+    if found.belongs_to:
+        hint = f"Use `hermes-desktop secrets set {found.belongs_to}` for it."
+    raise UsageError("That cannot be a secret.", found.problem or "It is empty.", hint)
+
+
+def recognised(value: str) -> KnownShape | None:
+    """What a value is by what it looks like; None where that tells nothing."""
+    return next((shape for shape in KNOWN_SHAPES if shape.pattern.fullmatch(value)), None)
+
+
+def _bare(text: str, variable: str) -> tuple[str, list[str]]:
+    """The value without what a copied line brings along, and what was left out."""
+    notes: list[str] = []
+    value = text.strip()
+    if value != text and value:
+        broken = "\n" in text.replace("\r", "\n").replace(value, "")
+        what = "A line break" if broken else "A blank"
+        notes.append(f"{what} around it was left out.")
+    line = re.fullmatch(rf"(?:export\s+)?{re.escape(variable)}\s*=\s*(?P<value>\S.*)", value)
+    if line is not None:
+        value = line["value"]
+        notes = [f"Only what stands behind “{variable}=” was taken."]
+    bearer = re.fullmatch(r"(?:authorization:\s*)?bearer\s+(?P<value>\S.*)", value, re.IGNORECASE)
+    if bearer is not None:
+        value = bearer["value"]
+        notes.append("“Bearer” before it was left out.")
+    for begin, end in _QUOTES:
+        if len(value) > 1 and value.startswith(begin) and value.endswith(end):
+            value = value[1:-1].strip()
+            notes.append("The quotes around it were left out.")
+            break
+    return value, notes
+
+
+_STAND_IN = re.compile(r"[•●*·.]+|<?your[_ -].*>?|changeme|x{6,}", re.IGNORECASE)
+
+
+def _impossible(value: str, facts: SecretFacts) -> str:
+    """Why it cannot be one; "" when it can."""
+    name, one = facts.label[:1].lower() + facts.label[1:], _article(facts.label)
+    lines = len(value.splitlines())
+    token = facts.kind == "token"
+    odd = odd_character(value.replace(" ", "_"))
+    unseen = f"It holds characters that cannot be seen ({odd}). Copy it again."
+    only = f"Copy only the {name}."
+    reasons = (
+        (lines > 1, f"These are {lines} lines; {one} is one. {only}"),
+        (len(value) > LONGEST, f"These are {len(value):,} characters; {one} is much shorter."),
+        (not value.isprintable(), unseen),
+        (token and " " in value, f"There are blanks in it; {one} has none. {only}"),
+        (_STAND_IN.fullmatch(value), f"That stands where the {name} should; it is none itself."),
+        (
+            token and not value.isascii(),
+            f"It holds letters that no token has ({odd}). Copy it again.",
+        ),
+    )
+    return next((words for wrong, words in reasons if wrong), "")
+
+
+def _wanted(facts: SecretFacts) -> str:
+    known = next((each.what for each in KNOWN_SHAPES if each.variable == facts.variable), "")
+    return known or _article(facts.label)
+
+
+def _article(label: str) -> str:
+    words = label[:1].lower() + label[1:]
+    return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"

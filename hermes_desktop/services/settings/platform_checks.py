@@ -1,0 +1,168 @@
+"""Whether a platform would take settings that are not stored yet."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from typing_extensions import override
+
+from hermes_desktop.core.clock import Clock
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config.gateway_config import (
+    GatewayConfig,
+    Platform,
+    PlatformConfig,
+    platform_or_none,
+)
+from hermes_desktop.gateway.identity.token_locks import TokenLocks
+from hermes_desktop.gateway.platforms.base import PlatformAdapter, TokenIdentity
+from hermes_desktop.gateway.platforms.checks import CheckAnswer, answered, connect_once
+from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterRegistry
+from hermes_desktop.gateway.platforms.token_gate import in_use_words
+from hermes_desktop.services.settings.gateway_settings import read_gateway_config
+from hermes_desktop.settings.config_patch import Edit
+
+CHECK_S = 20.0
+_CONNECT_S = 12.0
+
+InUse = Callable[[Platform, TokenIdentity | None], PlatformHealth | None]
+"""How a platform does that our own gateway serves with this very token; None: it does not."""
+
+
+class RefusedByPlatformError(RefusedError):
+    """A platform does not take a secret.
+
+    Attributes:
+        key: The variable.
+    """
+
+    def __init__(self, key: str, title: str, detail: str = "", hint: str = "") -> None:
+        super().__init__(title, detail, hint)
+        self.key = key
+
+
+def refused_by(platform: str, variable: str, answer: CheckAnswer) -> RefusedByPlatformError:
+    """What is said when a platform does not take a secret."""
+    return RefusedByPlatformError(
+        variable,
+        f"{platform} does not take this {'token' if 'TOKEN' in variable else 'secret'}.",
+        answer.words,
+        f"{answer.hint or 'Copy it once more.'} Nothing was changed; the one before stays in use.",
+    )
+
+
+class PlatformChecker:
+    """Asks platforms; stores nothing.
+
+    Args:
+        paths: The home.
+        environ: The environment, with the keyring behind it.
+        registry: How platforms are asked.
+        in_use: Whether our gateway uses a token.
+        locks: Which tokens other programs of this machine use, looked up on ``worker``.
+        worker: Where that blocks.
+        clock: For adapters.
+        redactor: Learns the secrets that are tried: whoever asks a platform may log them.
+    """
+
+    def __init__(  # noqa: PLR0913 - what an answer takes
+        self,
+        paths: HermesPaths,
+        environ: Mapping[str, str],
+        registry: AdapterRegistry,
+        *,
+        in_use: InUse,
+        locks: TokenLocks,
+        worker: WorkerThreads,
+        clock: Clock,
+        redactor: SecretRedactor | None = None,
+    ) -> None:
+        self._paths = paths
+        self._environ = environ
+        self._registry = registry
+        self._in_use = in_use
+        self._locks = locks
+        self._worker = worker
+        self._clock = clock
+        self._redactor = redactor
+
+    def serves(self, platform: str) -> bool:
+        """Whether this version can serve a platform, so that asking makes sense."""
+        found = platform_or_none(platform)
+        return found is not None and found in self._registry
+
+    def read(
+        self, platform: str, secrets: Mapping[str, str], edits: Sequence[Edit] = ()
+    ) -> PlatformConfig:
+        """A platform's settings as they would be. Blocking: files and keyring.
+
+        Args:
+            platform: Which.
+            secrets: Values that count over those that are stored.
+            edits: Changes to config.yaml that are not written yet.
+
+        Raises:
+            ConfigError: config.yaml cannot be understood.
+        """
+        environ = _WithGiven(self._environ, secrets) if secrets else self._environ
+        config = read_gateway_config(self._paths, environ, self._redactor, edits=edits).config
+        return config.platforms.get(Platform(platform), PlatformConfig())
+
+    async def ask(self, platform: str, config: PlatformConfig) -> CheckAnswer:
+        """Ask a platform; answers within 20 s, and may be cancelled.
+
+        Args:
+            platform: One that is served.
+            config: Its settings.
+        """
+        wanted = {Platform(platform): replace(config, enabled=True)}
+        if not GatewayConfig(platforms=wanted).get_connected_platforms():
+            words = config.trouble or "What it needs to log in is missing."
+            return CheckAnswer("misconfigured", words=words)
+        context = AdapterContext(Platform(platform), self._paths.home, self._clock)
+        check = self._registry.check_of(context.platform)
+
+        async def bounded() -> CheckAnswer:
+            async with asyncio.timeout(CHECK_S):
+                if check is not None:
+                    return await check(config, context)
+                return await self._connect(self._registry.make(config, context))
+
+        return await answered(bounded())
+
+    async def _connect(self, adapter: PlatformAdapter) -> CheckAnswer:
+        """Only connecting tells; not beside a connection that it would disturb."""
+        health = self._in_use(adapter.platform, adapter.token)
+        if health is not None:
+            good = health.state == "connected"
+            return CheckAnswer("ok" if good else "unreachable", words="" if good else health.detail)
+        if adapter.token is not None:
+            token = adapter.token
+            owner = await self._worker.run(self._locks.owner, token.scope, token.secret)
+            if owner is not None:
+                return CheckAnswer("unreachable", words=in_use_words(owner))
+        return await connect_once(adapter, _CONNECT_S)
+
+
+class _WithGiven(Mapping[str, str]):
+    """An environment with other values for some names."""
+
+    def __init__(self, below: Mapping[str, str], given: Mapping[str, str]) -> None:
+        self._below = below
+        self._given = given
+
+    @override
+    def __getitem__(self, name: str) -> str:
+        return self._given[name] if name in self._given else self._below[name]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter({**dict.fromkeys(self._below), **self._given})
+
+    @override
+    def __len__(self) -> int:
+        return len({*self._below, *self._given})

@@ -1,0 +1,105 @@
+"""What the window may ask of secrets; a face of the settings service."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property, partial
+
+from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
+from hermes_desktop.core.concurrency.stoppable import Stoppable
+from hermes_desktop.core.errors import NotFoundError
+from hermes_desktop.core.events import SettingChanged
+from hermes_desktop.services.secrets.secrets_book import Kept, SecretsBook, SecretView
+from hermes_desktop.services.settings.applied import Applied, PlatformChecked
+from hermes_desktop.services.settings.live_settings import LiveSettings
+from hermes_desktop.services.settings.settings_book import Saved
+from hermes_desktop.services.settings.settings_snapshot import secret_news
+from hermes_desktop.settings.secrets import Reading
+
+
+class SecretsFace(ABC):
+    """Looks at secrets and moves them; the keyring is asked beside the loop."""
+
+    _secrets: SecretsBook
+    _keyring: WorkerThreads
+    _live: LiveSettings
+    _asking: Stoppable
+
+    @cached_property
+    def _removed(self) -> dict[str, Kept]:
+        return {}
+
+    @abstractmethod
+    async def _announce(
+        self,
+        saved: Saved,
+        more: tuple[SettingChanged, ...] = (),
+        checked: tuple[PlatformChecked, ...] = (),
+    ) -> Applied:
+        """Let the program follow what was changed."""
+
+    async def look_at_secrets(self) -> list[SecretView]:
+        """Where each secret is; takes some seconds where the keyring is not answering.
+
+        Raises:
+            ConfigError: A file cannot be understood.
+        """
+        return await self._keyring.run(self._secrets.look)
+
+    async def check_keyring(self) -> Reading:
+        """Whether it works; takes as long as a person needs to unlock it."""
+        return await self._keyring.run(self._secrets.check)
+
+    async def move_secret(self, name: str) -> Applied:
+        """From ``.env`` and config.yaml into the keyring. Errors: :meth:`SecretsBook.move`."""
+        return await self._with_secret(name, self._secrets.move)
+
+    async def move_secret_back(self, name: str) -> Applied:
+        """From the keyring into ``.env``. Errors as in :meth:`SecretsBook.move_back`."""
+        return await self._with_secret(name, self._secrets.move_back)
+
+    async def remove_secret(self, name: str) -> Applied:
+        """Out of the keyring. Errors as in :meth:`SecretsBook.remove`."""
+
+        def remove(name: str) -> None:
+            kept = self._secrets.remove(name)
+            if kept is not None:
+                self._removed[name] = kept
+
+        return await self._with_secret(name, remove)
+
+    async def bring_secret_back(self, name: str) -> Applied:
+        """Undo :meth:`remove_secret`, as long as this program runs.
+
+        Raises:
+            NotFoundError: It was not removed here, or could not be read then.
+            HermesError: As in :meth:`SecretsBook.keep`.
+        """
+        kept = self._removed.get(name)
+        if kept is None:
+            raise NotFoundError(f"{name} is not known here any more.", "", "Set it again.")
+        applied = await self._with_secret(name, lambda _: self._secrets.put_back(kept))
+        self._removed.pop(name, None)
+        return applied
+
+    def can_bring_back(self, name: str) -> bool:
+        """Whether :meth:`bring_secret_back` has something to bring back."""
+        return name in self._removed
+
+    async def keep_plain(self, name: str, value: str) -> Applied:
+        """Into a file that only its owner may read, because a person wants it without a keyring.
+
+        Raises:
+            HermesError: As in :meth:`SecretsBook.keep`.
+        """
+        keep = partial(self._secrets.keep, value=value, plain=True)
+        return await self._with_secret(name, keep)
+
+    def stop_waiting(self) -> None:
+        """Whoever waits here for a platform or the keyring waits no longer; nothing is changed."""
+        self._asking.stop()
+        self._secrets.give_up()
+
+    async def _with_secret(self, name: str, do: Callable[[str], object]) -> Applied:
+        async with self._live.alone():
+            await self._keyring.run(do, name)
+            return await self._announce(Saved(""), (secret_news(name.strip()),))

@@ -1,0 +1,43 @@
+"""What the program would go by if changes of settings were saved; nothing is written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.gateway.config.gateway_config import GatewayConfig
+from hermes_desktop.services.settings.gateway_settings import read_gateway_config
+from hermes_desktop.settings.config_file import parse_config, read_settings_text
+from hermes_desktop.settings.config_patch import Edit, patch_text
+
+
+@dataclass(frozen=True, slots=True)
+class Wished:
+    """Settings as they would be.
+
+    Attributes:
+        config: config.yaml.
+        gateway: What the gateway reads out of it, variables included, the keyring left out.
+    """
+
+    config: Mapping[str, Any]
+    gateway: GatewayConfig
+
+
+def read_wished(paths: HermesPaths, environ: Mapping[str, str], edits: Sequence[Edit]) -> Wished:
+    """Read them. Blocking.
+
+    Args:
+        paths: The home.
+        environ: The process environment, without any keyring behind it.
+        edits: Changes to config.yaml.
+
+    Raises:
+        ConfigError: A file cannot be understood.
+        CannotPatchError: config.yaml is written in a way that cannot be changed so.
+    """
+    text = read_settings_text(paths.config_yaml) or ""
+    if edits:
+        text = patch_text(text, edits, paths.config_yaml).text
+    gateway = read_gateway_config(paths, environ, edits=edits).config
+    return Wished(parse_config(text, paths.config_yaml), gateway)

@@ -1,0 +1,1 @@
+"""Sessions exported to files and imported from them."""

@@ -1,0 +1,109 @@
+"""One conversation as a Markdown document."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from hermes_desktop.state.records.stored_values import seconds_of
+
+_NAMES = {"user": "You", "assistant": "Hermes", "system": "System", "tool": "Tool"}
+_FRONT = ("id", "title", "source", "model", "started_at", "ended_at", "end_reason", "cwd",
+          "message_count", "input_tokens", "output_tokens")  # fmt: skip
+_HIDDEN_ROLES = {"session_meta"}
+_BACKTICKS = re.compile("`+")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+_LONGEST_SLUG = 60
+
+
+def file_name(session_id: str, title: str | None) -> str:
+    """A name for the document: the id, and what of the title fits into a file name."""
+    plain = unicodedata.normalize("NFKD", title or "").encode("ascii", "ignore").decode()
+    slug = _NOT_IN_NAMES.sub("-", plain.lower()).strip("-")[:_LONGEST_SLUG].strip("-")
+    safe = re.sub(r"[^A-Za-z0-9._-]", "_", session_id)
+    return f"{safe}-{slug}.md" if slug else f"{safe}.md"
+
+
+def document(conversation: Mapping[str, Any]) -> str:
+    """The document: facts in front, then what was said, tools in code blocks.
+
+    Args:
+        conversation: As ``export_session_lineage`` returns it.
+    """
+    title = " ".join(str(conversation.get("title") or "Untitled session").split())
+    parts = ["---\n", *_front(conversation), "---\n", f"\n# {title}\n"]
+    for message in conversation.get("messages") or ():
+        if message.get("role") not in _HIDDEN_ROLES:
+            parts.extend(_message(message))
+    return "".join(parts)
+
+
+def _front(conversation: Mapping[str, Any]) -> Iterator[str]:
+    """YAML, each value written as JSON, which YAML can read."""
+    segments = conversation.get("segments") or [conversation]
+    values = {**conversation, "started_at": segments[0].get("started_at")}
+    for name in _FRONT:
+        value = values.get(name)
+        if value is None:
+            continue
+        if name in {"started_at", "ended_at"}:
+            value = _time(value)
+        yield f"{name}: {json.dumps(value, ensure_ascii=False)}\n"
+    if len(segments) > 1:
+        yield f"parts: {json.dumps([each.get('id') for each in segments])}\n"
+
+
+def _message(message: Mapping[str, Any]) -> Iterator[str]:
+    role = str(message.get("role"))
+    name = _NAMES.get(role, role)
+    if role == "tool" and message.get("tool_name"):
+        name = f"{name} {message['tool_name']}"
+    yield f"\n## {name} · {_time(message.get('timestamp'))}\n"
+    text = _text(message.get("content"))
+    if text.strip():
+        yield "\n" + (_fenced(text) if role == "tool" else text.strip("\n")) + "\n"
+    for call in message.get("tool_calls") or ():
+        yield "\n" + _call(call) + "\n"
+
+
+def _call(call: Any) -> str:
+    inner = call.get("function") if isinstance(call, Mapping) else None
+    function = inner if isinstance(inner, Mapping) else {}
+    arguments = function.get("arguments", call if not function else "")
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"**{function.get('name') or 'tool'}**\n\n{_fenced(text)}"
+
+
+def _text(content: Any) -> str:
+    """Structured content as its text parts; what is no text is named."""
+    if isinstance(content, list):
+        return "\n\n".join(_part(part) for part in content)
+    return content if isinstance(content, str) else "" if content is None else json.dumps(content)
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping):
+        text = part.get("text")
+        return text if isinstance(text, str) else f"[{part.get('type') or 'attachment'}]"
+    return str(part)
+
+
+def _fenced(text: str) -> str:
+    """A code block whose fence is longer than every row of backticks in it."""
+    longest = max((len(found) for found in _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text.rstrip(chr(10))}\n{fence}"
+
+
+def _time(moment: Any) -> str:
+    seconds = seconds_of(moment)
+    if seconds is None:
+        return "?"
+    try:
+        return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return "?"

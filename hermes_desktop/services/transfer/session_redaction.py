@@ -1,0 +1,97 @@
+"""Secrets taken out of sessions that leave the home."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.log_setup import SecretRedactor, learn_named
+from hermes_desktop.core.paths import HermesPaths
+from hermes_desktop.settings.env_file import read_env_file
+
+_MARK = "[secret]"
+_KEY_WORDS = r"(?:api[_-]?key|access[_-]?key|secret|token|passwd|password|credential)s?"
+_NAMED = re.compile(rf"[A-Z0-9_]*{_KEY_WORDS}[A-Z0-9_]*", re.IGNORECASE)
+_PATTERNS = (
+    re.compile(r"()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+               re.DOTALL),
+    re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"),
+    re.compile(r"\b(AIza)[0-9A-Za-z_-]{30,}"),
+    re.compile(r"\b(eyJ)[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]*"),
+    re.compile(
+        rf"""(\b[A-Z0-9_]*{_KEY_WORDS}[A-Z0-9_]*\\?["']?\s*[:=]\s*\\?["']?)[^\s"'\\,;&]{{6,}}""",
+        re.IGNORECASE,
+    ),
+)  # fmt: skip
+_KEPT = frozenset(
+    {"id", "session_id", "parent_session_id", "lineage_session_ids", "role", "source"}
+)
+
+
+class SessionRedactor:
+    """Removes secrets from exported sessions: those of known shapes, and those of the home.
+
+    What names a session or a role stays, so that a redacted export can be imported.
+
+    Args:
+        known: Values to remove wherever they stand, by names; those whose name says nothing of a
+            secret stay.
+        secrets: Values that are secrets by whatever name.
+    """
+
+    def __init__(self, known: Mapping[str, str], secrets: frozenset[str] = frozenset()) -> None:
+        self._redactor = SecretRedactor()
+        for value in secrets:
+            self._redactor.learn(value)
+        for name, value in known.items():
+            if _NAMED.fullmatch(name):
+                self._redactor.learn(value)
+
+    def learn_named(self, values: Mapping[str, str]) -> None:
+        """Remove what variables hold whose names say that it is secret, too."""
+        learn_named(values, self._redactor)
+
+    def clean(self, value: Any, name: str = "") -> Any:
+        """The same value without secrets, down to the last text in it."""
+        if name in _KEPT:
+            return value
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, Mapping):
+            return {key: self._member(str(key), each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.clean(each) for each in value]
+        return value
+
+    def _member(self, name: str, value: Any) -> Any:
+        """A value under a name; what is called a password is one."""
+        if isinstance(value, str) and value and _NAMED.fullmatch(name):
+            return _MARK
+        return self.clean(value, name)
+
+    def _text(self, text: str) -> str:
+        text = self._redactor.clean(text)
+        for pattern in _PATTERNS:
+            text = pattern.sub(rf"\1{_MARK}", text)
+        return text
+
+
+def redactor_of_home(paths: HermesPaths) -> SessionRedactor:
+    """A redactor that knows what ``.env`` and the environment call a key, token or password.
+
+    What the keyring holds is known, too, as far as it gives it within seconds. Blocks.
+
+    Raises:
+        ConfigError: The file is there and may not be read.
+    """
+    # A list of sessions pays nothing for the keyring's thread.
+    from hermes_desktop.services.secrets.secret_access import open_secrets  # noqa: PLC0415
+
+    access = open_secrets(paths, SystemClock())
+    kept = {name: access.store.read(name).value or "" for name in access.store.names()}
+    redactor = SessionRedactor(
+        read_env_file(paths.env_file), frozenset((*kept.values(), *access.plain.read().values()))
+    )
+    redactor.learn_named(os.environ)
+    return redactor

@@ -1,0 +1,1 @@
+"""The messages of a session: rows, turns, branches, compaction."""

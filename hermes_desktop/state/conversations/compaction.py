@@ -1,0 +1,144 @@
+"""A conversation made shorter: in its own row, or in a new one that it goes on in.
+
+Either happens in one transaction, so that who is killed in the middle, at whatever step, leaves the
+conversation as it was. What others added while the summary was written goes along.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.core.errors import BusyError, RefusedError
+from hermes_desktop.state.conversations import compression_locks, messages_table
+from hermes_desktop.state.database.schema import FileLayout
+from hermes_desktop.state.records import meta_table
+from hermes_desktop.state.records.content_codec import bindable, clean_text, decode_json
+from hermes_desktop.state.sessions import sessions_table, titles
+
+_TAKEN_ALONG = (
+    "display_name",
+    "origin_json",
+    "git_branch",
+    "git_repo_root",
+    "billing_provider",
+    "billing_base_url",
+    "billing_mode",
+    "archived",
+)
+"""What a continuation takes over beside what a row is made with, so that its chat finds it."""
+
+_MADE_WITH = (
+    "model",
+    "user_id",
+    "session_key",
+    "chat_id",
+    "chat_type",
+    "thread_id",
+    "cwd",
+    "profile_name",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a conversation is shortened to.
+
+    Attributes:
+        session_id: The conversation.
+        holder: Who compresses it, as the lock says.
+        messages: What stands for the messages up to ``seen_up_to``.
+        seen_up_to: Greatest row id that was read.
+        seen_rows: How many active rows were read.
+    """
+
+    session_id: str
+    holder: str
+    messages: Sequence[Mapping[str, Any]]
+    seen_up_to: int
+    seen_rows: int
+
+
+def in_place(conn: sqlite3.Connection, wanted: Compaction, now: float) -> int:
+    """Set the messages aside and begin anew in the same row. Returns how many came meanwhile.
+
+    Raises:
+        MissingSessionError: The session has no row.
+        BusyError: The lock is not ours (any more).
+        RefusedError: The conversation was changed or rotated meanwhile; nothing was done.
+    """
+    session_id = clean_text(wanted.session_id)
+    later = _looked_at(conn, wanted, now)
+    messages_table.archive_and_compact(conn, session_id, [*wanted.messages, *later], now)
+    return len(later)
+
+
+def rotate(
+    conn: sqlite3.Connection, wanted: Compaction, new_id: str, now: float, layout: FileLayout
+) -> int:
+    """End the session, and let its conversation go on in a new one. Returns and raises likewise.
+
+    The order is that of other programs: end, child, goal, title, prompt, messages.
+    """
+    session_id, new_id = clean_text(wanted.session_id), clean_text(new_id)
+    later = _looked_at(conn, wanted, now)
+    row = sessions_table.get(conn, session_id)
+    if row is None:
+        raise sessions_table.missing(session_id)
+    if sessions_table.exists(conn, new_id):
+        raise RefusedError("The session was not shortened.", f"There is a session {new_id}.")
+    sessions_table.reopen(conn, session_id)  # whatever ended it, it goes on
+    sessions_table.end(conn, session_id, "compression", now)
+    _make_child(conn, row, new_id, now, layout)
+    _move_goal(conn, session_id, new_id)
+    if row["title"]:
+        title = titles.fitting_title(conn, row["title"])
+        noted = row.get("title_source")
+        titles.set_title(conn, new_id, title, chosen_by=noted)
+    sessions_table.carry_prompt(conn, session_id, new_id)
+    messages_table.replace(conn, new_id, [*wanted.messages, *later], now, active_only=False)
+    return len(later)
+
+
+def _looked_at(conn: sqlite3.Connection, wanted: Compaction, now: float) -> list[dict[str, Any]]:
+    """Make sure that nothing but additions happened meanwhile; the additions."""
+    session_id = clean_text(wanted.session_id)
+    sessions_table.require(conn, session_id)
+    if compression_locks.holder_of(conn, session_id, now) != clean_text(wanted.holder):
+        raise BusyError(
+            "The session was not shortened.",
+            "Another program shortens it.",
+            "Try again in a moment.",
+        )
+    rows = messages_table.select(conn, [session_id], include_inactive=False)
+    later = [messages_table.decoded(row) for row in rows if row["id"] > wanted.seen_up_to]
+    moved_on = sessions_table.column(conn, session_id, "end_reason") == "compression"
+    if moved_on or len(rows) - len(later) != wanted.seen_rows:
+        raise RefusedError(
+            "The session was not shortened.",
+            "It was changed by somebody else meanwhile.",
+            "Try again.",
+        )
+    return later
+
+
+def _make_child(
+    conn: sqlite3.Connection, row: Mapping[str, Any], new_id: str, now: float, layout: FileLayout
+) -> None:
+    config = decode_json(row["model_config"])
+    kept = config.items() if isinstance(config, dict) else ()
+    fields: Any = {name: row[name] for name in _MADE_WITH}
+    # The marks of a branch or a subagent belong to where it began, not to where it goes on.
+    plain = {key: value for key, value in kept if not key.startswith("_")}
+    fields |= {"model_config": plain, "parent_session_id": row["id"]}
+    sessions_table.insert(conn, new_id, row["source"], now, fields, layout)
+    for name in _TAKEN_ALONG:
+        if row.get(name) is not None:
+            sessions_table.set_column(conn, new_id, name, bindable(row[name]))
+
+
+def _move_goal(conn: sqlite3.Connection, old_id: str, new_id: str) -> None:
+    goal = meta_table.get(conn, f"goal:{old_id}")
+    if goal is not None:
+        meta_table.put(conn, f"goal:{new_id}", goal)
+        conn.execute("DELETE FROM state_meta WHERE key = ?", (f"goal:{old_id}",))

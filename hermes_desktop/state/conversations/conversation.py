@@ -1,0 +1,98 @@
+"""A session's messages as a model is told them: plain dicts, only what says something."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hermes_desktop.core.text.thinking_split import split_thinking
+from hermes_desktop.state.conversations.messages_table import JSON_COLUMNS
+from hermes_desktop.state.records.content_codec import decode_content, decode_json
+
+_MEMORY_BLOCK = re.compile(r"<memory-context>.*?</memory-context>", re.DOTALL | re.IGNORECASE)
+_MEMORY_TAG = re.compile(r"</?memory-context>", re.IGNORECASE)
+_OPTIONAL = ("api_content", "timestamp", "tool_call_id", "tool_name", "effect_disposition")
+_ASSISTANT_TEXT = ("finish_reason", "reasoning")
+
+
+def conversation(
+    rows: Iterable[sqlite3.Row], *, drop_replayed: bool = False
+) -> list[dict[str, Any]]:
+    """Turn rows, in order, into messages.
+
+    Args:
+        rows: Rows with all columns.
+        drop_replayed: Leave out a user message that an ancestor session ended with already.
+    """
+    messages: list[dict[str, Any]] = []
+    after_review = False
+    for row in rows:
+        message = _message(row)
+        reviewed, after_review = after_review, _is_review(message)
+        if after_review or (reviewed and message["role"] == "assistant"):
+            continue
+        if not (drop_replayed and _is_replayed(messages, message)):
+            messages.append(message)
+    return messages
+
+
+_REVIEWS = (
+    "Review the conversation above and consider saving to memory",
+    "Review the conversation above and update the skill library",
+)
+"""How older releases asked the model, in the person's name, to look back; nobody typed it."""
+
+
+def _is_review(message: Mapping[str, Any]) -> bool:
+    content = message["content"]
+    return message["role"] == "user" and isinstance(content, str) and content.startswith(_REVIEWS)
+
+
+def _message(row: sqlite3.Row) -> dict[str, Any]:
+    content = decode_content(row["content"])
+    if row["role"] in {"user", "assistant"} and isinstance(content, str):
+        content = without_memory(content)
+        if row["role"] == "assistant":
+            content = split_thinking(content)[0]
+    message: dict[str, Any] = {"role": row["role"], "content": content}
+    message.update({name: row[name] for name in _OPTIONAL if row[name]})
+    calls = decode_json(row["tool_calls"])
+    if calls:
+        message["tool_calls"] = calls
+    if row["platform_message_id"]:
+        message["message_id"] = row["platform_message_id"]
+    if row["observed"]:
+        message["observed"] = True
+    if row["role"] == "assistant":
+        message.update(_assistant_fields(row))
+    return message
+
+
+def _assistant_fields(row: sqlite3.Row) -> dict[str, Any]:
+    fields = {name: row[name] for name in _ASSISTANT_TEXT if row[name]}
+    if row["reasoning_content"] is not None:  # some endpoints want it back even when it is empty
+        fields["reasoning_content"] = row["reasoning_content"]
+    for name in JSON_COLUMNS:
+        value = decode_json(row[name])
+        if value:
+            fields[name] = value
+    return fields
+
+
+def without_memory(text: str) -> str:
+    """Text without what was remembered into it for one request."""
+    if "memory-context" in text.lower():
+        text = _MEMORY_TAG.sub("", _MEMORY_BLOCK.sub("", text))
+    return text.strip()
+
+
+def _is_replayed(before: list[dict[str, Any]], message: dict[str, Any]) -> bool:
+    """A user turn that repeats the last one, as rotations of older releases left behind."""
+    if message["role"] != "user" or not isinstance(message["content"], str):
+        return False
+    for earlier in reversed(before):
+        if earlier["role"] == "user":
+            return bool(earlier["content"] == message["content"])
+        if earlier["role"] == "assistant":
+            return False
+    return False

@@ -1,0 +1,138 @@
+"""The system prompts that this program sends, by session, in our own store.
+
+The shared file never gets a prompt of ours: `hermes` would resume the session with it, instead of
+with its own that names its skills and tools.
+"""
+
+import logging
+import sqlite3
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.state.conversations import trash_rows
+from hermes_desktop.state.records.content_codec import clean_text
+from hermes_desktop.state.sessions import lineage, sessions_table
+from hermes_desktop.state.shared_tables import prompts_table
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+
+if TYPE_CHECKING:
+    from hermes_desktop.state.facade.session_db import SessionDB
+
+log = logging.getLogger(__name__)
+
+UNUSED_S = 3_600.0
+"""A prompt is kept before its session has a row; after so long without one, nobody needs it."""
+
+
+class SessionPrompts:
+    """Answers which system prompt a session is sent with. Blocking; any thread may call it.
+
+    Once a session has a prompt of ours it keeps it, whatever its row says by then, so that every
+    request begins with the same bytes. Continuations and branches inherit it.
+
+    All methods may raise ``BusyError`` and ``StateError`` for the shared file. When our own store
+    fails, that is logged: a session can go on without it.
+
+    Args:
+        db: The sessions.
+        own: Where our prompts are kept.
+    """
+
+    def __init__(self, db: "SessionDB", own: OwnStore) -> None:
+        self._db = db
+        self._own = own
+
+    def sent(self, session_id: str) -> str | None:
+        """The prompt the next request begins with, as far as it is known before a turn.
+
+        That is ours, else the one in the session's row; None when there is neither.
+        """
+        return self._ours(session_id) or self._stored(session_id)
+
+    def settle(self, session_id: str, build: Callable[[str | None], str]) -> str:
+        """The prompt of a session; makes and keeps one if it has none of ours yet.
+
+        Args:
+            session_id: The session; its row need not exist yet.
+            build: Makes the prompt, given the one in the session's row, or None.
+
+        Returns:
+            The prompt that is kept. It may be that of another process which was faster.
+        """
+        prompt = self._ours(session_id)
+        if prompt is None:
+            prompt = clean_text(build(self._stored(session_id)))
+        return self._keep(session_id, prompt)
+
+    def carry(self, origin_id: str, new_id: str) -> None:
+        """Let a session that continues or copies another one have its prompt of ours."""
+        prompt = self._ours(origin_id)
+        if prompt is not None:
+            self._keep(new_id, prompt)
+
+    def forget_gone(self, named: Collection[str] = ()) -> int:
+        """Forget prompts whose session was deleted, by whichever program. Returns how many.
+
+        Args:
+            named: Sessions that had a row. Others without one have an hour to get it.
+        """
+        try:
+            return self._forget_gone(named)
+        except HermesError as error:
+            log.warning("Prompts of deleted sessions stay for now: %s", error.title)
+            return 0
+
+    def close(self) -> None:
+        """Close our own store; another call opens it again."""
+        self._own.close()
+
+    def _ours(self, session_id: str) -> str | None:
+        """The kept prompt of a session, or of the one whose conversation it goes on with."""
+        direct = self._read([session_id])
+        if direct is not None:
+            return direct
+        before = self._db.read(lambda conn: lineage.told_before(conn, clean_text(session_id)))
+        return self._read(before) if before else None
+
+    def _read(self, session_ids: list[str]) -> str | None:
+        try:
+            return self._own.read(
+                lambda out: prompts_table.first_of(out, [clean_text(each) for each in session_ids]),
+                default=None,
+            )
+        except HermesError as error:
+            log.warning("The prompt of %s cannot be read: %s", session_ids[0], error.title)
+            return None
+
+    def _stored(self, session_id: str) -> str | None:
+        found = self._db.read(lambda conn: sessions_table.column(conn, session_id, "system_prompt"))
+        return found if isinstance(found, str) and found else None
+
+    def _keep(self, session_id: str, prompt: str) -> str:
+        now = self._db._clock.time()  # noqa: SLF001 - same package
+
+        def keep(out: sqlite3.Connection) -> str:
+            prompts_table.put_if_absent(out, {session_id: prompt}, now)
+            return prompts_table.first_of(out, [clean_text(session_id)]) or prompt
+
+        kept = self._read([session_id])
+        if kept is not None:
+            return kept
+        try:
+            return self._own.write(keep)
+        except HermesError as error:
+            log.warning("The prompt of %s is not kept: %s", session_id, error.title)
+            return prompt
+
+    def _forget_gone(self, named: Collection[str]) -> int:
+        edge = self._db._clock.time() - UNUSED_S  # noqa: SLF001 - same package
+        nothing: list[str] = []
+        old = set(self._own.read(lambda out: prompts_table.kept_before(out, edge), default=nothing))
+        asked = [*old, *(each for each in named if each not in old)]
+        there = self._db.read(lambda conn: trash_rows.existing(conn, asked)) if asked else {}
+        gone = [each for each in asked if each not in there]
+        held = self._own.read(lambda out: list(prompts_table.of_each(out, gone)), default=nothing)
+        if held:
+            self._own.write(lambda out: prompts_table.remove(out, held))
+        return len(held)

@@ -1,0 +1,1 @@
+"""One SQLite file: opened, read, written, and kept compatible."""

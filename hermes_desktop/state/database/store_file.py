@@ -1,0 +1,329 @@
+"""One state.db held open: the writer, the readers, and what happens when the file is swapped."""
+
+import contextlib
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from hermes_desktop.core.errors import StateReadOnlyError, StateUnavailableError
+from hermes_desktop.state.database import connection, schema, widening
+from hermes_desktop.state.database.connection import (
+    FileIdentity,
+    Patience,
+    QuietFolder,
+    abandon,
+    identify,
+)
+from hermes_desktop.state.database.holders import other_holders
+from hermes_desktop.state.database.home_marks import HomeLook
+from hermes_desktop.state.database.reader_pool import ReaderPool
+from hermes_desktop.state.database.schema import SCHEMA_VERSION, FileLayout
+from hermes_desktop.state.database.store_opening import OpenStore, judge, open_store
+from hermes_desktop.state.records.records import StoreCondition
+from hermes_desktop.state.records.sqlite_errors import breaks_a_rule, in_words, is_bad_text
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_ONCE = Patience(attempts=1)
+
+
+class _TablesChangedError(Exception):
+    """The tables are not those that were judged; nothing was written."""
+
+
+class StoreFile:
+    """Runs reads and writes on one file, from any thread. Starts no thread.
+
+    Before each call the name is looked up: another file behind it means that all connections are
+    opened anew, because writing on would mix the old log into the new file.
+
+    Args:
+        path: The file; made when it is missing, unless ``read_only``.
+        patience: How long writes wait for other programs.
+        on_replaced: Called after the connections were opened anew.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool,
+        patience: Patience,
+        on_replaced: Callable[[], None],
+    ) -> None:
+        self.path = path
+        self._name = str(path)
+        self.lock = threading.Lock()
+        self._read_only = read_only
+        self._patience = patience
+        self._on_replaced = on_replaced
+        self._closed = False
+        self._folder = QuietFolder(path)
+        self._home = HomeLook(path)
+        self._take(self._open())
+
+    def _open(self) -> OpenStore:
+        return open_store(
+            self.path, read_only=self._read_only, patience=self._patience, home=self._home
+        )
+
+    def _take(self, opened: OpenStore) -> None:
+        self.conn = opened.conn
+        self.condition = opened.condition
+        self._access = opened.access
+        self._marks = self._home.marks()
+        self._schema_state = schema.schema_state(opened.conn)
+        self._identity = opened.identity
+        self._readers = ReaderPool(self.path, opened.access, opened.layout)
+        self._note_readiness()
+        if self.condition.writable:
+            self._mark_messages()
+
+    def _mark_messages(self) -> None:
+        """Tried once; while another program keeps the file locked, it is left for the next time."""
+        try:
+            if widening.has_unmarked_messages(self.conn, self.layout):
+                connection.write(self.conn, self._guarded(widening.mark_messages), _ONCE)
+        except (sqlite3.OperationalError, _TablesChangedError) as error:
+            log.warning("Messages without a mark could not be mended in %s: %s", self.path, error)
+
+    @property
+    def layout(self) -> FileLayout:
+        """What the file has."""
+        return self._readers.layout
+
+    def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a query on a connection that refuses to write. ``fn`` must not keep cursors.
+
+        Raises:
+            BusyError: Another program keeps the file locked.
+            StateError: The file cannot be read.
+        """
+        if self._folder.is_quiet():
+            self._require_open()
+        else:
+            self._follow_file(missing_is_error=False)
+        try:
+            if not self._is_settled:
+                self._follow_migration()
+            with self._readers.lend() as conn:
+                try:
+                    return fn(conn)
+                except sqlite3.OperationalError as error:
+                    if not is_bad_text(error):
+                        raise
+                    return _leniently(conn, fn)
+        except sqlite3.Error as error:
+            raise in_words(error, self.path) from error
+
+    def write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``fn`` in a write transaction; it may run more than once, and only uses its argument.
+
+        The transaction itself looks whether the tables are still those that were judged: a file
+        that became another program's in this moment is left as it is.
+
+        Raises:
+            StateReadOnlyError: The file may not be written; the words say why.
+            BusyError: Another program kept it locked, for about 20 s.
+            StateError: Disk full, damage and the like; nothing was changed.
+            sqlite3.IntegrityError: ``fn`` broke a rule of the tables.
+        """
+        if not self._folder.is_quiet():
+            self._follow_file(missing_is_error=True)
+        with self.lock:
+            if self._closed:
+                self._require_open()
+            try:
+                while True:
+                    try:
+                        self._make_ready()
+                        return connection.write(self.conn, self._guarded(fn), self._patience)
+                    except _TablesChangedError:
+                        self._judge_again()
+            except sqlite3.Error as error:
+                if breaks_a_rule(error):
+                    raise
+                raise in_words(error, self.path) from error
+
+    def outside(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``fn`` on the writing connection outside a transaction, for what needs none.
+
+        Raises:
+            StateReadOnlyError: The file may not be written.
+            BusyError: Another program kept it locked.
+            StateError: As in :meth:`write`.
+        """
+        self._follow_file(missing_is_error=True)
+        with self.lock:
+            self._require_open()
+            try:
+                self._require_writable()
+                return connection.retrying(lambda: fn(self.conn), self._patience)
+            except sqlite3.Error as error:
+                raise in_words(error, self.path) from error
+
+    def look_again(self) -> StoreCondition:
+        """Judge again whether the file may be written; cheap while nothing changed. Blocking.
+
+        Raises:
+            BusyError: Another program keeps the file locked.
+            StateError: The file cannot be read.
+        """
+        self._follow_file(missing_is_error=False)
+        with self.lock:
+            self._require_open()
+            try:
+                self._home.marks(now=True)
+                self._judge_again()
+            except sqlite3.Error as error:
+                raise in_words(error, self.path) from error
+        return self.condition
+
+    def require_writable(self) -> None:
+        """Do nothing if the file may be written.
+
+        Raises:
+            StateReadOnlyError: It may not; the words say why.
+        """
+        self.look_again()
+        self._require_writable()
+
+    def _make_ready(self) -> None:
+        if self._home.marks() != self._marks:
+            self._judge_again()
+        if not self._is_ready:
+            self._require_writable()
+            self._widen()
+
+    def _guarded(self, fn: Callable[[sqlite3.Connection], T]) -> Callable[[sqlite3.Connection], T]:
+        judged = self._schema_state[0]
+
+        def run(conn: sqlite3.Connection) -> T:
+            if schema.table_changes(conn) != judged:
+                raise _TablesChangedError
+            return fn(conn)
+
+        return run
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether the file is as we write it, so that nobody is going to migrate it."""
+        return self.condition.writable and self.condition.schema_version == SCHEMA_VERSION
+
+    def _note_readiness(self) -> None:
+        self._is_ready = self._is_settled and not widening.needs_widening(self.layout)
+        self.notes_activity = "sessions" in self.layout.columns and self.layout.notes_activity
+
+    def _widen(self) -> None:
+        if widening.needs_widening(self.layout):
+            connection.write(self.conn, self._guarded(widening.widen), self._patience)
+            self._judge_again()
+
+    def _require_writable(self) -> None:
+        if not self._is_settled:
+            self._judge_again()
+        if not self.condition.writable:
+            title = self.condition.home.title or "Nothing can be saved here."
+            raise StateReadOnlyError(title, self.condition.reason, self.condition.hint)
+
+    def _follow_migration(self) -> None:
+        """A file of an older version may have been brought up to date meanwhile."""
+        with self.lock:
+            self._require_open()
+            self._judge_again()
+
+    def _judge_again(self) -> None:
+        now, marks = schema.schema_state(self.conn), self._home.marks()
+        if (now, marks) == (self._schema_state, self._marks):
+            return
+        layout = schema.read_layout(self.conn)
+        condition = judge(self.conn, self.path, layout, self._access, marks)
+        if condition.home.may_write != self.condition.home.may_write:
+            self._change_access()
+            return
+        self.condition = condition
+        self._schema_state, self._marks = now, marks
+        self._readers.close()
+        self._readers = ReaderPool(self.path, self._access, layout)
+        self._note_readiness()
+
+    def _change_access(self) -> None:
+        """Open anew, before the old connections are closed: the last one would empty the log."""
+        conn, readers = self.conn, self._readers
+        self._take(self._open())
+        readers.close()
+        conn.close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StateUnavailableError("The session database is closed.", str(self.path))
+
+    def _follow_file(self, *, missing_is_error: bool) -> None:
+        before = self._folder.look()
+        now = identify(self._name)
+        if now is None and missing_is_error:
+            raise StateUnavailableError(
+                "The session database has vanished.",
+                f"{self.path} is not there any more.",
+                "If a snapshot is being restored, try again in a moment.",
+            )
+        if now is None or now == self._identity:
+            self._require_open()
+            self._folder.trust(before if now is not None else None)
+            return
+        with self.lock:
+            self._require_open()
+            if self._identity is not None and self._identity.same_file(now):
+                self._identity = now
+                return
+            self._let_go(now)
+            self._take(self._open())
+        self._on_replaced()
+
+    def _let_go(self, now: FileIdentity) -> None:
+        """Give up the connections to what was here; if opening fails, the next call tries again."""
+        before, self._identity = self._identity, None
+        if before is None:
+            return
+        if before.same_main(now):
+            self._readers.close()
+            self.conn.close()
+        else:
+            self._readers.close(let_go=abandon)
+            if before.wal_inode is not None and before.wal_inode == now.wal_inode:
+                self._empty_stale_log()
+            abandon(self.conn)
+
+    def _empty_stale_log(self) -> None:
+        """The log beside the new file is that of the old one; whoever opens it would mix the two.
+
+        Its content goes where it belongs, into the old file, whose name is gone. Only when nobody
+        else has the log open: what others wrote into it already is meant for the new file.
+        """
+        if other_holders(self.path).seen:
+            return
+        with contextlib.suppress(sqlite3.Error):
+            self.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def close(self) -> None:
+        """Close all connections; calling it again is harmless."""
+        with self.lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._readers.close()
+            self.conn.close()
+
+
+def _leniently(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T]) -> T:
+    """Run a query again where a stored text is no UTF-8: what cannot be read becomes U+FFFD."""
+    strict = conn.text_factory
+    conn.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    try:
+        return fn(conn)
+    finally:
+        conn.text_factory = strict

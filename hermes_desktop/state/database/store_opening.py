@@ -1,0 +1,263 @@
+"""Opening one state.db: made if it is missing, judged before anything is written.
+
+A file we do not understand is left as it is, byte for byte. One of an older version is read as
+it is and widened before the first change; one of a newer version keeps its shape.
+"""
+
+import sqlite3
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hermes_desktop.core.errors import StateUnavailableError
+from hermes_desktop.core.home_kind import HomeKind, HomeMarks, decide
+from hermes_desktop.state.database import widening
+from hermes_desktop.state.database.connection import (
+    Access,
+    FileIdentity,
+    Patience,
+    identify,
+    initialise,
+    make_file,
+    may_write,
+    open_connection,
+    retrying,
+)
+from hermes_desktop.state.database.home_marks import HomeLook, has_marks, tables_say_so
+from hermes_desktop.state.database.schema import SCHEMA_VERSION, FileLayout, read_layout
+from hermes_desktop.state.records.records import StoreCondition
+from hermes_desktop.state.records.sqlite_errors import (
+    cannot_open,
+    in_words,
+    not_a_database,
+    primary_code,
+)
+
+_UNREACHABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
+_MIGRATE = (
+    "Run `hermes sessions stats` once with the current hermes-agent; that brings it up to date."
+)
+_HOW_TO_BEGIN = (
+    'Begin one in the window or with `hermes-desktop chat -q "Hello"`, or choose another home with '
+    "--profile or HERMES_HOME."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """An opened file and what was found in it."""
+
+    conn: sqlite3.Connection
+    access: Access
+    layout: FileLayout
+    condition: StoreCondition
+    identity: FileIdentity | None
+
+
+def open_store(
+    path: Path, *, read_only: bool, patience: Patience, home: HomeLook | None = None
+) -> OpenStore:
+    """Open the file for writing where possible, else for reading.
+
+    Where only another program may write, the file is opened for reading only: even to close a
+    connection that could write may move what is in the log.
+
+    Args:
+        path: The file.
+        read_only: Never make or write anything.
+        patience: How long others are waited for.
+        home: The marks outside the file; None to look afresh.
+
+    Raises:
+        StateUnavailableError: It cannot be opened, or is no conversation store.
+        BusyError: Another program keeps it locked.
+    """
+    marks = (home or HomeLook(path)).marks()
+    kind = decide(marks)
+    read_only = read_only or not kind.may_write
+    _look_at_place(path, kind, read_only=read_only)
+    read_only = read_only or tables_say_so(path)
+    try:
+        conn, access = _connect(path, read_only=read_only, patience=patience)
+    except sqlite3.Error as error:
+        raise in_words(error, path) from error
+    try:
+        layout = _understand(conn, path, kind, may_make=access == "rw", patience=patience)
+        condition = judge(conn, path, layout, access, marks)
+    except sqlite3.Error as error:
+        conn.close()
+        raise in_words(error, path) from error
+    except BaseException:
+        conn.close()
+        raise
+    return OpenStore(conn, access, layout, condition, identify(path))
+
+
+def _look_at_place(path: Path, home: HomeKind, *, read_only: bool) -> None:
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise cannot_open(path, "that is a folder, not a file")
+        if not stat.S_ISREG(kind):
+            # To open a pipe would wait for ever for somebody to write into it.
+            raise cannot_open(path, "that is a pipe or a device, not a file")
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        raise cannot_open(path, getattr(error, "strerror", None) or str(error)) from error
+    else:
+        return
+    if read_only:
+        raise _nothing_yet(home, f"{path} does not exist.")
+    make_file(path)
+
+
+def _nothing_yet(home: HomeKind, why: str) -> StateUnavailableError:
+    """There is nothing to read; in a home that is not written by us, that is the reason."""
+    if not home.may_write:
+        return StateUnavailableError(home.title, f"{home.reason} {why}", home.hint)
+    return StateUnavailableError("There are no sessions in this home yet.", why, _HOW_TO_BEGIN)
+
+
+def _connect(
+    path: Path, *, read_only: bool, patience: Patience
+) -> tuple[sqlite3.Connection, Access]:
+    """Open in the best way the system allows: for writing, for reading, or as a frozen file."""
+    ways: list[Access] = ["rw", "ro"]
+    if read_only or not may_write(path):
+        ways = ["ro"]
+    log = Path(f"{path}-wal")
+    if not may_write(path) and not log.exists():
+        ways.append("immutable")
+    for way in ways:
+        try:
+            return retrying(_opener(path, way, patience), patience), way
+        except sqlite3.OperationalError as error:
+            if way == ways[-1] or primary_code(error) not in _UNREACHABLE:
+                raise
+    raise AssertionError("unreachable: the last way returns or raises")
+
+
+def _opener(path: Path, way: Access, patience: Patience) -> Callable[[], sqlite3.Connection]:
+    return lambda: open_connection(path, way, wait_s=patience.wait_s)
+
+
+def _understand(
+    conn: sqlite3.Connection, path: Path, home: HomeKind, *, may_make: bool, patience: Patience
+) -> FileLayout:
+    layout = retrying(lambda: read_layout(conn), patience)
+    if layout.is_empty and not _belongs_to_another_program(conn):
+        if not may_make:
+            raise _nothing_yet(home, f"{path} is still empty.")
+        _need_full_text(conn)
+        initialise(conn, patience)
+        layout = read_layout(conn)
+    if not layout.is_ours:
+        raise not_a_database(path, "it does not hold the tables of Hermes")
+    return layout
+
+
+def _belongs_to_another_program(conn: sqlite3.Connection) -> bool:
+    return any(
+        conn.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+
+
+def _need_full_text(conn: sqlite3.Connection) -> None:
+    if not _has_full_text(conn):
+        raise StateUnavailableError(
+            "This SQLite cannot make a session database.",
+            f"SQLite {sqlite3.sqlite_version} was built without full-text search (FTS5).",
+            "Use a Python whose SQLite has FTS5.",
+        )
+
+
+def _has_full_text(conn: sqlite3.Connection) -> bool:
+    found = conn.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone()
+    return found is not None and sqlite3.sqlite_version_info >= (3, 34)
+
+
+def judge(
+    conn: sqlite3.Connection, path: Path, layout: FileLayout, access: Access, marks: HomeMarks
+) -> StoreCondition:
+    """Say whether we may write to this file, and if not, why and what to do.
+
+    Args:
+        conn: To look with.
+        path: The file.
+        layout: What it has.
+        access: How it was opened.
+        marks: What is outside the file.
+    """
+    version = layout.version
+    tables = has_marks(layout.objects, layout.columns.get("sessions", frozenset()))
+    home = decide(replace(marks, tables=tables))
+    if not home.may_write:
+        return StoreCondition(
+            version, writable=False, reason=home.reason, hint=home.hint, home=home
+        )
+    reason, hint = _why_not(conn, path, layout, access)
+    if reason:
+        return StoreCondition(version, writable=False, reason=reason, hint=hint)
+    return StoreCondition(version, writable=True, notice=_notice(version))
+
+
+def _why_not(
+    conn: sqlite3.Connection, path: Path, layout: FileLayout, access: Access
+) -> tuple[str, str]:
+    """Why the file is only read, and what to do about it; ("", "") when it may be written."""
+    version = layout.version
+    if version is None:
+        return "The session database does not say which version it has.", _MIGRATE
+    if version < widening.OLDEST_WRITABLE:
+        reason = (
+            f"The session database was written by a very old Hermes (version {version}, we write "
+            f"{widening.OLDEST_WRITABLE} and later). It can be read here, not written."
+        )
+        return reason, _MIGRATE
+    if access != "rw":
+        return (
+            "The session database was opened for reading only.",
+            f"To write, make sure that you may change {path} and its folder.",
+        )
+    return _why_not_newer(conn, layout) if version > SCHEMA_VERSION else _lacking(conn, layout)
+
+
+def _lacking(conn: sqlite3.Connection, layout: FileLayout) -> tuple[str, str]:
+    version = layout.version
+    lacking = layout.lacks if version == SCHEMA_VERSION else layout.lacks_full_text
+    if lacking:
+        return f"Parts of the session database are missing: {', '.join(lacking)}.", _MIGRATE
+    if not _has_full_text(conn):
+        return (
+            f"SQLite {sqlite3.sqlite_version} here lacks full-text search (FTS5).",
+            "Use a Python whose SQLite has FTS5.",
+        )
+    return "", ""
+
+
+def _why_not_newer(conn: sqlite3.Connection, layout: FileLayout) -> tuple[str, str]:
+    obstacles = widening.obstacles(conn, layout)
+    if not obstacles:
+        return "", ""
+    reason = (
+        f"The session database was written by a newer Hermes (version {layout.version}, we know "
+        f"{SCHEMA_VERSION}) and can only be read here: {'; '.join(obstacles)}."
+    )
+    return reason, ("Update Hermes Desktop, or go on with the `hermes` command.")
+
+
+def _notice(version: int | None) -> str:
+    if version is None or version == SCHEMA_VERSION:
+        return ""
+    if version < SCHEMA_VERSION:
+        return (
+            f"The session database was written by an older Hermes (version {version}). The first "
+            "change made here adds what it lacks; its own migrations still follow when the "
+            "`hermes` command is updated."
+        )
+    return (
+        f"The session database was written by a newer Hermes (version {version}, we know "
+        f"{SCHEMA_VERSION}). What we do not know in it is kept as it is."
+    )

@@ -1,0 +1,1 @@
+"""SessionDB, the only thing other packages use."""

@@ -1,0 +1,33 @@
+"""Shortening conversations, as methods of the store."""
+
+from hermes_desktop.state.conversations import compaction
+from hermes_desktop.state.conversations.compaction import Compaction
+from hermes_desktop.state.facade.store_face import WritingFace
+
+
+class CompactionFace(WritingFace):
+    """The part of ``SessionDB`` that makes conversations shorter. One transaction each."""
+
+    def compact_in_place(self, wanted: Compaction) -> int:
+        """Set messages aside, still shown, and begin anew; see :func:`compaction.in_place`.
+
+        Returns:
+            How many messages of others came meanwhile and went along.
+
+        Raises:
+            MissingSessionError: The session has no row.
+            BusyError: Somebody else compresses it.
+            RefusedError: It was changed meanwhile; nothing was done.
+        """
+        now = self._clock.time()
+        return self._execute_write(lambda conn: compaction.in_place(conn, wanted, now))
+
+    def rotate_session(self, wanted: Compaction, new_id: str) -> int:
+        """End a session and go on in a new one; see :func:`compaction.rotate`.
+
+        Returns and raises as :meth:`compact_in_place`.
+        """
+        now, layout = self._clock.time(), self.layout
+        return self._execute_write(
+            lambda conn: compaction.rotate(conn, wanted, new_id, now, layout)
+        )

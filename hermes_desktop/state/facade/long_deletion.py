@@ -1,0 +1,140 @@
+"""Long sessions deleted for good, and what a crash left on its way: many short transactions.
+
+The first one hides the rows, see :mod:`hidden_rows`, so that nobody finds half a session; the last
+one removes them. What somebody adds meanwhile was not meant: it stays, with its session.
+"""
+
+import os
+import secrets
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from hermes_desktop.core.errors import RefusedError
+from hermes_desktop.state.database.steps import Ended, OnStep, Piece, in_steps, unheard
+from hermes_desktop.state.facade.store_face import WritingFace
+from hermes_desktop.state.records.stored_rows import chunks, columns, marks
+from hermes_desktop.state.sessions import deletion, hidden_rows
+from hermes_desktop.state.sessions.hidden_rows import Mark, Way
+
+Choice = Callable[[sqlite3.Connection], Sequence[str]]
+"""Which of the sessions are to go in fact, looked at inside the first transaction."""
+
+_WORDS = ("content", "tool_calls", "reasoning", "reasoning_content", "api_content")
+
+
+def remove_long(
+    db: WritingFace, choose: Choice, now: float, on_step: OnStep = unheard
+) -> list[str]:
+    """Delete sessions with many messages for good. Returns those that are gone.
+
+    Raises:
+        RefusedError: Something we do not know refers to one of them; they are seen again, without
+            the messages.
+    """
+
+    def begin(conn: sqlite3.Connection) -> tuple[list[str], Mark]:
+        ids = list(choose(conn))
+        deletion.refuse_if_referred_to(conn, ids)
+        upto = conn.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()[0]
+        mark = Mark(Way.FOR_GOOD, secrets.token_hex(8), now, upto, os.getpid())
+        hidden_rows.hide(conn, ids, mark)
+        return ids, mark
+
+    ids, mark = db._execute_write(begin)  # noqa: SLF001 - same package
+    return _go_on(db, _Removal(tuple(ids), mark), on_step) if ids else []
+
+
+def undo_copy(db: WritingFace, ids: Collection[str], mark: Mark) -> None:
+    """Take away a copy that was not completed."""
+    _go_on(db, _Removal(tuple(ids), mark), unheard)
+
+
+def finish(db: WritingFace, now: float) -> int:
+    """Finish what a crash cut short. Returns how many sessions; cheap when there is nothing."""
+    groups: dict[Mark, list[str]] = defaultdict(list)
+    for session_id, mark in db.read(lambda conn: list(hidden_rows.on_their_way(conn))):
+        if mark.way in {Way.FOR_GOOD, Way.COPY} and mark.is_abandoned(now):
+            groups[mark].append(session_id)
+    for mark, ids in groups.items():
+        _go_on(db, _Removal(tuple(ids), mark), unheard)
+    return sum(map(len, groups.values()))
+
+
+def message_pieces(
+    conn: sqlite3.Connection, condition: str, values: Sequence[object]
+) -> list[Piece[int]]:
+    """Row ids of messages in order, each with about the length of its words."""
+    present = [name for name in _WORDS if name in columns(conn, "messages")]
+    length = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in present)
+    rows = conn.execute(
+        f"SELECT id, {length} FROM messages WHERE {condition} ORDER BY +id", values
+    ).fetchall()
+    return [Piece(row[0], row[1]) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class _Removal:
+    """The steps; each runs inside a write transaction."""
+
+    ids: tuple[str, ...]
+    mark: Mark
+
+    def pieces(self, conn: sqlite3.Connection) -> list[Piece[int]]:
+        return message_pieces(
+            conn, f"session_id IN ({marks(self.ids)}) AND +id <= ?", (*self.ids, self._upto)
+        )
+
+    @property
+    def _upto(self) -> int:
+        return self.mark.upto if self.mark.way is Way.FOR_GOOD else 2**62
+
+    def remove(self, conn: sqlite3.Connection, row_ids: Sequence[int]) -> Ended | None:
+        """Delete messages of sessions that are still on this way."""
+        ours = self._ours(conn)
+        if not ours:
+            return Ended.GONE
+        for chunk in chunks(row_ids):
+            conn.execute(
+                f"DELETE FROM messages WHERE id IN ({marks(chunk)}) "
+                f"AND session_id IN ({marks(ours)})",
+                (*chunk, *ours),
+            )
+        return None
+
+    def close(self, conn: sqlite3.Connection) -> list[str]:
+        """Delete the sessions without messages; show those again that somebody wrote to."""
+        ours = self._ours(conn)
+        kept = [each for each in ours if _has_messages(conn, each)]
+        for each in kept:
+            conn.execute(
+                "UPDATE sessions SET tool_call_count = 0, message_count = "
+                "(SELECT count(*) FROM messages AS m WHERE m.session_id = sessions.id) "
+                "WHERE id = ?",
+                (each,),
+            )
+        hidden_rows.reveal(conn, kept)
+        gone = [each for each in ours if each not in kept]
+        return deletion.remove(conn, gone)
+
+    def show(self, conn: sqlite3.Connection) -> None:
+        hidden_rows.reveal(conn, self._ours(conn))
+
+    def _ours(self, conn: sqlite3.Connection) -> list[str]:
+        found = hidden_rows.marked(conn, self.ids)
+        return [each for each, mark in found.items() if mark and mark.token == self.mark.token]
+
+
+def _go_on(db: WritingFace, removal: _Removal, on_step: OnStep) -> list[str]:
+    in_steps(db, db.read(removal.pieces), removal.remove, on_step=on_step)
+    try:
+        return db._execute_write(removal.close)  # noqa: SLF001 - same package
+    except RefusedError:
+        db._execute_write(removal.show)  # noqa: SLF001 - same package
+        raise
+
+
+def _has_messages(conn: sqlite3.Connection, session_id: str) -> bool:
+    row = conn.execute("SELECT 1 FROM messages WHERE session_id = ? LIMIT 1", (session_id,))
+    return row.fetchone() is not None

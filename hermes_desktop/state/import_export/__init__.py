@@ -1,0 +1,1 @@
+"""Sessions as plain objects, written out and read back."""

@@ -1,0 +1,148 @@
+"""What may be imported: limits and shapes, checked before anything is written."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.core.ids import is_safe_session_id
+from hermes_desktop.state.records.content_codec import decode_json
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one import may hold, each a number or infinity. Sizes in bytes of JSON."""
+
+    sessions: float = 500
+    messages: float = 10_000
+    messages_together: float = 50_000
+    bytes: float = 5 * 1024 * 1024
+    bytes_together: float = 25 * 1024 * 1024
+
+
+DEFAULT = Limits()
+"""What callers of ``SessionDB.import_sessions`` may rely on, as in ``hermes``."""
+UNLIMITED = Limits(math.inf, math.inf, math.inf, math.inf, math.inf)
+"""For files that a person chose: whatever an export wrote can be imported again."""
+
+_TEXTS = (
+    "source",
+    "title",
+    "parent_session_id",
+    "user_id",
+    "model",
+    "system_prompt",
+    "end_reason",
+    "cwd",
+    "git_branch",
+    "git_repo_root",
+    "billing_provider",
+    "billing_base_url",
+    "billing_mode",
+    "cost_status",
+    "cost_source",
+    "pricing_version",
+)
+"""Fields that another type would make nonsense of: a list as a user, a number as a folder."""
+
+Problem = dict[str, Any]
+
+
+def opened(sessions: Any, limits: Limits = DEFAULT) -> list[Any]:
+    """The sessions of an import one by one: an exported conversation becomes its segments.
+
+    Raises:
+        ValueError: It is no list, or too long a one.
+    """
+    if not isinstance(sessions, list | tuple):
+        raise ValueError("sessions must be a list")  # noqa: TRY004 - what users of the class expect
+    found: list[Any] = []
+    for session in sessions:
+        segments = session.get("segments") if isinstance(session, Mapping) else None
+        found.extend(segments if isinstance(segments, list) and segments else [session])
+    if len(found) > limits.sessions:
+        raise ValueError(f"sessions must contain at most {limits.sessions} entries")
+    return found
+
+
+def problems(sessions: Sequence[Any], limits: Limits = DEFAULT) -> list[Problem]:
+    """Everything that speaks against an import: place, words and, where known, the session."""
+    found: list[Problem] = []
+    seen: set[str] = set()
+    messages = size = 0
+    for index, session in enumerate(sessions):
+        words, count, length = _look(session, seen, limits)
+        if words:
+            found.append(_problem(index, words, session))
+        messages, size = messages + count, size + length
+    if not found and messages > limits.messages_together:
+        found.append({"index": 0, "error": f"more than {limits.messages_together} messages in all"})
+    if not found and size > limits.bytes_together:
+        found.append(
+            {"index": 0, "error": f"more than {limits.bytes_together / 2**20:.0f} MiB in all"}
+        )
+    return found
+
+
+def _problem(index: int, words: str, session: Any) -> Problem:
+    problem: Problem = {"index": index, "error": words}
+    session_id = session.get("id") if isinstance(session, Mapping) else None
+    return {**problem, "session_id": session_id} if isinstance(session_id, str) else problem
+
+
+def _look(session: Any, seen: set[str], limits: Limits) -> tuple[str, int, int]:
+    """What is wrong with one session ("" if nothing), how many messages and bytes it has."""
+    if not isinstance(session, Mapping):
+        return "session must be an object", 0, 0
+    words = _wrong_fields(session, seen)
+    if words:
+        return words, 0, 0
+    messages = session.get("messages") or []
+    if len(messages) > limits.messages:
+        return f"more than {limits.messages} messages", len(messages), 0
+    size = _size(session)
+    if size > limits.bytes:
+        return f"larger than {limits.bytes / 2**20:.0f} MiB", len(messages), size
+    return _wrong_messages(messages), len(messages), size
+
+
+def _wrong_fields(session: Mapping[str, Any], seen: set[str]) -> str:
+    session_id = session.get("id")
+    if not isinstance(session_id, str) or not session_id:
+        return "session id is required"
+    if not is_safe_session_id(session_id):
+        return "session id cannot be used: it looks like a path or has control characters"
+    if session_id in seen:
+        return "duplicate session id"
+    seen.add(session_id)
+    for name in _TEXTS:
+        if not isinstance(session.get(name), str | None):
+            return f"{name} must be a string"
+    if not _is_config(session.get("model_config")):
+        return "model_config must be a JSON object"
+    return "" if isinstance(session.get("messages"), list | None) else "messages must be a list"
+
+
+def _is_config(value: Any) -> bool:
+    return (
+        value is None
+        or value == ""
+        or isinstance(value, Mapping)
+        or isinstance(decode_json(value), dict)
+    )
+
+
+def _wrong_messages(messages: Sequence[Any]) -> str:
+    for index, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            return "messages must contain only objects"
+        role = message.get("role")
+        if not isinstance(role, str) or not role:
+            return f"messages[{index}].role must be a non-empty string"
+    return ""
+
+
+def _size(session: Mapping[str, Any]) -> int:
+    """Bytes of the session as JSON."""
+    return len(json.dumps(session, ensure_ascii=False, default=str).encode("utf-8", "replace"))

@@ -1,0 +1,1 @@
+"""Health, snapshots, repair and statistics of the whole store."""

@@ -1,0 +1,319 @@
+"""Has anybody committed to state.db, and which sessions does it touch?
+
+One look costs microseconds while nothing happens: ``PRAGMA data_version`` on a connection of our
+own changes when, and only when, another connection committed, whether in this process or elsewhere.
+After a commit we look for
+
+* messages with an id above the greatest one seen;
+* session rows that came or went;
+* session rows that are not what they were (title, end, archive, counters, undo).
+
+The last one needs the rows themselves. Those that are likely to change, because they are shown, are
+new or changed lately, are compared at once; the others in slices, one slice a look, until all were
+seen once after the last commit. A store of a few thousand sessions is one slice.
+"""
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from hermes_desktop.core.errors import BusyError
+from hermes_desktop.state.database.connection import FileIdentity, Patience, abandon, identify
+from hermes_desktop.state.database.schema import read_layout
+from hermes_desktop.state.database.store_opening import open_store
+from hermes_desktop.state.records.content_codec import clean_text
+from hermes_desktop.state.records.records import StateChanges
+from hermes_desktop.state.records.sqlite_errors import in_words, is_bad_text, is_busy
+
+_SLICE = 2_000
+_CHUNK = 400
+_NEWEST = 50
+_LATELY = 50
+_COMPARED = (
+    "parent_session_id",
+    "model",
+    "ended_at",
+    "end_reason",
+    "message_count",
+    "tool_call_count",
+    "input_tokens",
+    "output_tokens",
+    "title",
+    "cwd",
+    "display_name",
+    "rewind_count",
+    "archived",
+    "hidden",
+    "pinned",
+)
+_COUNT_ACTIVE = "SELECT count(*) FROM messages WHERE session_id = ? AND active = 1"
+_NOTHING = StateChanges()
+_NOW = Patience(attempts=1, wait_s=0.0)
+
+
+class ChangeWatcher:
+    """Tells what changed since the last look. Used on one thread at a time; waits for nobody.
+
+    The first look learns how things are and reports nothing; make it before reading what is to be
+    kept up to date.
+
+    Args:
+        db_path: The file. It may be missing; it is reported when it comes.
+    """
+
+    def __init__(self, db_path: Path | str) -> None:
+        self._path = Path(db_path)
+        self._conn: sqlite3.Connection | None = None
+        self._identity: FileIdentity | None = None
+        self._data_version = -1
+        self._newest_message = 0
+        self._greatest_row = 0
+        self._marks: dict[str, int] = {}
+        self._columns: tuple[str, ...] = ()
+        self._watched: frozenset[str] = frozenset()
+        self._active: dict[str, int] = {}
+        self._has_active = True
+        self._schema_cookie = 0
+        self._lately: OrderedDict[str, None] = OrderedDict()
+        self._sweep_from = 0
+        self._sweep_left = 0
+        self._started = False
+
+    def watch(self, session_ids: Collection[str]) -> None:
+        """Name the sessions that are shown; they are compared at once after each commit.
+
+        For these alone also messages that were brought back after an undo are noticed, which
+        leaves no trace in the session's row.
+        """
+        self._watched = frozenset(session_ids)
+
+    def look(self) -> StateChanges:
+        """What changed since the last look, by whomever.
+
+        A locked file gives an empty answer; what happened is found by a later look.
+
+        Raises:
+            StateError: The file cannot be read; the next look tries again.
+        """
+        try:
+            if self._file_is_another():
+                return self._open_again()
+            self._started = True
+            return self._look()
+        except BusyError:
+            return _NOTHING
+        except sqlite3.Error as error:
+            if is_busy(error):
+                return _NOTHING
+            if is_bad_text(error) and self._conn is not None:
+                self._conn.text_factory = _lenient
+                return _NOTHING
+            self.close()
+            raise in_words(error, self._path) from error
+
+    def close(self) -> None:
+        """Let go of the file. Another look opens it again."""
+        if self._conn is not None:
+            self._conn.close()
+        self._conn = None
+
+    # ------------------------------------------------------------------ the file
+
+    def _file_is_another(self) -> bool:
+        now = identify(self._path)
+        if now is None or self._conn is None or self._identity is None:
+            return now is not None or self._conn is not None
+        if self._identity.same_file(now):
+            self._identity = now
+            return False
+        return True
+
+    def _open_again(self) -> StateChanges:
+        now = identify(self._path)
+        self._let_go(now)
+        if now is not None:
+            opened = open_store(self._path, read_only=True, patience=_NOW)
+            self._conn, self._identity = opened.conn, opened.identity
+            self._learn()
+        first, self._started = not self._started, True
+        return _NOTHING if first else StateChanges(reload_all=True, file_replaced=True)
+
+    def _let_go(self, now: FileIdentity | None) -> None:
+        conn, before = self._conn, self._identity
+        if conn is not None and before is not None and (now is None or not before.same_main(now)):
+            abandon(conn)
+            self._conn = None
+        self.close()
+
+    def _learn(self) -> None:
+        conn = self._require()
+        self._schema_cookie = _number(conn, "PRAGMA schema_version")
+        present = read_layout(conn).columns
+        self._columns = tuple(name for name in _COMPARED if name in present["sessions"])
+        self._has_active = "active" in present["messages"]
+        self._data_version = _number(conn, "PRAGMA data_version")
+        self._newest_message = _number(conn, "SELECT max(id) FROM messages")
+        self._greatest_row = _number(conn, "SELECT max(rowid) FROM sessions")
+        self._marks = dict(self._read_marks("1", ()))
+        self._active.clear()
+        self._lately.clear()
+        self._sweep_left = 0
+
+    def _require(self) -> sqlite3.Connection:
+        assert self._conn is not None  # noqa: S101 - callers opened it
+        return self._conn
+
+    # ------------------------------------------------------------------ one look
+
+    def _look(self) -> StateChanges:
+        conn = self._conn
+        if conn is None:
+            return _NOTHING
+        version = _number(conn, "PRAGMA data_version")
+        committed = version != self._data_version
+        unlearned = self._watched - self._active.keys()
+        if not committed and not unlearned and self._sweep_left <= 0:
+            return _NOTHING
+        conn.execute("BEGIN")
+        try:
+            if committed:
+                changes = self._after_commit(conn)
+            else:
+                self._compare_active(conn)
+                touched = self._sweep()
+                changes = StateChanges(frozenset(touched), frozenset(self._gone(conn)))
+        finally:
+            conn.execute("COMMIT")
+        self._data_version = version
+        return changes
+
+    def _after_commit(self, conn: sqlite3.Connection) -> StateChanges:
+        if _number(conn, "PRAGMA schema_version") != self._schema_cookie:
+            self._learn()
+            return StateChanges(reload_all=True)
+        newest = _number(conn, "SELECT max(id) FROM messages")
+        touched = self._sessions_of_new_messages(conn)
+        came, gone = self._came_and_gone(conn)
+        touched |= came  # their marks are learnt by the comparison
+        touched |= self._compare(self._likely(conn, touched)) | self._compare_active(conn)
+        self._sweep_left = len(self._marks)
+        explained = bool(touched or gone)
+        if not explained or self._sweep_left <= _SLICE:
+            touched |= self._sweep()
+        gone |= self._gone(conn)
+        self._newest_message = max(newest, self._newest_message)
+        self._remember(touched)
+        return StateChanges(touched=frozenset(touched - gone), removed=frozenset(gone))
+
+    def _remember(self, touched: Collection[str]) -> None:
+        for name in touched:
+            self._lately[name] = None
+            self._lately.move_to_end(name)
+        while len(self._lately) > _LATELY:
+            self._lately.popitem(last=False)
+
+    def _sessions_of_new_messages(self, conn: sqlite3.Connection) -> set[str]:
+        # The plus keeps the planner from walking the whole index of sessions instead.
+        rows = conn.execute(
+            "SELECT DISTINCT +session_id FROM messages WHERE id > ?", (self._newest_message,)
+        ).fetchall()
+        return {row[0] for row in rows}
+
+    def _came_and_gone(self, conn: sqlite3.Connection) -> tuple[set[str], set[str]]:
+        """Compare the ids when their number or the greatest row number is not what it was."""
+        greatest = _number(conn, "SELECT max(rowid) FROM sessions")
+        total = _number(conn, "SELECT count(*) FROM sessions")
+        if greatest == self._greatest_row and total == len(self._marks):
+            return set(), set()
+        self._greatest_row = greatest
+        present = {row[0] for row in conn.execute("SELECT id FROM sessions").fetchall()}
+        return present - self._marks.keys(), self._forget_absent(present)
+
+    def _forget_absent(self, present: set[str]) -> set[str]:
+        gone = self._marks.keys() - present
+        for name in gone:
+            del self._marks[name]
+            self._lately.pop(name, None)
+        return gone
+
+    def _gone(self, conn: sqlite3.Connection) -> set[str]:
+        """Sessions whose row number another one has now: more marks than rows tell of them."""
+        if len(self._marks) <= _number(conn, "SELECT count(*) FROM sessions"):
+            return set()
+        present = {row[0] for row in conn.execute("SELECT id FROM sessions").fetchall()}
+        return self._forget_absent(present)
+
+    def _likely(self, conn: sqlite3.Connection, touched: Iterable[str]) -> set[str]:
+        newest = conn.execute(
+            "SELECT id FROM sessions ORDER BY started_at DESC LIMIT ?", (_NEWEST,)
+        ).fetchall()
+        return {*(row[0] for row in newest), *touched, *self._watched, *self._lately}
+
+    def _compare(self, ids: Collection[str]) -> set[str]:
+        wanted = [clean_text(name) for name in ids]
+        changed: set[str] = set()
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            condition = f"s.id IN ({', '.join('?' * len(chunk))})"
+            changed |= self._note(self._read_marks(condition, chunk))
+        return changed
+
+    def _compare_active(self, conn: sqlite3.Connection) -> set[str]:
+        """Count the active messages of what is shown; the first count of a session is learnt."""
+        changed: set[str] = set()
+        active = {name: self._active.get(name, -1) for name in self._watched}
+        for name, before in active.items():
+            now = _number(conn, _COUNT_ACTIVE, clean_text(name)) if self._has_active else 0
+            active[name] = now
+            if before not in {-1, now}:
+                changed.add(name)
+        self._active = active
+        return changed
+
+    def _sweep(self) -> set[str]:
+        """Compare the next slice of all rows."""
+        if self._sweep_left <= 0:
+            return set()
+        conn = self._require()
+        rows = conn.execute(
+            "SELECT rowid, id FROM sessions WHERE rowid > ? ORDER BY rowid LIMIT ?",
+            (self._sweep_from, _SLICE),
+        ).fetchall()
+        self._sweep_left -= max(len(rows), 1)
+        if len(rows) < _SLICE:
+            self._sweep_from = 0
+        else:
+            self._sweep_from = rows[-1][0]
+        return self._note(
+            self._read_marks(
+                "s.rowid BETWEEN ? AND ?", (rows[0][0], rows[-1][0]) if rows else (0, 0)
+            )
+        )
+
+    def _note(self, found: Iterable[tuple[str, int]]) -> set[str]:
+        changed: set[str] = set()
+        for name, mark in found:
+            if self._marks.get(name) != mark:
+                self._marks[name] = mark
+                changed.add(name)
+        return changed
+
+    def _read_marks(self, condition: str, values: Collection[object]) -> list[tuple[str, int]]:
+        cursor = self._require().cursor()
+        cursor.row_factory = None
+        names = ", ".join(f"s.{name}" for name in ("id", *self._columns))
+        rows = cursor.execute(
+            f"SELECT {names} FROM main.sessions AS s WHERE {condition}", tuple(values)
+        )
+        return [(row[0], hash(row)) for row in rows]
+
+
+def _number(conn: sqlite3.Connection, sql: str, *values: str) -> int:
+    value = conn.execute(sql, values).fetchone()[0]
+    return value if isinstance(value, int) else 0
+
+
+def _lenient(raw: bytes) -> str:
+    """Read a text that is no UTF-8: what cannot be read becomes U+FFFD."""
+    return raw.decode("utf-8", "replace")

@@ -1,0 +1,236 @@
+"""A snapshot put in the place of the present store.
+
+Its pages are written into the file that is there, in one transaction: nobody ends up with a file
+that has lost its name, and a crash leaves the present as it was. A present that cannot be read any
+more is set aside as it is, under another name beside the new one.
+"""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.core.errors import (
+    RefusedError,
+    StateError,
+    StateReadOnlyError,
+    StateUnavailableError,
+)
+from hermes_desktop.state.database.connection import Patience, make_file, open_connection, retrying
+from hermes_desktop.state.database.holders import Holders, other_holders
+from hermes_desktop.state.database.home_marks import kind_of_home
+from hermes_desktop.state.database.store_opening import open_store
+from hermes_desktop.state.maintenance.snapshot import SnapshotInfo, copy_pages, take_snapshot
+from hermes_desktop.state.records.sqlite_errors import in_words
+from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, silent
+
+
+class HeldError(RefusedError):
+    """Other programs have the store open.
+
+    Attributes:
+        holders: Which, as far as it can be seen.
+    """
+
+    def __init__(self, title: str, detail: str, hint: str, holders: Holders) -> None:
+        super().__init__(title, detail, hint)
+        self.holders = holders
+
+
+class PerhapsHeldError(HeldError):
+    """Nobody is seen to have the store open, but some processes cannot be looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """What a restore did.
+
+    Attributes:
+        restored: What is there now.
+        before: The snapshot of what was there, None when there was nothing that can be read.
+        set_aside: Where the file is that could not be read, None when there was none.
+    """
+
+    restored: SnapshotInfo
+    before: SnapshotInfo | None
+    set_aside: Path | None = None
+
+
+def require_alone(
+    path: Path,
+    *,
+    unseen_ok: bool,
+    holders: Callable[[Path], Holders] = other_holders,
+) -> None:
+    """Make sure that no other process has the store open.
+
+    Args:
+        path: The store.
+        unseen_ok: Go on although some processes are not visible to us.
+        holders: How to look.
+
+    Raises:
+        HeldError: Others have it open.
+        PerhapsHeldError: We cannot tell.
+    """
+    found = holders(path)
+    if found.seen:
+        raise HeldError(
+            "Other programs use the session database.",
+            f"Open in: {found}.",
+            "Close them and try again.",
+            found,
+        )
+    if found.hidden and not unseen_ok:
+        raise PerhapsHeldError(
+            "Whether other programs use the session database is not visible to us.",
+            f"{found.hidden} processes of other users or of the system cannot be looked into.",
+            "Make sure that no other Hermes program runs, then confirm.",
+            found,
+        )
+
+
+def require_shared(db_path: Path) -> None:
+    """Refuse to replace a store where only another program may write.
+
+    Raises:
+        StateReadOnlyError: The words say who.
+    """
+    home = kind_of_home(db_path)
+    if not home.may_write:
+        raise StateReadOnlyError(home.title, home.reason, home.hint)
+
+
+def restore_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the caller
+    snapshot: SnapshotInfo,
+    db_path: Path,
+    folder: Path,
+    *,
+    now: float,
+    unseen_ok: bool = False,
+    on_progress: OnProgress = silent,
+    cancel: CancelSignal | None = None,
+    holders: Callable[[Path], Holders] = other_holders,
+) -> RestoreReport:
+    """Put a snapshot in the place of the store, after a snapshot of the present.
+
+    Open ``SessionDB`` objects of this process should be opened anew afterwards: what they know of
+    the file's version may not be true any more.
+
+    Args:
+        snapshot: What to restore.
+        db_path: The store.
+        folder: Where the snapshot of the present goes.
+        now: Epoch seconds.
+        unseen_ok: Go on although some processes are not visible to us.
+        on_progress: Called after each step, on this thread.
+        cancel: Set from any thread to stop; the store is as it was then.
+        holders: How to look for other processes.
+
+    Raises:
+        HeldError: Other processes have the store open, or (``PerhapsHeldError``) may have.
+        NoRoomForSnapshotError: There is no room to keep the present.
+        CancelledError: It was cancelled.
+        BusyError: The store is locked.
+        StateReadOnlyError: Only another program may write the conversations of this home.
+        StateError: The snapshot cannot be read, or the store not written.
+    """
+    require_shared(db_path)
+    require_alone(db_path, unseen_ok=unseen_ok, holders=holders)
+    with contextlib.closing(_open_snapshot(snapshot)) as source, contextlib.ExitStack() as aside:
+        before = moved = None
+        if not _is_nothing(db_path):
+            try:
+                before = take_snapshot(
+                    db_path,
+                    folder,
+                    reason="restore",
+                    now=now,
+                    on_progress=on_progress,
+                    cancel=cancel,
+                )
+            except StateUnavailableError:
+                if not db_path.is_file():
+                    raise
+                moved = aside.enter_context(_set_aside(db_path.resolve(), now))
+        try:
+            _write_over(source, db_path, on_progress, cancel)
+        except sqlite3.Error as error:
+            raise in_words(error, db_path) from error
+    return RestoreReport(snapshot, before, moved)
+
+
+def _open_snapshot(snapshot: SnapshotInfo) -> sqlite3.Connection:
+    """Open what is to be restored, and look that it is whole."""
+    why = ""
+    try:
+        conn = open_store(snapshot.path, read_only=True, patience=Patience()).conn
+    except StateUnavailableError as error:
+        why = error.detail
+    else:
+        try:
+            why = str(conn.execute("PRAGMA quick_check(1)").fetchone()[0])
+        except sqlite3.Error as error:
+            why = str(error)
+        if why == "ok":
+            return conn
+        conn.close()
+    raise StateUnavailableError(
+        f"The snapshot {snapshot.name} is damaged.",
+        f"{why.rstrip('.')}. Nothing was changed.",
+        "Take another one from `hermes-desktop sessions snapshot list`.",
+    )
+
+
+def _is_nothing(path: Path) -> bool:
+    return not path.exists() or (path.is_file() and not path.stat().st_size)
+
+
+@contextlib.contextmanager
+def _set_aside(path: Path, now: float) -> Iterator[Path]:
+    """Give a store that cannot be read another name, inside a ``with`` block that makes a new one.
+
+    Its log goes first: beside a new file it would be taken for that one's. If the block fails, all
+    have their names again.
+    """
+    stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
+    place = path.with_name(f"{path.name}.damaged-{stamp}")
+    number = 1
+    while place.exists():
+        number += 1
+        place = path.with_name(f"{path.name}.damaged-{stamp}-{number}")
+    moves = [(Path(f"{path}{end}"), Path(f"{place}{end}")) for end in ("-wal", "-shm", "")]
+    done: list[tuple[Path, Path]] = []
+    try:
+        for old, new in moves:
+            if old.exists():
+                old.rename(new)
+                done.append((old, new))
+        yield place
+    except BaseException as error:
+        if (path, place) in done:
+            for old, _ in reversed(moves):
+                old.unlink(missing_ok=True)
+        for old, new in reversed(done):
+            new.rename(old)
+        if isinstance(error, OSError):
+            raise StateError(
+                "The damaged store could not be set aside.",
+                f"{path}: {error.strerror or error}.",
+                "Check the rights of its folder.",
+            ) from error
+        raise
+
+
+def _write_over(
+    source: sqlite3.Connection, path: Path, on_progress: OnProgress, cancel: CancelSignal | None
+) -> None:
+    is_new = _is_nothing(path)
+    if not path.exists():
+        make_file(path)
+    with contextlib.closing(open_connection(path, "rw")) as target:
+        if is_new:
+            retrying(lambda: target.execute("PRAGMA journal_mode=WAL").fetchall(), Patience())
+        copy_pages(source, target, "Restoring the snapshot", on_progress, cancel)

@@ -1,0 +1,1 @@
+"""Frozen records and the decoding of stored values."""

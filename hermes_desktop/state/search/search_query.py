@@ -1,0 +1,246 @@
+"""What a person typed into a search, as a tree of terms, and how each index is asked for it.
+
+A term is one word or a phrase in quotation marks; ``foo*`` means every word that begins so. AND, OR
+and NOT in capitals combine terms; side by side they must all be found. Everything else that the
+full-text engine would take for syntax is plain text here, so that no query is an error.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal, TypeAlias
+
+from hermes_desktop.state.records.content_codec import clean_text
+
+MAX_CHARS = 2_048
+TRIGRAM = 3
+"""Shorter texts cannot be asked of the trigram index."""
+
+_OPERATORS = ("OR", "AND", "NOT")
+_PIECE = re.compile(r'"([^"]*)"(\*?)|([^\s"]+)')
+_SYNTAX = re.compile(r'[+{}():^"]')
+_CJK = re.compile("[\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0002a6df]")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word or phrase.
+
+    Attributes:
+        text: As typed, without quotation marks and star.
+        prefix: Whether longer words that begin with it count.
+    """
+
+    text: str
+    prefix: bool = False
+
+    @property
+    def has_words(self) -> bool:
+        """Whether a word index can know it: it holds a letter or a digit."""
+        return any(character.isalnum() for character in self.text)
+
+    @property
+    def cjk_count(self) -> int:
+        """How many characters belong to a script that does not part its words."""
+        return len(_CJK.findall(self.text))
+
+    @property
+    def escaped(self) -> str:
+        """How the text stands inside stored JSON, where everything beyond ASCII is escaped."""
+        return json.dumps(self.text)[1:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Parts that must all be found, of which one must, or of which only the first may."""
+
+    how: Literal["AND", "OR", "NOT"]
+    parts: tuple["Node", ...]
+
+
+Node: TypeAlias = Term | Combined
+
+
+def parse(text: str, *, prefix: bool = False) -> Node | None:
+    """Understand a query.
+
+    Args:
+        text: As typed; what lies beyond 2,048 characters does not count.
+        prefix: Take every bare word of two characters and more for the beginning of one.
+
+    Returns:
+        None when there is nothing to look for.
+    """
+    return _combine(_tidy(list(_pieces(clean_text(text)[:MAX_CHARS], prefix=prefix))), _OPERATORS)
+
+
+def _pieces(text: str, *, prefix: bool) -> Iterator[Term | str]:
+    for match in _PIECE.finditer(text):
+        phrase, star, bare = match.groups()
+        if phrase is not None:
+            if phrase.strip():
+                yield Term(" ".join(phrase.split()), prefix=bool(star))
+        elif bare in _OPERATORS:
+            yield bare
+        else:
+            yield from _words(bare, prefix=prefix)
+
+
+def _words(bare: str, *, prefix: bool) -> Iterator[Term]:
+    for word in _SYNTAX.sub(" ", bare).split():
+        kept = word.lstrip("*")
+        body = kept.rstrip("*")
+        if body:
+            # Half of all words begin with one given letter; only who asks for that gets it.
+            yield Term(body, prefix=body != kept or (prefix and len(body) > 1))
+
+
+def _tidy(items: list[Term | str]) -> list[Term | str]:
+    """Leave no operator without terms on both sides; of several in a row the last one counts."""
+    kept: list[Term | str] = []
+    for item in items:
+        if isinstance(item, str):
+            if not kept:
+                continue
+            if isinstance(kept[-1], str):
+                kept.pop()
+        kept.append(item)
+    if kept and isinstance(kept[-1], str):
+        kept.pop()
+    return kept
+
+
+def _combine(items: Sequence[Term | str], operators: Sequence[str]) -> Node | None:
+    """Split at the weakest operator first; terms side by side bind strongest."""
+    if not items:
+        return None
+    if not operators:
+        return joined("AND", [item for item in items if isinstance(item, Term)])
+    groups: list[list[Term | str]] = [[]]
+    for item in items:
+        if item == operators[0]:
+            groups.append([])
+        else:
+            groups[-1].append(item)
+    parts = [part for group in groups if (part := _combine(group, operators[1:])) is not None]
+    how: Literal["AND", "OR", "NOT"] = operators[0]  # type: ignore[assignment]
+    return joined(how, parts)
+
+
+def joined(how: Literal["AND", "OR", "NOT"], parts: Sequence[Node]) -> Node | None:
+    """Parts combined; one alone is itself, none is None."""
+    return Combined(how, tuple(parts)) if len(parts) > 1 else (parts[0] if parts else None)
+
+
+def terms(node: Node | None) -> list[Term]:
+    """All terms of a query, also those that must not be found."""
+    if node is None:
+        return []
+    return (
+        [node] if isinstance(node, Term) else [each for part in node.parts for each in terms(part)]
+    )
+
+
+def wanted(node: Node | None) -> list[Term]:
+    """The terms that a hit may show."""
+    if node is None or isinstance(node, Term):
+        return [] if node is None else [node]
+    parts = node.parts[:1] if node.how == "NOT" else node.parts
+    return [each for part in parts for each in wanted(part)]
+
+
+def without_silent_terms(node: Node | None) -> Node | None:
+    """The query without terms that hold neither letter nor digit, which no word index knows."""
+    if node is None or isinstance(node, Term):
+        return node if node is not None and node.has_words else None
+    parts = [without_silent_terms(part) for part in node.parts]
+    if node.how == "NOT" and parts[0] is None:
+        return None
+    return joined(node.how, [part for part in parts if part is not None])
+
+
+Way: TypeAlias = Literal["words", "trigram", "scan"]
+
+
+def way_of(node: Node) -> Way:
+    """Which index can answer: words, three characters in a row, or none, so that rows are read."""
+    found = terms(node)
+    cjk = [term for term in found if term.cjk_count]
+    if cjk:
+        long_enough = all(term.cjk_count >= TRIGRAM for term in cjk)
+        return "trigram" if long_enough and all(len(t.text) >= TRIGRAM for t in found) else "scan"
+    return "words" if without_silent_terms(node) is not None else "scan"
+
+
+def match_expressions(node: Node, way: Way) -> list[tuple[Way, str]]:
+    """The query in the language of the full-text engine: which index to ask for what, in turn.
+
+    Text in structured content is stored as JSON that escapes everything beyond ASCII. The index of
+    three characters ends at the NUL such content begins with, the index of words does not.
+    """
+    if way == "words":
+        node = without_silent_terms(node) or node
+        return [("words", _expression(node, _plain_or_escaped))]
+    return [
+        ("trigram", _expression(node, _plain_or_escaped)),
+        ("words", _expression(node, _stored)),
+    ]
+
+
+def _expression(node: Node, quoted: Callable[[Term], str]) -> str:
+    if isinstance(node, Term):
+        return quoted(node)
+    parts = [f"({_expression(part, quoted)})" for part in node.parts]
+    return reduce(lambda left, right: f"({left} {node.how} {right})", parts)
+
+
+def _plain_or_escaped(term: Term) -> str:
+    plain = _quoted(term.text, prefix=term.prefix)
+    return plain if term.text.isascii() else f"{plain} OR {_stored(term)}"
+
+
+def _stored(term: Term) -> str:
+    return _quoted(term.escaped, prefix=term.prefix)
+
+
+def _quoted(text: str, *, prefix: bool) -> str:
+    plain = text.replace("\0", " ").replace('"', '""')
+    return f'"{plain}"{"*" if prefix else ""}'
+
+
+def row_condition(node: Node, alias: str = "m") -> tuple[str, list[str]]:
+    """The query as a condition on a row of ``messages``, with its values. NULL means no.
+
+    LIKE does not care about ASCII capitals but ends at the NUL that structured content begins
+    with; ``instr`` sees behind it.
+    """
+    if isinstance(node, Term):
+        return _term_condition(node, alias)
+    conditions, values = [], []  # type: list[str], list[str]
+    for part in node.parts:
+        condition, more = row_condition(part, alias)
+        conditions.append(condition)
+        values += more
+    if node.how == "NOT":
+        left_out = "".join(f" AND NOT coalesce({each}, 0)" for each in conditions[1:])
+        return f"({conditions[0]}{left_out})", values
+    return f"({f' {node.how} '.join(conditions)})", values
+
+
+def _term_condition(term: Term, alias: str) -> tuple[str, list[str]]:
+    like = "LIKE ? ESCAPE '\\'"
+    text, escaped = _pattern(term.text), _pattern(term.escaped)
+    # Comparing bytes is quicker, and the same where there are no capitals that LIKE would fold.
+    folds = any(character.isascii() and character.isalpha() for character in term.text)
+    content = f"{alias}.content {like}" if folds else f"instr({alias}.content, ?)"
+    condition = (
+        f"({content} OR ({alias}.content < char(1) AND instr({alias}.content, ?)) "
+        f"OR {alias}.tool_name {like} OR {alias}.tool_calls {like})"
+    )
+    return condition, [text if folds else term.text, term.escaped, text, escaped]
+
+
+def _pattern(text: str) -> str:
+    return "%" + re.sub(r"([\\%_])", r"\\\1", text) + "%"

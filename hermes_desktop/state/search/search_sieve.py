@@ -1,0 +1,104 @@
+"""Looks which of a few messages fit a query: a full-text table of its own, in memory.
+
+It is made as the stored one is, so that the same engine parts the texts into the same words. What
+it says of a message is what the stored index would say.
+"""
+
+import contextlib
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, TypeAlias
+
+from hermes_desktop.state.search.search_index import asking
+
+Row: TypeAlias = tuple[Any, ...]
+"""The id of a message and, as bytes, the texts by which it is found: one a column of the index."""
+
+Order: TypeAlias = Literal["newest", "best"]
+
+_ARGUMENTS = re.compile(r"fts5\s*\((.*)\)", re.IGNORECASE | re.DOTALL)
+_ARGUMENT = re.compile(r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^,'"])+""")
+_COLUMN = re.compile(r"""\s*(?:'[^']*'|"[^"]*"|\[[^]]*\]|`[^`]*`|\S+)(.*)""", re.DOTALL)
+_WHERE_TEXT_IS = re.compile(r"\s*(content|content_rowid|contentless_delete|columnsize|prefix)\s*=")
+_ORDERS = {"newest": "rowid DESC", "best": "rank"}
+
+
+class Sieve:
+    """Holds no message for longer than it is asked about it. Used on one thread; close it.
+
+    Args:
+        conn: A connection to the file, used for nothing else than making this.
+        table: The stored full-text table.
+
+    Raises:
+        IndexBrokenError: The table could not be looked at.
+        sqlite3.OperationalError: There is no such table, or this SQLite cannot make one like it.
+    """
+
+    def __init__(self, conn: sqlite3.Connection, table: str) -> None:
+        with asking():
+            made_by = conn.execute(
+                "SELECT sql FROM main.sqlite_master WHERE name = ? AND type = 'table'", (table,)
+            ).fetchone()
+            columns = [row[1] for row in conn.execute(f"PRAGMA main.table_info({table})")]
+        arguments = _ARGUMENTS.search("" if made_by is None else str(made_by[0]))
+        if arguments is None:
+            raise sqlite3.OperationalError(f"{table} is no full-text table")
+        texts = ", ".join(f"coalesce(CAST(\"{name}\" AS BLOB), x'')" for name in columns)
+        self._read = f"SELECT rowid, {texts} FROM main.{table} WHERE rowid "
+        names = ", ".join(f"c{number}" for number in range(len(columns)))
+        marks = ", ".join("?" * (len(columns) + 1))
+        self._insert = f"INSERT INTO t (rowid, {names}) VALUES ({marks})"
+        self._conn = sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            self._conn.execute(f"CREATE VIRTUAL TABLE t USING fts5({_alike(arguments.group(1))})")
+        except BaseException:
+            self._conn.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self._conn.close()
+
+    def read(self, conn: sqlite3.Connection, message_id: int) -> Row | None:
+        """A message as the stored index has it, None when it does not know it."""
+        return self._row(conn, "= ?", message_id)
+
+    def read_from(self, conn: sqlite3.Connection, message_id: int) -> Row | None:
+        """The message with this id, or the next greater one."""
+        return self._row(conn, ">= ? ORDER BY rowid LIMIT 1", message_id)
+
+    def _row(self, conn: sqlite3.Connection, which: str, message_id: int) -> Row | None:
+        cursor = conn.cursor()
+        cursor.row_factory = None
+        found: Row | None = cursor.execute(self._read + which, (message_id,)).fetchone()
+        return found
+
+    @contextlib.contextmanager
+    def holding(self, rows: Iterable[Row]) -> Iterator[None]:
+        """Know these messages for the length of a ``with`` block."""
+        self._conn.execute("BEGIN")
+        try:
+            self._conn.executemany(self._insert, rows)
+            yield
+        finally:
+            self._conn.execute("ROLLBACK")
+
+    def find(self, expression: str, order: Order = "newest") -> list[int]:
+        """The ids of the messages held that fit."""
+        found = self._conn.execute(
+            f"SELECT rowid FROM t WHERE t MATCH ? ORDER BY {_ORDERS[order]}", (expression,)
+        )
+        return [row[0] for row in found.fetchall()]
+
+
+def _alike(arguments: str) -> str:
+    """The same columns under names of ours and the same options, but no text kept."""
+    kept = _ARGUMENT.findall(arguments)
+    columns = [
+        match.group(1) for each in kept if "=" not in each and (match := _COLUMN.match(each))
+    ]
+    options = [each for each in kept if "=" in each and not _WHERE_TEXT_IS.match(each)]
+    named = [f"c{number}{rest}" for number, rest in enumerate(columns)]
+    return ", ".join([*named, *options, "content=''"])

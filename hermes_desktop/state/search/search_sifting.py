@@ -1,0 +1,262 @@
+"""Searching for beginnings that stand in a tenth of the messages and more, the newest first.
+
+The index would gather all their messages before it gives the first. Instead the newest messages
+are looked at one by one: all of them, or those that the index finds by the rest of the query. Where
+that finds too little it ends, and the index is asked for what is left.
+"""
+
+import functools
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from hermes_desktop.state.search import search_index
+from hermes_desktop.state.search.search_beginnings import (
+    beginnings,
+    frequent_beginnings,
+    leaves_out,
+    without,
+)
+from hermes_desktop.state.search.search_index import INDEX_OF, asking
+from hermes_desktop.state.search.search_query import (
+    Node,
+    Way,
+    match_expressions,
+    without_silent_terms,
+)
+from hermes_desktop.state.search.search_sieve import Order, Row, Sieve
+
+T = TypeVar("T")
+
+_FIRST_BYTES, _MOST_BYTES = 24_000, 96_000
+"""Of texts looked at in one go, some 3 and 12 ms."""
+_FIRST_SPAN, _MOST_SPAN = 500, 16_000
+_FIRST_PAGE, _MOST_PAGE = 500, 4_000
+_COMPARED_BYTES = 250_000
+_HEAD_BYTES = 1_000
+_SPARSE, _SPARSE_BYTES, _MUCH_BYTES = 0.04, 600_000, 8_000_000
+"""Below which share of fitting messages the index is asked, and after how much; see below."""
+_GATHERED_AT_ONCE = 200_000
+
+Found: TypeAlias = tuple[int, str]
+"""A message that passes the filters, and its session."""
+
+
+class Asks(Protocol):
+    """Runs a query on a read connection; ends early when nobody wants the answer."""
+
+    def __call__(self, fn: Callable[[sqlite3.Connection], T], /) -> T:
+        """Run it."""
+        ...
+
+
+class Sifting:
+    """One search, used on one thread; close it.
+
+    Args:
+        ask: Runs queries.
+        node: What is looked for.
+        passing: The condition on a message ``m`` of a session ``s``, with its values.
+        uninteresting: Whether a session's messages are not wanted any more.
+        way: Which index will be asked; only that of words has to gather.
+        stop: Called between two messages; raises when nobody wants the answer.
+
+    Attributes:
+        below: Down to this message, itself included, everything was looked at; None for nothing.
+        complete: Whether every message was.
+        gathered: How many messages, by estimate, the index would gather for frequent beginnings;
+            0 means that it is quick enough.
+    """
+
+    def __init__(
+        self,
+        ask: Asks,
+        node: Node,
+        passing: tuple[str, list[Any]],
+        uninteresting: Callable[[str], bool],
+        *,
+        way: Way,
+        stop: Callable[[], None],
+    ) -> None:
+        self._ask = ask
+        self._stop = stop
+        self._node = without_silent_terms(node) or node
+        self._passing = passing
+        self._uninteresting = uninteresting
+        self._sieve: Sieve | None = None
+        self._rest: Node | None = None
+        self._expression = match_expressions(self._node, "words")[0][1]
+        self._needs_all = leaves_out(node)
+        self._bytes = self._looked = self._fitted = 0
+        self.below: int | None = None
+        self.complete = False
+        self.gathered = 0
+        if way == "words" and beginnings(self._node):
+            self._prepare()
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        if self._sieve is not None:
+            self._sieve.close()
+
+    def _prepare(self) -> None:
+        def look(conn: sqlite3.Connection) -> None:
+            try:
+                sieve = self._sieve = Sieve(conn, INDEX_OF["words"])
+            except sqlite3.OperationalError:  # a tokenizer of others; the index alone may know it
+                return
+            top = greatest_id(conn)
+            shares = frequent_beginnings(conn, sieve, self._node, top)
+            self.gathered = round(sum(shares.values()) * top)
+            self._rest = without(self._node, shares)
+
+        try:
+            self._ask(look)
+        except BaseException:
+            self.close()
+            raise
+
+    # -------------------------------------------------------------------------------- looking
+
+    def run(self, order: Order) -> Iterator[list[int]]:
+        """Ids of messages that fit and pass; sets ``below`` and ``complete``.
+
+        Args:
+            order: The newest first; or, among the newest few hundred, the best match first, then
+                those among the next few hundred.
+
+        Raises:
+            IndexBrokenError: The index could not be read.
+        """
+        rows: list[Row] = []
+        room = _FIRST_BYTES if order == "newest" else _COMPARED_BYTES
+        for found, edge in self._portions():
+            at = 0
+            while at < len(found):
+                texts, at = self._ask(functools.partial(self._texts, found, at, room))
+                rows += texts
+                room -= sum(map(_size, texts))
+                if order == "best" and room > 0:
+                    continue
+                yield from self._fitting(rows, order)
+                rows = []
+                room = _MOST_BYTES if order == "newest" else _COMPARED_BYTES
+                self.below = found[at - 1][0]
+                if self._is_futile():
+                    return
+            self.below = edge
+        yield from self._fitting(rows, order)
+        self.complete = True
+
+    def _is_futile(self) -> bool:
+        """Whether so few fit that the index is asked rather than going on.
+
+        Gathering the very frequent cannot be stopped for a second; it is left for the end.
+        """
+        enough = _SPARSE_BYTES if self.gathered < _GATHERED_AT_ONCE else _MUCH_BYTES
+        return self._fitted < self._looked * _SPARSE and self._bytes >= enough
+
+    def _fitting(self, rows: list[Row], order: Order) -> Iterator[list[int]]:
+        found = (
+            self._find(rows, order) if self._needs_all or order == "best" else self._glance(rows)
+        )
+        self._looked += len(rows)
+        self._fitted += len(found)
+        if found:
+            yield found
+
+    def _glance(self, rows: list[Row]) -> list[int]:
+        """A long message that fits by its beginning need not be looked at to its end."""
+        heads = [head for row in rows if (head := _head(row)) is not None]
+        fit = set(self._find(heads, "newest"))
+        fit.update(self._find([row for row in rows if row[0] not in fit], "newest"))
+        return sorted(fit, reverse=True)
+
+    def _find(self, rows: list[Row], order: Order) -> list[int]:
+        if self._sieve is None or not rows:
+            return []
+        self._bytes += sum(map(_size, rows))
+        with self._sieve.holding(self._one_by_one(rows)):
+            return self._sieve.find(self._expression, order)
+
+    def _one_by_one(self, rows: list[Row]) -> Iterator[Row]:
+        for row in rows:
+            self._stop()
+            yield row
+
+    def _texts(
+        self, found: list[Found], at: int, room: int, conn: sqlite3.Connection
+    ) -> tuple[list[Row], int]:
+        rows: list[Row] = []
+        with asking():
+            while at < len(found) and room > 0:
+                message_id, session_id = found[at]
+                at += 1
+                if self._sieve is None or self._uninteresting(session_id):
+                    continue
+                row = self._sieve.read(conn, message_id)
+                if row is not None:
+                    rows.append(row)
+                    room -= _size(row)
+        return rows, at
+
+    # ------------------------------------------------------------------------------ candidates
+
+    def _portions(self) -> Iterator[tuple[list[Found], int]]:
+        """Messages that may fit, the newest first, each time with the id that was got down to."""
+        return self._windows() if self._rest is None else self._pages(self._rest)
+
+    def _windows(self) -> Iterator[tuple[list[Found], int]]:
+        top, span = self._ask(greatest_id), _FIRST_SPAN
+        while top > 0:
+            edges = (max(top - span, 0), top)
+            which = functools.partial(self._select, "m.id > ? AND m.id <= ?", edges)
+            yield self._ask(which), edges[0] + 1
+            top, span = edges[0], min(span * 2, _MOST_SPAN)
+
+    def _pages(self, rest: Node) -> Iterator[tuple[list[Found], int]]:
+        page = functools.partial(_page, match_expressions(rest, "words"))
+        below: int | None = None
+        size = _FIRST_PAGE
+        while True:
+            ids = self._ask(functools.partial(page, below, size))
+            if not ids:
+                return
+            marks = ", ".join("?" * len(ids))
+            yield self._ask(functools.partial(self._select, f"m.id IN ({marks})", ids)), ids[-1]
+            if len(ids) < size:
+                return
+            below, size = ids[-1], min(size * 2, _MOST_PAGE)
+
+    def _select(self, which: str, values: Sequence[int], conn: sqlite3.Connection) -> list[Found]:
+        passing, more = self._passing
+        cursor = conn.cursor()
+        cursor.row_factory = None
+        return cursor.execute(
+            "SELECT m.id, m.session_id FROM messages AS m "
+            f"JOIN sessions AS s ON s.id = m.session_id WHERE {which} AND {passing} "
+            "ORDER BY m.id DESC",
+            (*values, *more),
+        ).fetchall()
+
+
+def _page(
+    expressions: search_index.Expressions, below: int | None, size: int, conn: sqlite3.Connection
+) -> list[int]:
+    return search_index.ids_newest_first(conn, expressions, below=below, limit=size)
+
+
+def greatest_id(conn: sqlite3.Connection) -> int:
+    """Of all messages, 0 without any."""
+    return int(conn.execute("SELECT max(id) FROM messages").fetchone()[0] or 0)
+
+
+def _size(row: Row) -> int:
+    return sum(map(len, row[1:]))
+
+
+def _head(row: Row) -> Row | None:
+    """The message with its texts cut between two words, None for a short one."""
+    if _size(row) < 2 * _HEAD_BYTES:
+        return None
+    return (row[0], *(text[: text.rfind(b" ", 0, _HEAD_BYTES) + 1] for text in row[1:]))

@@ -1,0 +1,87 @@
+"""Ending a search at once, also while the full-text engine gathers what it will answer from.
+
+That work counts few of SQLite's steps, so that a look every so many steps comes late, and a look
+every few steps would have to wait for Python's lock whenever the window is busy. An interrupt is
+noticed whenever the engine reads the next page.
+"""
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from hermes_desktop.state.records.sqlite_errors import primary_code
+from hermes_desktop.state.records.stopping import CancelSignal, StoppedError, stoppable
+
+T = TypeVar("T")
+
+_STEPS_BETWEEN_LOOKS = 1_000
+_UNDER_WAY = "SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3"
+
+
+class Interruption:
+    """The wish to end a search; any thread may set it, as often as it likes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wished = False
+        self._conn: sqlite3.Connection | None = None
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        return self._wished
+
+    def set(self) -> None:
+        """Stop what runs now and whatever is asked later."""
+        with self._lock:
+            self._wished = True
+            if self._conn is not None:
+                self._conn.interrupt()
+
+    @contextlib.contextmanager
+    def reaching(self, conn: sqlite3.Connection) -> Iterator[None]:
+        """Let the wish interrupt this connection for the length of a ``with`` block.
+
+        Raises:
+            StoppedError: It was wished before.
+        """
+        # SQLite forgets an interrupt as soon as no statement is under way: one that comes between
+        # two statements would be lost. This one is under way throughout, and reads nothing.
+        held = conn.execute(_UNDER_WAY)
+        with self._lock:
+            if self._wished:
+                held.close()
+                raise StoppedError
+            self._conn = conn
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._conn = None
+            held.close()
+
+
+def ended_by(
+    conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T], cancel: CancelSignal | None
+) -> T:
+    """Run a query that ends within milliseconds when ``cancel`` is set.
+
+    Args:
+        conn: To read with.
+        fn: The query.
+        cancel: An :class:`Interruption`; any other signal is looked at now and then. None never
+            stops it.
+
+    Raises:
+        StoppedError: It was set.
+    """
+    if not isinstance(cancel, Interruption):
+        return stoppable(conn, fn, cancel, steps=_STEPS_BETWEEN_LOOKS)
+    with cancel.reaching(conn):
+        try:
+            return fn(conn)
+        except sqlite3.OperationalError as error:
+            if primary_code(error) == sqlite3.SQLITE_INTERRUPT:
+                raise StoppedError from error
+            raise

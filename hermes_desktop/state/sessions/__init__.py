@@ -1,0 +1,1 @@
+"""Rows of ``sessions``: lists, titles, lineage, usage, deletion."""

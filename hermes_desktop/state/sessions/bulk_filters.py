@@ -1,0 +1,212 @@
+"""Which sessions a bulk operation means: one filter, one query, for the preview and for the act."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypedDict
+
+from hermes_desktop.state.records.content_codec import bindable
+from hermes_desktop.state.records.records import SessionRow
+from hermes_desktop.state.records.stored_rows import columns
+from hermes_desktop.state.sessions.hidden_rows import NOT_ON_ITS_WAY
+
+DAY_S = 86_400.0
+
+
+class FilterFields(TypedDict, total=False):
+    """The conditions of :class:`SessionFilter` as keyword arguments, the source apart."""
+
+    idle_before: float | None
+    started_before: float | None
+    started_after: float | None
+    title_like: str | None
+    model_like: str | None
+    branch_like: str | None
+    end_reason: str | None
+    provider: str | None
+    user_id: str | None
+    chat_id: str | None
+    chat_type: str | None
+    cwd_prefix: str | None
+    min_messages: int | None
+    max_messages: int | None
+    min_tokens: int | None
+    max_tokens: int | None
+    min_cost: float | None
+    max_cost: float | None
+    min_tool_calls: int | None
+    max_tool_calls: int | None
+    archived: bool | None
+    include_pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One session that a bulk operation would touch. Times in epoch seconds."""
+
+    id: str
+    source: str
+    title: str | None
+    model: str | None
+    started_at: float
+    ended_at: float
+    message_count: int
+    archived: bool
+
+    def as_row(self) -> SessionRow:
+        """The same as a plain dict, ``archived`` as a number."""
+        row = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**row, "archived": int(self.archived)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFilter:
+    """Conditions that must all hold; None, and "" for a text, is no condition.
+
+    Only sessions that ended are ever selected: an open one may be running somewhere.
+
+    Attributes:
+        idle_before: Neither started nor used since then, epoch seconds. This is what an age means.
+        started_before: Epoch seconds; also ``started_after``.
+        source: Exactly as stored.
+        title_like: Part of the title, capitals alike; so are ``model_like`` and ``branch_like``.
+        end_reason: Exactly; so are ``user_id``, ``chat_id`` and ``chat_type``.
+        provider: Who was billed, capitals alike.
+        cwd_prefix: A folder; sessions in it and below it.
+        min_messages: By the session's own counter; also ``max_messages`` and tool calls.
+        min_tokens: Of input and output together; also ``max_tokens``.
+        min_cost: US dollars, actual where known, else estimated; also ``max_cost``.
+        archived: True for archived ones only, False for the others.
+        include_pinned: Pinned ones too. This is no condition by itself.
+    """
+
+    idle_before: float | None = None
+    started_before: float | None = None
+    started_after: float | None = None
+    source: str | None = None
+    title_like: str | None = None
+    model_like: str | None = None
+    branch_like: str | None = None
+    end_reason: str | None = None
+    provider: str | None = None
+    user_id: str | None = None
+    chat_id: str | None = None
+    chat_type: str | None = None
+    cwd_prefix: str | None = None
+    min_messages: int | None = None
+    max_messages: int | None = None
+    min_tokens: int | None = None
+    max_tokens: int | None = None
+    min_cost: float | None = None
+    max_cost: float | None = None
+    min_tool_calls: int | None = None
+    max_tool_calls: int | None = None
+    archived: bool | None = None
+    include_pinned: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether it says anything at all."""
+        names = (field.name for field in fields(self) if field.name != "include_pinned")
+        return any(getattr(self, name) not in {None, ""} for name in names)
+
+    def select(self, conn: sqlite3.Connection) -> list[Candidate]:
+        """The sessions that meet the conditions, pinned or not, the oldest first."""
+        where, values = self.where(conn)
+        rows = conn.execute(
+            "SELECT s.id, s.source, s.title, s.model, s.started_at, s.ended_at, "
+            "coalesce(s.message_count, 0) AS message_count, "
+            "coalesce(s.archived, 0) AS archived FROM sessions AS s "
+            f"WHERE {where} ORDER BY s.started_at, s.id",
+            values,
+        ).fetchall()
+        return [Candidate(**{**dict(row), "archived": bool(row["archived"])}) for row in rows]
+
+    def where(self, conn: sqlite3.Connection) -> tuple[str, list[Any]]:
+        """The conditions on the row ``s`` as SQL, with their values. Pins are another matter."""
+        parts, values = ["s.ended_at IS NOT NULL", NOT_ON_ITS_WAY], []  # type: list[str], list[Any]
+        for condition, value in self._conditions():
+            parts.append(condition)
+            values.append(bindable(value))
+        if self.idle_before is not None:
+            # The start alone rules most sessions out, and it is a column.
+            parts.append(f"s.started_at < ? AND {last_used_sql(conn)} < ?")
+            values += [self.idle_before, self.idle_before]
+        if self.cwd_prefix:
+            folder = _escaped(self.cwd_prefix.rstrip("/\\"))
+            parts.append(_IN_FOLDER)
+            values += [folder, f"{folder}/%", f"{folder}\\\\%"]
+        return " AND ".join(parts), values
+
+    def _conditions(self) -> Iterator[tuple[str, Any]]:
+        for name, form, wrap in _FORMS:
+            value = getattr(self, name)
+            if value is not None and value != "":
+                yield form, wrap(value) if wrap is not None else value
+        if self.archived is not None:
+            yield "coalesce(s.archived, 0) = ?", int(self.archived)
+
+
+def last_used_sql(conn: sqlite3.Connection) -> str:
+    """SQL: when the session ``s`` was started or used last, whichever is later.
+
+    A value that is no number is greater than every number: such a session never counts as old.
+    """
+    times = [
+        "s.started_at",
+        "coalesce((SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = s.id), 0)",
+    ]
+    if "last_activity_at" in columns(conn, "sessions"):
+        times.append("coalesce(s.last_activity_at, 0)")
+    return f"max({', '.join(times)})"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _part(text: str) -> str:
+    return f"%{_escaped(text)}%"
+
+
+_IN_FOLDER = "(s.cwd LIKE ? ESCAPE '\\' OR s.cwd LIKE ? ESCAPE '\\' OR s.cwd LIKE ? ESCAPE '\\')"
+_TOKENS = "(coalesce(s.input_tokens, 0) + coalesce(s.output_tokens, 0))"
+_COST = "coalesce(s.actual_cost_usd, s.estimated_cost_usd, 0)"
+_MESSAGES = "coalesce(s.message_count, 0)"
+_CALLS = "coalesce(s.tool_call_count, 0)"
+
+_FORMS: tuple[tuple[str, str, Any], ...] = (
+    ("started_before", "s.started_at < ?", None),
+    ("started_after", "s.started_at >= ?", None),
+    ("source", "s.source = ?", None),
+    ("title_like", "s.title LIKE ? ESCAPE '\\'", _part),
+    ("model_like", "s.model LIKE ? ESCAPE '\\'", _part),
+    ("branch_like", "s.git_branch LIKE ? ESCAPE '\\'", _part),
+    ("end_reason", "s.end_reason = ?", None),
+    ("provider", "lower(s.billing_provider) = lower(?)", None),
+    ("user_id", "s.user_id = ?", None),
+    ("chat_id", "s.chat_id = ?", None),
+    ("chat_type", "s.chat_type = ?", None),
+    ("min_messages", f"{_MESSAGES} >= ?", None),
+    ("max_messages", f"{_MESSAGES} <= ?", None),
+    ("min_tokens", f"{_TOKENS} >= ?", None),
+    ("max_tokens", f"{_TOKENS} <= ?", None),
+    ("min_cost", f"{_COST} >= ?", None),
+    ("max_cost", f"{_COST} <= ?", None),
+    ("min_tool_calls", f"{_CALLS} >= ?", None),
+    ("max_tool_calls", f"{_CALLS} <= ?", None),
+)
+
+
+def by_age(
+    older_than_days: float | None, source: str | None, now: float, conditions: FilterFields
+) -> SessionFilter:
+    """A filter from an age and other conditions.
+
+    Raises:
+        TypeError: A condition nobody knows.
+    """
+    given = SessionFilter(source=source, **conditions)
+    if older_than_days is None:
+        return given
+    limits = [now - older_than_days * DAY_S, given.idle_before]
+    return replace(given, idle_before=min(limit for limit in limits if limit is not None))

@@ -1,0 +1,41 @@
+"""Whether a text is in the title or id of one of a line's sessions, and how well an id fits."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from hermes_desktop.state.sessions.chains import Segment
+
+_TITLE_MARKS = re.compile(r"[-_. ]")
+_MARKS = re.compile(r"[\W_]+")
+
+
+def haystack(members: Sequence[Segment]) -> tuple[str, str]:
+    """What a text is looked for in: titles and ids; titles without marks."""
+    titles = [member.title.casefold() for member in members if member.title]
+    ids = [member.id.casefold() for member in members]
+    return "\0".join((*titles, *ids)), "\0".join(_TITLE_MARKS.sub("", title) for title in titles)
+
+
+class Needle:
+    """A text to look for; ``tripplan`` finds “Trip plan”."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.strip().casefold()
+        self._bare = _MARKS.sub("", self._text)
+
+    def found_in(self, hay: tuple[str, str]) -> bool:
+        """Whether the text is in there."""
+        return self._text in hay[0] or (bool(self._bare) and self._bare in hay[1])
+
+
+def nearest(needle: str, members: Iterable[Segment]) -> int:
+    """How well the best of the ids fits: 0 is the id itself, 1 begins with the text, 2 holds it.
+
+    Args:
+        needle: The text, casefolded.
+        members: The sessions of a line; at least one.
+    """
+    ids = [member.id.casefold() for member in members]
+    if needle in ids:
+        return 0
+    return 1 if any(each.startswith(needle) for each in ids) else 2

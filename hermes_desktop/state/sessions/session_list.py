@@ -1,0 +1,328 @@
+"""The list of conversations: which rows are shown, in which order, with what beside each.
+
+Chains of compressed sessions are one line. It stands for the oldest row and shows the newest:
+filters look at the oldest, title, preview and counts come from the newest.
+"""
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from hermes_desktop.state.database.schema import SESSIONS, FileLayout
+from hermes_desktop.state.records.content_codec import clean_text, preview_of
+from hermes_desktop.state.records.display_marks import is_said_sql
+from hermes_desktop.state.records.records import SessionRow
+from hermes_desktop.state.records.stored_rows import marks
+from hermes_desktop.state.records.stored_values import LATEST_SECONDS, as_text, seconds_sql
+from hermes_desktop.state.sessions import lineage
+from hermes_desktop.state.sessions.chains import SEGMENT_COLUMNS, Chains, Segment, segment
+from hermes_desktop.state.sessions.line_matching import Needle, haystack, nearest
+
+_CHUNK = 200
+_FROM_TIP = (
+    "id",
+    "ended_at",
+    "end_reason",
+    "message_count",
+    "tool_call_count",
+    "title",
+    "last_active",
+    "preview",
+    "model",
+    "system_prompt",
+    "cwd",
+    "git_branch",
+    "git_repo_root",
+)
+
+
+class ListOptions(TypedDict, total=False):
+    """The choices of ``list_sessions_rich``; what is not said has the default of ListFilter."""
+
+    exclude_sources: Sequence[str] | None
+    cwd_prefix: str | None
+    limit: int | None
+    offset: int
+    include_children: bool
+    min_message_count: int
+    project_compression_tips: bool
+    order_by_last_active: bool
+    include_archived: bool
+    archived_only: bool
+    id_query: str | None
+    search_query: str | None
+    compact_rows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """Which sessions, how many, in which order.
+
+    Attributes:
+        limit: At most so many lines; None for all.
+        empty: True for sessions without messages only, False for those with, None for both.
+        id_query: Part of the id of any segment, the best match first; only together with
+            ``order_by_last_active``.
+        search_query: Part of title or id of any segment, like above; marks do not matter.
+        ids: Only these roots; None for all.
+        search_by_start: Search while ordering by start, which ``list_sessions_rich`` never does.
+        compact_rows: Leave out the system prompt, which can be tens of kilobytes a row.
+    """
+
+    source: str | None = None
+    exclude_sources: Sequence[str] | None = ()
+    cwd_prefix: str | None = None
+    limit: int | None = 20
+    offset: int = 0
+    include_children: bool = False
+    min_message_count: int = 0
+    project_compression_tips: bool = True
+    order_by_last_active: bool = False
+    include_archived: bool = False
+    archived_only: bool = False
+    id_query: str | None = None
+    search_query: str | None = None
+    compact_rows: bool = False
+    empty: bool | None = None
+    ids: Collection[str] | None = None
+    search_by_start: bool = False
+
+    @property
+    def projects(self) -> bool:
+        """Whether chains are folded; with all children listed each stands for itself."""
+        return self.project_compression_tips and not self.include_children
+
+
+def where(choice: ListFilter, layout: FileLayout) -> tuple[str, list[Any]]:
+    """The condition on the row ``s``, with its values."""
+    parts = _visible(choice, layout)
+    values: list[Any] = []
+
+    def add(condition: str, *more: Any) -> None:
+        parts.append(condition)
+        values.extend(clean_text(value) if isinstance(value, str) else value for value in more)
+
+    if choice.min_message_count > 0:
+        add("s.message_count >= ?", choice.min_message_count)
+    if choice.empty is not None:
+        add(f"coalesce(s.message_count, 0) {'=' if choice.empty else '<>'} 0")
+    if choice.source is not None:
+        add("s.source = ?", choice.source)
+    if choice.exclude_sources:
+        add(f"s.source NOT IN ({marks(choice.exclude_sources)})", *choice.exclude_sources)
+    if choice.ids is not None:
+        add(f"s.id IN ({marks(choice.ids)})", *choice.ids)
+    if choice.cwd_prefix:
+        prefix = choice.cwd_prefix.rstrip("/\\")
+        add("(s.cwd = ? OR s.cwd LIKE ? OR s.cwd LIKE ?)", prefix, prefix + "/%", prefix + "\\%")
+    return " AND ".join(parts) or "1", values
+
+
+def _visible(choice: ListFilter, layout: FileLayout) -> list[str]:
+    """Conditions without values: no continuations, no subagents, nothing hidden or archived."""
+    parts: list[str] = []
+    if not choice.include_children:
+        parts.append(f"(s.parent_session_id IS NULL OR {lineage.is_branch_sql('s')})")
+        parts.append(f"{lineage.marker('_delegate_from', 's')} IS NULL")
+    if "hidden" in layout.columns["sessions"]:
+        parts.append("coalesce(s.hidden, 0) = 0")
+    if choice.archived_only or not choice.include_archived:
+        parts.append(f"coalesce(s.archived, 0) = {int(choice.archived_only)}")
+    return parts
+
+
+def count(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> int:
+    """How many rows pass the filter, whatever limit and offset say."""
+    condition, values = where(choice, layout)
+    row = conn.execute(f"SELECT count(*) FROM sessions AS s WHERE {condition}", values).fetchone()
+    return int(row[0])
+
+
+def list_rich(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> list[SessionRow]:
+    """The lines, each a row with ``preview``, ``last_active`` and, of a chain, the tip's fields."""
+    keys = list_keys(conn, choice, layout)
+    wanted = {name for key in keys for name in key}
+    columns = all_columns(layout)
+    if choice.compact_rows:
+        columns.remove("system_prompt")
+    rows = rich_rows(conn, wanted, columns)
+    return [project(rows[root], rows[tip]) for root, tip in keys]
+
+
+def list_keys(
+    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
+) -> list[tuple[str, str]]:
+    """The lines as pairs: id of the row the line stands for, id of the row it shows."""
+    if choice.order_by_last_active or choice.search_by_start or _has_odd_starts(conn):
+        return _keys_from_lines(conn, choice, layout)
+    condition, values = where(choice, layout)
+    rows = conn.execute(
+        "SELECT s.id, s.end_reason FROM sessions AS s "
+        f"WHERE {condition} ORDER BY s.started_at DESC LIMIT ? OFFSET ?",
+        (*values, -1 if choice.limit is None else choice.limit, choice.offset),
+    ).fetchall()
+    return [
+        (row[0], lineage.compression_tip(conn, row[0]))
+        if choice.projects and row[1] == "compression"
+        else (row[0], row[0])
+        for row in rows
+    ]
+
+
+def _has_odd_starts(conn: sqlite3.Connection) -> bool:
+    """Whether a start is no number of seconds, so that SQL would put it in the wrong place."""
+    odd = "SELECT 1 FROM sessions WHERE started_at > ? LIMIT 1"
+    return conn.execute(odd, (LATEST_SECONDS,)).fetchone() is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the list before its words are read.
+
+    Attributes:
+        members: Every session that the line covers, forks included.
+        last_active: Epoch seconds of the latest message in any of them.
+        archived: Whether it was put away, as its oldest row says.
+    """
+
+    root: Segment
+    tip_id: str
+    members: tuple[Segment, ...]
+    last_active: float
+    source: str
+    archived: bool = False
+
+    @property
+    def order(self) -> tuple[float, float, str]:
+        """Greatest first gives the newest activity first."""
+        return self.last_active, self.root.started_at, self.root.id
+
+
+def load_lines(
+    conn: sqlite3.Connection,
+    choice: ListFilter,
+    layout: FileLayout,
+    chains: Callable[[Segment], Chains],
+) -> Iterator[Line]:
+    """All lines that pass the filter on their root, in no order; no limit is applied."""
+    condition, values = where(choice, layout)
+    cursor = conn.cursor()
+    cursor.row_factory = None
+    rows = cursor.execute(
+        f"SELECT {SEGMENT_COLUMNS}, s.source, coalesce(s.archived, 0) <> 0 "
+        f"FROM sessions AS s WHERE {condition}",
+        values,
+    )
+    for row in rows:
+        root, source, archived = segment(row), as_text(row[8]) or "", bool(row[9])
+        if not root.is_compressed:
+            yield Line(root, root.id, (root,), root.last_active, source, archived)
+            continue
+        found = chains(root)
+        members = tuple(found.all_below(root))
+        newest = max(member.last_active for member in members)
+        yield Line(root, found.forward(root)[-1].id, members, newest, source, archived)
+
+
+def _keys_from_lines(
+    conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
+) -> list[tuple[str, str]]:
+    chains = Chains.load(conn)
+    lines = [
+        line for line in load_lines(conn, choice, layout, lambda _: chains) if _fits(line, choice)
+    ]
+    by_activity = choice.order_by_last_active
+    lines.sort(key=lambda line: line.order if by_activity else line.order[1:], reverse=True)
+    if choice.id_query:
+        needle = choice.id_query.casefold()
+        lines.sort(key=lambda line: nearest(needle, line.members))
+    stop = None if choice.limit is None else choice.offset + choice.limit
+    return [
+        (line.root.id, line.tip_id if choice.projects else line.root.id)
+        for line in lines[choice.offset : stop]
+    ]
+
+
+def _fits(line: Line, choice: ListFilter) -> bool:
+    if choice.id_query:
+        needle = choice.id_query.casefold()
+        if not any(needle in member.id.casefold() for member in line.members):
+            return False
+    return not choice.search_query or Needle(choice.search_query).found_in(haystack(line.members))
+
+
+def all_columns(layout: FileLayout) -> list[str]:
+    """Every column a query on ``sessions`` may name: those of schema 22, then later ones."""
+    known = [column.name for column in SESSIONS]
+    return known + sorted(layout.columns["sessions"].difference(known))
+
+
+_PREVIEW = f"""
+(SELECT CASE WHEN substr(u.content, 1, 63) = '' THEN u.content ELSE substr(u.content, 1, 63) END
+ FROM messages AS u WHERE u.session_id = s.id AND u.role = 'user' AND u.content IS NOT NULL
+ AND {is_said_sql("u")}
+ ORDER BY u.timestamp, u.id LIMIT 1)
+"""
+
+_LAST_ACTIVE = (
+    "coalesce((SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = s.id), s.started_at)"
+)
+
+
+def rich_rows(
+    conn: sqlite3.Connection, ids: Collection[str], columns: Iterable[str]
+) -> dict[str, SessionRow]:
+    """Rows by id with ``preview`` and ``last_active``; ids without a row are left out."""
+    names = ", ".join(f's."{name}"' for name in columns)
+    wanted = [clean_text(name) for name in ids]
+    found: dict[str, SessionRow] = {}
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        for row in conn.execute(
+            f"SELECT {names}, {_LAST_ACTIVE} AS last_active, {_PREVIEW} AS preview "
+            f"FROM sessions AS s WHERE s.id IN ({marks(chunk)})",
+            chunk,
+        ).fetchall():
+            values = dict(row)
+            values["preview"] = preview_of(values["preview"])
+            found[values["id"]] = values
+    return found
+
+
+def project(root: SessionRow, tip: SessionRow) -> SessionRow:
+    """The line of a chain: the root's fields with those that belong to the tip."""
+    if root["id"] == tip["id"]:
+        return root
+    moved = {name: tip[name] for name in _FROM_TIP if name in tip}
+    return {**root, **moved, "_lineage_root_id": root["id"]}
+
+
+def runs_of_job(
+    conn: sqlite3.Connection, job_id: str, layout: FileLayout, *, limit: int, offset: int
+) -> list[SessionRow]:
+    """The sessions of a scheduled job (its case matters), the latest start first."""
+    prefix = clean_text(f"cron_{job_id}_")
+    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    found = conn.execute(
+        "SELECT id FROM sessions WHERE id >= ? AND id < ? AND source = 'cron' "
+        "ORDER BY started_at DESC, id DESC LIMIT ? OFFSET ?",
+        (prefix, after, limit, offset),
+    ).fetchall()
+    rows = rich_rows(conn, [row[0] for row in found], all_columns(layout))
+    return [rows[row[0]] for row in found]
+
+
+def recent_rows(
+    conn: sqlite3.Connection, source: str | None, limit: int, offset: int
+) -> list[SessionRow]:
+    """All rows, children and archived ones too, the latest activity first."""
+    condition = "" if source is None else "WHERE s.source = ?"
+    values = () if source is None else (clean_text(source),)
+    rows = conn.execute(
+        f"SELECT s.*, {_LAST_ACTIVE} AS last_active FROM sessions AS s {condition} "
+        f"ORDER BY {seconds_sql('last_active')} DESC, s.started_at DESC, s.id DESC "
+        "LIMIT ? OFFSET ?",
+        (*values, limit, offset),
+    ).fetchall()
+    return [dict(row) for row in rows]

@@ -1,0 +1,230 @@
+"""Rows of ``sessions``: made, found, ended, opened again.
+
+Statements only; callers bring the connection and, for writes, the transaction.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from hermes_desktop.state.database.schema import FileLayout
+from hermes_desktop.state.records.content_codec import bindable, clean_text
+from hermes_desktop.state.records.records import SessionRow
+from hermes_desktop.state.records.sqlite_errors import MissingSessionError
+from hermes_desktop.state.records.stored_rows import columns
+
+_LONGEST_ID = 1_000
+RESET_OVER = ("agent_close", "ws_orphan_reap")
+"""Ends that a reset may replace: nobody chose them."""
+
+
+class OptionalFields(TypedDict, total=False):
+    """What may be said about a session when it is made, the model apart."""
+
+    model_config: Mapping[str, Any] | None
+    system_prompt: str | None
+    user_id: str | None
+    session_key: str | None
+    chat_id: str | None
+    chat_type: str | None
+    thread_id: str | None
+    parent_session_id: str | None
+    cwd: str | None
+    git_branch: str | None
+    git_repo_root: str | None
+    profile_name: str | None
+
+
+class SessionFields(OptionalFields, total=False):
+    """What may be said about a session when it is made."""
+
+    model: str | None
+
+
+_FIELDS = tuple(SessionFields.__annotations__)
+_KEPT = {"user_id"}
+"""Set when the row is made and never filled in later."""
+
+_INSERT = (
+    f"INSERT INTO sessions (id, source, started_at, {', '.join(_FIELDS)}) "
+    f"VALUES (?, ?, ?{', ?' * len(_FIELDS)}) ON CONFLICT (id) DO UPDATE SET "
+    + ", ".join(
+        f"{name} = coalesce(sessions.{name}, excluded.{name})"
+        for name in _FIELDS
+        if name not in _KEPT
+    )
+)
+
+
+def insert(
+    conn: sqlite3.Connection,
+    session_id: str,
+    source: str,
+    now: float,
+    fields: SessionFields,
+    layout: FileLayout | None = None,
+) -> None:
+    """Make a row; of an existing one only fill what is still NULL.
+
+    Args:
+        conn: Inside a write transaction.
+        session_id: Its id.
+        source: Where it lives.
+        now: When it began, epoch seconds.
+        fields: What else is known.
+        layout: What the file has; without it only what schema 22 has is filled.
+
+    Raises:
+        TypeError: A field nobody knows.
+        MissingSessionError: The parent has no row.
+    """
+    unknown = set(fields) - set(_FIELDS)
+    if unknown:
+        raise TypeError(f"Unknown session field: {', '.join(sorted(unknown))}")
+    parent = clean_text(fields.get("parent_session_id") or "") or None
+    if parent is not None and not exists(conn, parent):
+        raise MissingSessionError(
+            "The session to continue from does not exist.", f"There is no session {parent}."
+        )
+    values: dict[str, Any] = {name: bindable(fields.get(name)) for name in _FIELDS}
+    values["parent_session_id"] = parent
+    values["model_config"] = encode_config(fields.get("model_config"))
+    session_id = clean_text(session_id)
+    if layout is not None and layout.names_prompts and _prompt_hash(conn, session_id):
+        values["system_prompt"] = None  # it has one, by its name
+    row = (session_id, clean_text(source), now, *values.values())
+    if layout is None or "created_source" not in layout.columns["sessions"]:
+        conn.execute(_INSERT, row)
+    else:
+        known = exists(conn, session_id)
+        conn.execute(_INSERT, row)
+        if not known:
+            set_column(conn, session_id, "created_source", source)
+
+
+def _prompt_hash(conn: sqlite3.Connection, session_id: str) -> Any:
+    return column(conn, session_id, "system_prompt_hash")
+
+
+def set_prompt(
+    conn: sqlite3.Connection, session_id: str, prompt: str | None, *, names_prompts: bool
+) -> None:
+    """Overwrite the prompt; where later versions name one by its hash, the name goes."""
+    set_column(conn, session_id, "system_prompt", prompt)
+    if names_prompts:
+        set_column(conn, session_id, "system_prompt_hash", None)
+
+
+def carry_prompt(conn: sqlite3.Connection, origin_id: str, new_id: str) -> None:
+    """Give a session the prompt of another one, in the very form in which that has it."""
+    present = columns(conn, "sessions")
+    for name in ("system_prompt", "system_prompt_hash"):
+        if name in present:
+            conn.execute(
+                f"UPDATE main.sessions SET {name} = "
+                f"(SELECT o.{name} FROM main.sessions AS o WHERE o.id = ?) WHERE id = ?",
+                (clean_text(origin_id), clean_text(new_id)),
+            )
+
+
+def encode_config(config: Mapping[str, Any] | None) -> str | None:
+    """``model_config`` as stored: a JSON object or nothing at all."""
+    return json.dumps(dict(config), default=str) if config else None
+
+
+def exists(conn: sqlite3.Connection, session_id: str) -> bool:
+    """Whether there is such a row."""
+    found = conn.execute("SELECT 1 FROM sessions WHERE id = ?", (clean_text(session_id),))
+    return found.fetchone() is not None
+
+
+def require(conn: sqlite3.Connection, session_id: str) -> None:
+    """Make sure there is such a row before anything is added to it.
+
+    Raises:
+        MissingSessionError: There is none (any more).
+    """
+    if not exists(conn, session_id):
+        raise missing(session_id)
+
+
+def missing(session_id: str) -> MissingSessionError:
+    """The error for a session without a row."""
+    return MissingSessionError(
+        "The session is gone.",
+        f"There is no session {session_id} in the session database.",
+        "Start a new session.",
+    )
+
+
+def get(conn: sqlite3.Connection, session_id: str) -> SessionRow | None:
+    """All columns of one row by name."""
+    row = conn.execute("SELECT * FROM sessions WHERE id = ?", (clean_text(session_id),)).fetchone()
+    return None if row is None else dict(row)
+
+
+def column(conn: sqlite3.Connection, session_id: str, name: str) -> Any:
+    """One column of one row; None when there is no row."""
+    row = conn.execute(
+        f"SELECT {name} FROM sessions WHERE id = ?", (clean_text(session_id),)
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def set_column(conn: sqlite3.Connection, session_id: str, name: str, value: Any) -> None:
+    """Overwrite one column of one row; nothing happens when there is no row."""
+    conn.execute(
+        f"UPDATE sessions SET {name} = ? WHERE id = ?", (bindable(value), clean_text(session_id))
+    )
+
+
+def end(conn: sqlite3.Connection, session_id: str, reason: str, now: float) -> None:
+    """End an open session; a session that ended before keeps its reason."""
+    conn.execute(
+        "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL",
+        (now, clean_text(reason), clean_text(session_id)),
+    )
+
+
+def reopen(conn: sqlite3.Connection, session_id: str) -> None:
+    """Take an end back."""
+    conn.execute(
+        "UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?",
+        (clean_text(session_id),),
+    )
+
+
+def end_by_reset(conn: sqlite3.Connection, session_id: str, reason: str, now: float) -> bool:
+    """End a session on purpose, also one that only lost its agent. False: nothing to do."""
+    marks = ", ".join("?" * len(RESET_OVER))
+    done = conn.execute(
+        "UPDATE sessions SET ended_at = ?, end_reason = ? "
+        f"WHERE id = ? AND (ended_at IS NULL OR end_reason IN ({marks}))",
+        (now, clean_text(reason), clean_text(session_id), *RESET_OVER),
+    )
+    return done.rowcount > 0
+
+
+def find_by_prefix(conn: sqlite3.Connection, text: str) -> str | None:
+    """The id that is this text or, alone, begins with it. Empty text finds nothing."""
+    text = clean_text(text)
+    if not text:
+        return None
+    if exists(conn, text):
+        return text
+    found = ids_with_prefix(conn, text, limit=2)
+    return found[0] if len(found) == 1 else None
+
+
+def ids_with_prefix(conn: sqlite3.Connection, text: str, *, limit: int) -> list[str]:
+    """Ids that begin with the text, capital or not; empty text finds nothing."""
+    text = clean_text(text)
+    if not text or len(text) > _LONGEST_ID:
+        return []
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    rows = conn.execute(
+        "SELECT id FROM sessions WHERE id LIKE ? ESCAPE '\\' ORDER BY id LIMIT ?",
+        (escaped + "%", limit),
+    )
+    return [str(row[0]) for row in rows]

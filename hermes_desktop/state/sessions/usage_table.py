@@ -1,0 +1,164 @@
+"""Tokens and costs: totals in the session's row, shares per model in ``session_model_usage``."""
+
+import sqlite3
+from dataclasses import dataclass
+
+from hermes_desktop.state.database.schema import COMPOUND_KEYS
+from hermes_desktop.state.records.content_codec import bindable, clean_text
+from hermes_desktop.state.sessions import sessions_table
+
+_COUNTERS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "api_call_count",
+)
+_STATED = ("cost_status", "cost_source", "pricing_version")
+_ROUTE = ("billing_provider", "billing_base_url", "billing_mode")
+_KEY = COMPOUND_KEYS["session_model_usage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one call (or, as totals, all calls so far) used. Costs in US dollars."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str | None = None
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated_cost_usd: float | None = None
+    actual_cost_usd: float | None = None
+    cost_status: str | None = None
+    cost_source: str | None = None
+    pricing_version: str | None = None
+    billing_provider: str | None = None
+    billing_base_url: str | None = None
+    billing_mode: str | None = None
+    api_call_count: int = 0
+
+    @property
+    def is_something(self) -> bool:
+        """Whether anything was used; a call may only name model and route."""
+        amounts = (*_COUNTERS, "estimated_cost_usd", "actual_cost_usd")
+        return any(getattr(self, name) for name in amounts)
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """How usage is booked.
+
+    Attributes:
+        now: Epoch seconds.
+        absolute: The figures are totals, not one call's.
+        only_existing: A session without a row (deleted meanwhile, say) gets none.
+        shares: Whether the file's usage table may be written.
+    """
+
+    now: float
+    absolute: bool = False
+    only_existing: bool = False
+    shares: bool = True
+
+
+def update(conn: sqlite3.Connection, session_id: str, usage: Usage, booking: Booking) -> bool:
+    """Add one call's usage to a session, or set its totals. False: it has no row."""
+    session_id = clean_text(session_id)
+    if not _has_row(conn, session_id, booking):
+        return False
+    _settle_route(conn, session_id, usage)
+    _update_totals(conn, session_id, usage, absolute=booking.absolute)
+    if booking.shares and not booking.absolute and usage.is_something:
+        row = conn.execute(
+            f"SELECT model, {', '.join(_ROUTE)} FROM sessions WHERE id = ?", (session_id,)
+        ).fetchone()
+        model = bindable(usage.model) or row["model"] or "unknown"
+        route = (bindable(getattr(usage, name)) or row[name] or "" for name in _ROUTE)
+        _add_share(conn, (session_id, model, *route, ""), usage, booking.now)
+    return True
+
+
+def add_auxiliary(
+    conn: sqlite3.Connection, session_id: str, task: str, usage: Usage, booking: Booking
+) -> bool:
+    """Book a side task (a title, a summary, a look at a picture) without the session's totals.
+
+    Returns:
+        False when nothing was booked: no row, or a file whose usage table is not ours to write.
+    """
+    session_id = clean_text(session_id)
+    if not booking.shares or not _has_row(conn, session_id, booking):
+        return False
+    route = (bindable(getattr(usage, name)) or "" for name in _ROUTE)
+    key = (session_id, bindable(usage.model) or "unknown", *route, clean_text(task))
+    _add_share(conn, key, usage, booking.now)
+    return True
+
+
+def _has_row(conn: sqlite3.Connection, session_id: str, booking: Booking) -> bool:
+    if not booking.only_existing:
+        sessions_table.insert(conn, session_id, "unknown", booking.now, {})
+        return True
+    return sessions_table.exists(conn, session_id)
+
+
+def _settle_route(conn: sqlite3.Connection, session_id: str, usage: Usage) -> None:
+    """Fill in model and route where unknown.
+
+    Until a call has been counted they are only planned: usage that names another model or provider
+    replaces all of them, so that no address of the planned provider stays beside the real one.
+    """
+    row = conn.execute(
+        "SELECT model, api_call_count, billing_provider FROM sessions WHERE id = ?", (session_id,)
+    ).fetchone()
+    given = bool(usage.model and usage.billing_provider)
+    differs = (row["model"], row["billing_provider"]) != (usage.model, usage.billing_provider)
+    replaces = given and not row["api_call_count"] and differs
+    form = "{0} = ?" if replaces else "{0} = coalesce({0}, ?)"
+    names = ("model", *_ROUTE)
+    conn.execute(
+        f"UPDATE sessions SET {', '.join(form.format(name) for name in names)} WHERE id = ?",
+        (*(bindable(getattr(usage, name)) for name in names), session_id),
+    )
+
+
+def _update_totals(
+    conn: sqlite3.Connection, session_id: str, usage: Usage, *, absolute: bool
+) -> None:
+    counter = "{0} = ?" if absolute else "{0} = coalesce({0}, 0) + ?"
+    parts = [counter.format(name) for name in _COUNTERS]
+    values: list[object] = [getattr(usage, name) for name in _COUNTERS]
+    parts.append(counter.format("estimated_cost_usd"))
+    values.append(usage.estimated_cost_usd or 0.0)
+    if usage.actual_cost_usd is not None:
+        parts.append(counter.format("actual_cost_usd"))
+        values.append(usage.actual_cost_usd)
+    for name in _STATED:
+        parts.append(f"{name} = coalesce(?, {name})")
+        values.append(bindable(getattr(usage, name)))
+    conn.execute(f"UPDATE sessions SET {', '.join(parts)} WHERE id = ?", (*values, session_id))
+
+
+def _add_share(conn: sqlite3.Connection, key: tuple[str, ...], usage: Usage, now: float) -> None:
+    amounts = (*_COUNTERS, "estimated_cost_usd", "actual_cost_usd")
+    columns = (*_KEY, *amounts, "cost_status", "cost_source", "first_seen", "last_seen")
+    added = ", ".join(f"{name} = {name} + excluded.{name}" for name in amounts)
+    conn.execute(
+        f"INSERT INTO session_model_usage ({', '.join(columns)}) "
+        f"VALUES ({', '.join('?' * len(columns))}) "
+        f"ON CONFLICT ({', '.join(_KEY)}) DO UPDATE SET {added}, "
+        "cost_status = coalesce(excluded.cost_status, cost_status), "
+        "cost_source = coalesce(excluded.cost_source, cost_source), "
+        "last_seen = excluded.last_seen",
+        (
+            *key,
+            *(getattr(usage, name) or 0 for name in amounts),
+            bindable(usage.cost_status),
+            bindable(usage.cost_source),
+            now,
+            now,
+        ),
+    )

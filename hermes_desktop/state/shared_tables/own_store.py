@@ -1,0 +1,179 @@
+"""desktop.db: what is ours alone. The shared file gets no table of ours.
+
+It holds the trash, messages that came in and are not dealt with, the replies that are owed where
+the shared file is of a kind that may not hold them, the system prompts that we send, pins, and
+small facts.
+
+Made with the first write, in a folder and with modes that let nobody else read it: it holds
+conversations.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from hermes_desktop.core.errors import HermesError, StateUnavailableError
+from hermes_desktop.state.database import connection
+from hermes_desktop.state.database.connection import Patience, make_file, open_connection, retrying
+from hermes_desktop.state.records.sqlite_errors import in_words
+from hermes_desktop.state.sessions import pins
+from hermes_desktop.state.shared_tables import (
+    delivery_table,
+    inbox_table,
+    own_facts,
+    prompts_table,
+    window_state_table,
+)
+
+T = TypeVar("T")
+
+_APPLICATION_ID = 0x4845524D
+_TRASH = (
+    """
+    CREATE TABLE trash (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      deleted_at REAL NOT NULL,
+      reason TEXT NOT NULL,
+      root_id TEXT NOT NULL,
+      title TEXT,
+      source TEXT NOT NULL,
+      session_count INTEGER NOT NULL,
+      message_count INTEGER NOT NULL,
+      bytes INTEGER NOT NULL,
+      state TEXT NOT NULL,
+      plan TEXT
+    )
+    """,
+    """
+    CREATE TABLE trash_rows (
+      trash_id INTEGER NOT NULL REFERENCES trash(id) ON DELETE CASCADE,
+      place INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      content TEXT NOT NULL,
+      PRIMARY KEY (trash_id, place)
+    )
+    """,
+    """
+    CREATE TABLE trash_links (
+      trash_id INTEGER NOT NULL REFERENCES trash(id) ON DELETE CASCADE,
+      child TEXT NOT NULL,
+      parent TEXT NOT NULL,
+      PRIMARY KEY (child, parent, trash_id)
+    )
+    """,
+    "CREATE INDEX trash_links_parent ON trash_links (parent)",
+    f"PRAGMA application_id = {_APPLICATION_ID}",
+)
+# What each version added; a file of an older one gets what it lacks.
+_STEPS: tuple[tuple[str, ...], ...] = (
+    _TRASH,
+    (delivery_table.ddl(), *inbox_table.DDL),
+    (prompts_table.DDL,),
+    (*pins.DDL, *own_facts.DDL),
+    (window_state_table.DDL,),
+)
+OWN_VERSION = len(_STEPS)
+
+
+class OwnStore:
+    """Our own database. Thread-safe, starts no thread; opened when first needed.
+
+    Args:
+        path: The file, ``desktop/desktop.db`` in a home.
+        patience: How long writes wait for another of our processes.
+    """
+
+    def __init__(self, path: Path, *, patience: Patience | None = None) -> None:
+        self.path = path
+        self._patience = patience or Patience()
+        self._lock = threading.Lock()
+        self._conn: sqlite3.Connection | None = None
+
+    def read(self, fn: Callable[[sqlite3.Connection], T], *, default: T) -> T:
+        """Run a query and return its result; ``default`` while there is no file.
+
+        Raises:
+            BusyError: Another process keeps it locked.
+            StateError: It cannot be read.
+        """
+        with self._lock:
+            if self._conn is None and not self.path.exists():
+                return default
+            try:
+                return fn(self._open())
+            except sqlite3.Error as error:
+                raise self._in_words(error) from error
+
+    def write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``fn`` in a write transaction; it may run more than once. Makes the file.
+
+        Raises:
+            BusyError: Another process keeps it locked.
+            StateError: It cannot be written; nothing was changed.
+        """
+        with self._lock:
+            try:
+                if self._conn is None:
+                    make_file(self.path)
+                return connection.write(self._open(), fn, self._patience)
+            except sqlite3.Error as error:
+                raise self._in_words(error) from error
+            except StateUnavailableError as error:
+                raise _as_ours(error) from error
+
+    def close(self) -> None:
+        """Close the file; another call opens it again."""
+        with self._lock:
+            if self._conn is not None:
+                self._conn.close()
+            self._conn = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._conn is None:
+            conn = open_connection(self.path, "rw", wait_s=self._patience.wait_s)
+            try:
+                # What is emptied from the trash must not stay readable in free pages.
+                conn.execute("PRAGMA secure_delete=ON")
+                self._make_tables(conn)
+            except BaseException:
+                conn.close()
+                raise
+            self._conn = conn
+        return self._conn
+
+    def _make_tables(self, conn: sqlite3.Connection) -> None:
+        version = _version(conn)
+        if version == 0:
+            retrying(lambda: conn.execute("PRAGMA journal_mode=WAL").fetchall(), self._patience)
+        if version < OWN_VERSION:
+            connection.write(conn, _make, self._patience)
+        elif version > OWN_VERSION:
+            raise StateUnavailableError(
+                "The program's own store was made by a newer version.",
+                f"{self.path} has version {version}, this program knows {OWN_VERSION}.",
+                "Update Hermes Desktop.",
+            )
+
+    def _in_words(self, error: sqlite3.Error) -> HermesError:
+        return _as_ours(in_words(error, self.path))
+
+
+def _as_ours(said: HermesError) -> HermesError:
+    title = said.title.replace("session database", "program's own store")
+    return type(said)(title, said.detail, said.hint)
+
+
+def _version(conn: sqlite3.Connection) -> int:
+    return int(conn.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _make(conn: sqlite3.Connection) -> None:
+    version = _version(conn)
+    if version >= OWN_VERSION:  # another process was first
+        return
+    for step in _STEPS[version:]:
+        for statement in step:
+            conn.execute(statement)
+    conn.execute(f"PRAGMA user_version = {OWN_VERSION}")

@@ -1,0 +1,73 @@
+"""Rows of ``gateway_routing``: which session a chat's messages go to.
+
+A scope is the resolved path of a sessions folder. Rows that we did not read or could not parse stay
+as they are: only keys that the caller names are written or deleted.
+"""
+
+import json
+import sqlite3
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from hermes_desktop.state.records.content_codec import clean_text
+
+Entry = str | Mapping[str, Any]
+"""A routing entry: JSON text, or what makes it."""
+
+
+def load(conn: sqlite3.Connection, scope: str) -> dict[str, str]:
+    """All entries of a scope as stored, by key."""
+    rows = conn.execute(
+        "SELECT session_key, entry_json FROM gateway_routing WHERE scope = ? ORDER BY session_key",
+        (clean_text(scope),),
+    )
+    return {row[0]: row[1] for row in rows.fetchall()}
+
+
+def encode(entry: Entry) -> str:
+    """The text of an entry."""
+    return clean_text(entry) if isinstance(entry, str) else json.dumps(dict(entry))
+
+
+def save_changes(
+    conn: sqlite3.Connection,
+    scope: str,
+    changed: Mapping[str, Entry],
+    removed: Collection[str],
+    now: float,
+) -> int:
+    """Write by difference: these entries are stored, those keys go, all others stay.
+
+    An entry that is stored with the same text already is not written again.
+
+    Returns:
+        How many rows were written or deleted.
+    """
+    scope = clean_text(scope)
+    stored = load(conn, scope)
+    entries = {clean_text(key): encode(entry) for key, entry in changed.items()}
+    fresh = {key: text for key, text in entries.items() if stored.get(key) != text}
+    gone = [key for key in map(clean_text, removed) if key in stored and key not in entries]
+    conn.executemany(
+        "INSERT INTO gateway_routing (scope, session_key, entry_json, updated_at) "
+        "VALUES (?, ?, ?, ?) ON CONFLICT (scope, session_key) DO UPDATE SET "
+        "entry_json = excluded.entry_json, updated_at = excluded.updated_at",
+        [(scope, key, text, now) for key, text in fresh.items()],
+    )
+    conn.executemany(
+        "DELETE FROM gateway_routing WHERE scope = ? AND session_key = ?",
+        [(scope, key) for key in gone],
+    )
+    return len(fresh) + len(gone)
+
+
+def readable_keys(conn: sqlite3.Connection, scope: str) -> set[str]:
+    """Keys whose entry is a JSON object: those that a reader of the scope knows of."""
+    return {key for key, text in load(conn, scope).items() if _is_object(text)}
+
+
+def _is_object(text: Any) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (TypeError, ValueError, RecursionError):
+        return False

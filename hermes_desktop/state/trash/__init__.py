@@ -1,0 +1,1 @@
+"""Deleted sessions, restorable for a while."""

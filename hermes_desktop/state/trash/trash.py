@@ -1,0 +1,310 @@
+"""The trash: deleted conversations stay restorable for a while, outside the shared file.
+
+Delete is copy, commit, delete in the shared file; restore is insert, commit, drop the copy. Each
+step may be the last one before a crash: what was begun is finished or taken back by
+``trash_restore.settle_trash``, and nothing is lost or doubled. The step in the shared file looks at
+the copy once more inside its transaction, so that two of our processes cannot cross each other.
+Many short conversations share their transactions; a long one has several, see ``trash_leave``.
+"""
+
+import functools
+import shutil
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_desktop.core.errors import BusyError, RefusedError
+from hermes_desktop.state.conversations import trash_rows
+from hermes_desktop.state.database import steps
+from hermes_desktop.state.database.steps import Ended
+from hermes_desktop.state.facade.session_db import SessionDB
+from hermes_desktop.state.records.stopping import CancelSignal, OnProgress, Progress, silent
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+from hermes_desktop.state.trash import trash_leave, trash_table
+from hermes_desktop.state.trash.trash_copy import (
+    Copied,
+    Deletion,
+    Taking,
+    delete_copied,
+    is_same,
+    make_copy,
+)
+from hermes_desktop.state.trash.trash_table import TrashItem
+
+MOST_BYTES = 200 * 1024 * 1024
+KEPT_S = 30 * 86_400.0
+_ROOM_TO_SPARE = 16 * 1024 * 1024
+_ATTEMPTS = 5
+_STEP = "Moving to the trash"
+
+
+class TrashTooLargeError(RefusedError):
+    """Keeping a copy would take a lot of room; ask first, then call again with ``force``."""
+
+
+class NoRoomError(RefusedError):
+    """The disk has no room for a copy; deleting for good is another matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrashReceipt:
+    """What a delete did.
+
+    Attributes:
+        items: One for each conversation that went.
+        missing: Ids that named no session (any more), or one that is not to go.
+    """
+
+    items: tuple[TrashItem, ...]
+    missing: tuple[str, ...] = ()
+
+
+def disk_free(folder: Path) -> int:
+    """Bytes left on the disk of a folder, which need not exist yet."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+# ---------------------------------------------------------------------------------------- deleting
+
+
+def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
+    db: SessionDB,
+    own: OwnStore,
+    ids: Collection[str],
+    *,
+    deleted_at: float,
+    reason: str,
+    taking: Taking = trash_rows.belongings,
+    force: bool = False,
+    most_bytes: int = MOST_BYTES,
+    free: Callable[[Path], int] = disk_free,
+    together: int = 50,
+    on_progress: OnProgress = silent,
+    cancel: CancelSignal | None = None,
+) -> TrashReceipt:
+    """Delete conversations, all segments and subagents of each, keeping a copy.
+
+    Args:
+        db: The shared file.
+        own: Where the copies go.
+        ids: Any session of each conversation.
+        deleted_at: Epoch seconds.
+        reason: A word for the list of the trash.
+        taking: What goes with a session; :func:`trash_rows.ended_session` takes it alone. It is
+            asked once more when the copy is made; what it then says None to stays.
+        force: Keep a copy however large it is.
+        most_bytes: Above so much all together it is refused without ``force``.
+        free: How many bytes are left on the disk of a folder.
+        together: So many short conversations at most share a transaction.
+        on_progress: Hears of each step.
+        cancel: Once set, what is left stays; the receipt says what went.
+
+    Raises:
+        TrashTooLargeError: It is a lot; nothing was deleted.
+        NoRoomError: There is no room for the copy; nothing was deleted.
+        BusyError: Another program keeps a file locked, or writes to a conversation all the time.
+        StateError: One of the files cannot be written. What was deleted before is in the trash.
+    """
+    how = Deletion(deleted_at, reason, taking)
+    groups, missing = db.read(lambda conn: _groups(conn, ids, taking))
+    size = sum(each.bytes for each in groups)
+    if size > most_bytes and not force:
+        raise TrashTooLargeError(
+            "The trash would become very large.",
+            f"A copy of what is to be deleted takes about {size / 1e6:.0f} MB.",
+            "Keep the copy all the same, or delete for good.",
+        )
+    needed, left = 2 * size + _ROOM_TO_SPARE, free(own.path.parent)
+    if left < needed:
+        raise NoRoomError(
+            "There is no room for a copy in the trash.",
+            f"That needs {needed / 1e6:.0f} MB on the disk of {own.path.parent}, where "
+            f"{left / 1e6:.0f} MB are left.",
+            "Free some space, or delete for good.",
+        )
+    items: list[TrashItem] = []
+    done = 0
+    for portion in _portions(groups, together):
+        if cancel is not None and cancel.is_set():
+            break
+        items += _trash_portion(db, own, portion, how, _Ears(on_progress, cancel))
+        done += len(portion)
+        on_progress(Progress(_STEP, done, len(groups)))
+    return TrashReceipt(tuple(items), tuple(missing))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """One conversation that is to go, by the id it was named by."""
+
+    named: str
+    messages: int
+    bytes: int
+
+    @property
+    def is_long(self) -> bool:
+        return not steps.fits_one(self.messages, self.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ears:
+    """Who hears of long work, and says when to stop."""
+
+    on_progress: OnProgress
+    cancel: CancelSignal | None
+
+
+def _groups(
+    conn: sqlite3.Connection, ids: Collection[str], taking: Taking
+) -> tuple[list[_Group], list[str]]:
+    """Each conversation once, and the ids without a session."""
+    found: list[_Group] = []
+    missing: list[str] = []
+    covered: set[str] = set()
+    for session_id in ids:
+        if session_id in covered:
+            continue
+        what = taking(conn, session_id)
+        if what is None:
+            missing.append(session_id)
+            continue
+        covered.update(what.session_ids)
+        messages = sum(trash_rows.existing(conn, what.session_ids).values())
+        found.append(_Group(session_id, messages, trash_rows.size_of(conn, what)))
+    return found, missing
+
+
+def _portions(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
+    """What may go in one transaction; a long conversation stands alone."""
+    portion: list[_Group] = []
+    for each in groups:
+        both = (*portion, each)
+        together = steps.fits_one(sum(g.messages for g in both), sum(g.bytes for g in both))
+        if portion and (not together or len(portion) >= most):
+            yield portion
+            portion = []
+        portion.append(each)
+    if portion:
+        yield portion
+
+
+def _trash_portion(
+    db: SessionDB, own: OwnStore, portion: Sequence[_Group], how: Deletion, ears: _Ears
+) -> Iterator[TrashItem]:
+    """Copy and delete; what somebody wrote to in between is tried again by itself."""
+    gone: Mapping[str, TrashItem | None] = {}
+    if len(portion) > 1:
+        gone = _trash_together(db, own, [each.named for each in portion], how)
+    for each in portion:
+        known = each.named in gone
+        item = gone[each.named] if known else _trash_one(db, own, each.named, how, ears)
+        if item is not None:
+            yield item
+
+
+def _trash_together(
+    db: SessionDB, own: OwnStore, names: Sequence[str], how: Deletion
+) -> Mapping[str, TrashItem | None]:
+    """What went, None for what is not to go any more; what is left out has to be tried again."""
+    copied = own.write(lambda out: {name: make_copy(db, out, name, how) for name in names})
+    copies = [each for each in copied.values() if each is not None]
+    try:
+        gone = db._execute_write(functools.partial(delete_copied, own, copies))  # noqa: SLF001 - same package
+    except RefusedError:  # of one; which one shows when each is tried by itself
+        gone = set()
+
+    def note(out: sqlite3.Connection) -> dict[str, TrashItem | None]:
+        for each in copies:
+            if each.trash_id in gone:
+                trash_table.set_deleted(out, each.trash_id, each.what.session_ids)
+            else:
+                trash_table.drop(out, each.trash_id)
+        return {
+            name: None if each is None else trash_table.item(out, each.trash_id)
+            for name, each in copied.items()
+            if each is None or each.trash_id in gone
+        }
+
+    return own.write(note)
+
+
+def _trash_one(
+    db: SessionDB, own: OwnStore, session_id: str, how: Deletion, ears: _Ears
+) -> TrashItem | None:
+    """Copy and delete one conversation; again when somebody wrote to it in between."""
+    for _ in range(_ATTEMPTS):
+        copied = own.write(lambda out: make_copy(db, out, session_id, how))
+        if copied is None:
+            return None
+        ended = _remove(db, own, copied, how, ears)
+        if ended is None:
+            return own.read(lambda out: trash_table.item(out, copied.trash_id), default=None)  # noqa: B023
+        if ended is Ended.CANCELLED:
+            return None
+    raise BusyError(
+        "The session is being written to.",
+        f"Session {session_id} changed each time before it could be deleted.",
+        "Try again when nobody writes to it.",
+    )
+
+
+def _remove(
+    db: SessionDB, own: OwnStore, copied: Copied, how: Deletion, ears: _Ears
+) -> Ended | None:
+    """Take what was copied out of the shared file; else drop the copy and say why."""
+    trash_id, messages = copied.trash_id, copied.messages
+    if not steps.fits_one(messages, copied.bytes):
+        return trash_leave.leave(
+            db,
+            own,
+            trash_id,
+            functools.partial(is_same, copied),
+            at=how.deleted_at,
+            on_step=lambda done: ears.on_progress(Progress(_STEP, done, messages)),
+            cancel=ears.cancel,
+        )
+    if db._execute_write(functools.partial(delete_copied, own, [copied])):  # noqa: SLF001 - same package
+        own.write(lambda out: trash_table.set_deleted(out, trash_id, copied.what.session_ids))
+        return None
+    own.write(lambda out: trash_table.drop(out, trash_id))
+    return Ended.CHANGED
+
+
+# ------------------------------------------------------------------------------- looking, emptying
+
+
+def list_trash(own: OwnStore) -> tuple[TrashItem, ...]:
+    """What can be restored, the latest first."""
+    return own.read(
+        lambda out: tuple(
+            trash_table.made(row)
+            for row in out.execute(
+                f"SELECT {trash_table.COLUMNS} FROM trash "
+                "WHERE state <> ? ORDER BY deleted_at DESC, id DESC",
+                (trash_table.COPIED,),
+            ).fetchall()
+        ),
+        default=(),
+    )
+
+
+def empty_trash(own: OwnStore, *, older_than: float | None = None) -> int:
+    """Delete for good what is in the trash. Returns how many conversations.
+
+    Args:
+        own: Our store.
+        older_than: Only what was deleted before this time, epoch seconds.
+    """
+    if not list_trash(own):
+        return 0
+    edge = float("inf") if older_than is None else older_than
+    sql = "DELETE FROM trash WHERE state = ? AND deleted_at < ?"
+    return own.write(lambda out: out.execute(sql, (trash_table.DELETED, edge)).rowcount)
+
+
+def expire_trash(own: OwnStore, *, now: float, kept_s: float = KEPT_S) -> int:
+    """Delete for good what was in the trash long enough, 30 days by default."""
+    return empty_trash(own, older_than=now - kept_s)

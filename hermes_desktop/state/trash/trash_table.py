@@ -1,0 +1,158 @@
+"""The tables of the trash in desktop.db."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_desktop.state.conversations.trash_rows import Kept
+from hermes_desktop.state.records.stored_rows import encode_row
+from hermes_desktop.state.shared_tables import prompts_table
+from hermes_desktop.state.shared_tables.own_store import OwnStore
+
+_PROMPTS = "prompts"
+
+COPIED, LEAVING, DELETED, RESTORING = "copied", "leaving", "deleted", "restoring"
+"""How far an item is: copied, but perhaps still in the shared file; on its way out of it; only
+here; perhaps in both."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrashItem:
+    """One conversation in the trash.
+
+    Attributes:
+        trash_id: Its number there.
+        deleted_at: Epoch seconds.
+        reason: Why, as given when it was deleted.
+        root_id: Id of its first segment.
+        session_count: Segments and subagents.
+        bytes: About how much the rows hold.
+    """
+
+    trash_id: int
+    deleted_at: float
+    reason: str
+    root_id: str
+    title: str | None
+    source: str
+    session_count: int
+    message_count: int
+    bytes: int
+
+
+_FIELDS = (
+    "deleted_at",
+    "reason",
+    "root_id",
+    "title",
+    "source",
+    "session_count",
+    "message_count",
+    "bytes",
+)
+COLUMNS = ", ".join(("id", *_FIELDS))
+
+
+def made(row: sqlite3.Row) -> TrashItem:
+    """One item from its row."""
+    return TrashItem(row["id"], **{name: row[name] for name in _FIELDS})
+
+
+def item(out: sqlite3.Connection, trash_id: int) -> TrashItem | None:
+    """One item, None when it is gone."""
+    row = out.execute(f"SELECT {COLUMNS} FROM trash WHERE id = ?", (trash_id,)).fetchone()
+    return None if row is None else made(row)
+
+
+def unsettled(out: sqlite3.Connection) -> list[int]:
+    """The items of which a delete or restore has not ended."""
+    rows = out.execute("SELECT id FROM trash WHERE state <> ? ORDER BY id", (DELETED,)).fetchall()
+    return [row[0] for row in rows]
+
+
+def kept(out: sqlite3.Connection, trash_id: int) -> Kept:
+    """All rows of one item."""
+    rows = out.execute(
+        "SELECT kind, content FROM trash_rows WHERE trash_id = ? ORDER BY place", (trash_id,)
+    ).fetchall()
+    links = out.execute(
+        "SELECT child, parent FROM trash_links WHERE trash_id = ? ORDER BY child", (trash_id,)
+    ).fetchall()
+    return Kept.of([(row[0], row[1]) for row in rows], [(row[0], row[1]) for row in links])
+
+
+def add_links(
+    out: sqlite3.Connection,
+    trash_id: int,
+    links: Iterable[tuple[str, str]],
+    session_ids: Iterable[str],
+) -> None:
+    """Remember who was whose child, also with what went into the trash before.
+
+    An item that is restored first finds the other missing; the one that is restored last ties
+    them together, whichever it is.
+    """
+    add = "INSERT OR IGNORE INTO trash_links (trash_id, child, parent) VALUES (?, ?, ?)"
+    out.executemany(add, [(trash_id, child, parent) for child, parent in links])
+    out.executemany(
+        "INSERT OR IGNORE INTO trash_links (trash_id, child, parent) "
+        "SELECT ?1, child, parent FROM trash_links WHERE child = ?2 OR parent = ?2",
+        [(trash_id, session_id) for session_id in session_ids],
+    )
+
+
+def column(out: sqlite3.Connection, trash_id: int, name: str) -> Any:
+    """One column of an item, None when it is gone."""
+    row = out.execute(f"SELECT {name} FROM trash WHERE id = ?", (trash_id,)).fetchone()
+    return None if row is None else row[0]
+
+
+def state(own: OwnStore, trash_id: int) -> Any:
+    """How far an item is, None when it is gone."""
+    return own.read(lambda out: column(out, trash_id, "state"), default=None)
+
+
+def noted(out: sqlite3.Connection, trash_id: int) -> tuple[str, str | None] | None:
+    """How far an item is and under which plan, None when it is gone."""
+    row = out.execute("SELECT state, plan FROM trash WHERE id = ?", (trash_id,)).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
+def set_state(out: sqlite3.Connection, trash_id: int, state: str, plan: str | None = None) -> None:
+    """Say how far an item is, and under which plan it comes or goes."""
+    out.execute("UPDATE trash SET state = ?, plan = ? WHERE id = ?", (state, plan, trash_id))
+
+
+def add_prompts(out: sqlite3.Connection, trash_id: int, session_ids: Sequence[str]) -> None:
+    """Copy the prompts of ours that these sessions have into an item."""
+    place = out.execute(
+        "SELECT coalesce(max(place), -1) + 1 FROM trash_rows WHERE trash_id = ?", (trash_id,)
+    ).fetchone()[0]
+    found = prompts_table.of_each(out, session_ids).items()
+    out.executemany(
+        "INSERT INTO trash_rows (trash_id, place, kind, content) VALUES (?, ?, ?, ?)",
+        [
+            (trash_id, number, _PROMPTS, encode_row({"session_id": each, "prompt": text}))
+            for number, (each, text) in enumerate(found, place)
+        ],
+    )
+
+
+def bring_prompts_back(
+    out: sqlite3.Connection, trash_id: int, ids: Mapping[str, str], now: float
+) -> None:
+    """Keep the prompts of an item by the ids that its sessions are restored under."""
+    found = {ids[row["session_id"]]: row["prompt"] for row in kept(out, trash_id).prompts}
+    prompts_table.put_if_absent(out, found, now)
+
+
+def set_deleted(out: sqlite3.Connection, trash_id: int, ids: Iterable[str]) -> None:
+    """Say that an item is only here now; the prompts of these sessions went with it."""
+    set_state(out, trash_id, DELETED)
+    prompts_table.remove(out, list(ids))
+
+
+def drop(out: sqlite3.Connection, trash_id: int) -> None:
+    """Forget an item and its rows."""
+    out.execute("DELETE FROM trash WHERE id = ?", (trash_id,))

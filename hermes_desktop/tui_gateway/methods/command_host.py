@@ -1,0 +1,293 @@
+"""What a live session does for commands."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import TypeVar
+
+from hermes_desktop.agent.thinking import CHOSEN_KEYS
+from hermes_desktop.agent.types import CancelSignal
+from hermes_desktop.commands import registry
+from hermes_desktop.commands.context import CommandContext, Sender, Work
+from hermes_desktop.core.errors import BusyError, HermesError, NotFoundError, RefusedError
+from hermes_desktop.core.events import PlatformHealth
+from hermes_desktop.core.ids import new_session_id
+from hermes_desktop.state import SessionDB
+from hermes_desktop.tui_gateway import (
+    background_methods,
+    ending,
+    guard,
+    live_sessions,
+    thinking_rows,
+)
+from hermes_desktop.tui_gateway.agents import drop_agent
+from hermes_desktop.tui_gateway.conversation_lock import held_now
+from hermes_desktop.tui_gateway.methods import added_commands, thinking_settings
+from hermes_desktop.tui_gateway.methods.settings_methods import choose_model
+from hermes_desktop.tui_gateway.protocol.errors import RpcError
+from hermes_desktop.tui_gateway.serving_state import Server, Session
+from hermes_desktop.tui_gateway.session_record import source_of
+from hermes_desktop.tui_gateway.turns import claim, release, tell_info
+
+T = TypeVar("T")
+_OF_A_GATEWAY = "Gateway"
+_LISTING = frozenset({"help", "commands", "whoami"})
+
+
+def usable_commands() -> tuple[registry.CommandDef, ...]:
+    """The commands that make sense in a session without messaging platforms."""
+    return tuple(each for each in registry.available_commands() if each.category != _OF_A_GATEWAY)
+
+
+async def _at_once(call: Callable[[], T]) -> T:
+    """Commands are done on threads that may block."""
+    return call()
+
+
+def context_of(
+    server: Server, sid: str, session: Session, db: SessionDB, command: str, args: str
+) -> CommandContext:
+    """All that a command gets that was typed in a live session.
+
+    Whoever asks is the person at this machine and may do everything. Only where commands are
+    listed, those that make no sense here are left out.
+    """
+    added = added_commands.all_added(server) if command in _LISTING else ()
+    added_definitions = tuple(each.definition for each in added)
+    names = (each.name for each in (*usable_commands(), *added_definitions))
+    sender = Sender(
+        platform=source_of(session),
+        chat_id=sid,
+        user_id="the person at this machine",
+        session_key=session["session_key"],
+        restricted=True,
+        is_admin=command not in _LISTING,
+        command_names=frozenset(names),
+    )
+    return CommandContext(
+        args=args,
+        sender=sender,
+        host=SessionHost(server, sid, session, db),
+        store=db,
+        run=_at_once,
+        clock=server.program.clock,
+        facts=server.program.facts,
+        listed=session.setdefault("listed", []),
+        added=added_definitions,
+    )
+
+
+class SessionHost:
+    """A :class:`~hermes_desktop.commands.context.CommandHost` for one live session.
+
+    Its methods block and never wait for a loop.
+    """
+
+    def __init__(self, server: Server, sid: str, session: Session, db: SessionDB) -> None:
+        self._server = server
+        self._sid = sid
+        self._session = session
+        self._db = db
+
+    async def session_id(self, *, begin: bool = False) -> str | None:
+        """The stored session, if something was said in it."""
+        key = str(self._session["session_key"])
+        return key if begin or self._db.get_session(key) is not None else None
+
+    def is_busy(self) -> bool:
+        """Whether a reply is being written."""
+        return bool(self._session["running"])
+
+    def running_since(self) -> float | None:
+        """When the running turn began, as far as it is known."""
+        return self._session.get("last_active") if self._session["running"] else None
+
+    @contextlib.asynccontextmanager
+    async def alone_in(self, session_id: str) -> AsyncIterator[None]:
+        """Keep turns out of the session meanwhile."""
+        if session_id != self._session["session_key"]:
+            yield
+            return
+        if not claim(self._session):
+            raise BusyError(
+                "A reply is being written in this session.", hint="Wait for it, or stop it."
+            )
+        try:
+            with held_now(self._server, self._session, "changing it"):
+                yield
+        finally:
+            release(self._server, self._sid, self._session)
+
+    @contextlib.contextmanager
+    def working_on(self, words: str) -> Iterator[CancelSignal]:  # noqa: ARG002 - fronts show work
+        """What stops the turn of the session stops it."""
+        yield ending.Interrupted(self._session)
+
+    async def stop_turn(self) -> bool:
+        """End the running turn and drop what waits."""
+        running = bool(self._session["running"])
+        return bool(ending.interrupt(self._session)) or running
+
+    async def begin_anew(self, title: str) -> str:
+        """Leave the conversation behind and begin another one here."""
+        new_id = new_session_id(self._server.program.clock.now())
+        self._leave_for(new_id, "session_reset")
+        self._session["pending_title"] = self._db.sanitize_title(title)
+        self._server.boundary("on_session_reset", new_id, source_of(self._session))
+        tell_info(self._server, self._sid, self._session)
+        return "New session."
+
+    async def switch_to(self, session_id: str) -> None:
+        """Go on in another stored session."""
+        if self._db.get_session(session_id) is None:
+            raise NotFoundError(f"There is no session {session_id}.")
+        with self._server.state.opening:
+            found = live_sessions.with_key(self._server.state, session_id)
+            if found is not None and found[0] != self._sid:
+                raise BusyError(
+                    "That session is open already.",
+                    f"It is the live session {found[0]}.",
+                    "Activate it there, or close it first.",
+                )
+            self._leave_for(session_id, "tui_close")
+        tell_info(self._server, self._sid, self._session)
+
+    def _leave_for(self, session_id: str, end_reason: str) -> None:
+        session, server, db = self._session, self._server, self._db
+        if not claim(session):
+            raise BusyError("A reply is being written here.", hint="Wait for it, or stop it.")
+        try:
+            old = session["session_key"]
+            if db.get_session(old) is not None and not session.get("looked_only"):
+                db.end_session(old, end_reason)
+            server.boundary("on_session_finalize", old, source_of(session))
+            drop_agent(session)
+            session["session_key"] = session_id
+            for name in ("former_keys", "context", "compressions", "thinking_read"):
+                session.pop(name, None)
+            session["pending_title"] = None
+            session["model_override"] = {}
+            session.pop("parent_session_id", None)
+            session.pop("seed", None)
+            session["row_seen"] = False
+            session["looked_only"] = True
+            guard.read_anew(db, session)
+            thinking_rows.restore(db, session)
+        finally:
+            release(server, self._sid, session)
+
+    async def shortened(self, old_id: str, new_id: str) -> None:
+        """Go on where the shortened conversation goes on."""
+        session = self._session
+        session.pop("context", None)  # so full it is no more
+        if new_id == old_id or session["session_key"] != old_id:
+            return
+        agent = session.get("agent")
+        if agent is None:
+            ending.follow_to(self._server, session, new_id)
+            return
+        agent.session_id = new_id
+        ending.follow_agent(
+            self._server, session, clear_pending_title=True, restart_slash_worker=True
+        )
+
+    def forget_agent(self) -> None:
+        """Let the conversation be read anew."""
+        guard.read_anew(self._db, self._session)
+
+    async def steer(self, text: str) -> bool:
+        """Tell the running turn something."""
+        steer = getattr(self._session.get("agent"), "steer", None)
+        return bool(self._session["running"] and steer is not None and steer(text))
+
+    async def queue(self, text: str) -> int:
+        """Have a message answered after what runs."""
+        session = self._session
+        with session["history_lock"]:
+            if not session["running"]:
+                raise BusyError("Nothing is being written here any more.", hint="Send it again.")
+            waiting: list[str] = session.setdefault("queued_prompt", [])
+            waiting.append(text)
+            return len(waiting)
+
+    def model_override(self) -> Mapping[str, str]:
+        """What was chosen for this conversation."""
+        override = self._session.get("model_override") or {}
+        return {name: value for name, value in override.items() if name not in CHOSEN_KEYS}
+
+    async def set_model_override(self, override: Mapping[str, str]) -> None:
+        """Choose a model; an empty mapping takes the choice back."""
+        try:
+            choose_model(self._server, self._sid, self._session, override)
+        except RpcError as error:
+            raise RefusedError(error.message) from error
+
+    async def chosen(self) -> Mapping[str, str]:
+        """How the model thinks and how fast it answers, as far as that was chosen."""
+        thinking_rows.restore(self._db, self._session)
+        return thinking_rows.chosen(self._session)
+
+    async def choose(self, name: str, value: str) -> None:
+        """Choose one of them; it goes into the session's row, too, once there is one."""
+        try:
+            thinking_settings.choose(self._server, self._sid, self._session, name, value)
+        except RpcError as error:
+            raise RefusedError(error.message) from error
+
+    def shows_thinking(self) -> bool:
+        """Whether peers show what the model thinks."""
+        return bool(self._session["show_reasoning"])
+
+    def show_thinking(self, *, shown: bool) -> None:
+        """Say that peers shall show it, or shall not."""
+        self._session["show_reasoning"] = shown
+
+    async def begin_background(self, prompt: str) -> str:
+        """Have something answered beside the conversation."""
+        try:
+            return background_methods.start(self._server, self._sid, self._session, prompt)
+        except RpcError as error:
+            raise RefusedError(error.message) from error
+
+    def work(self, *, everywhere: bool) -> tuple[Work, ...]:  # noqa: ARG002 - only this one is told
+        """The reply that is written here, and the tasks beside it."""
+        session = self._session
+        inflight = session.get("inflight_turn") or {}
+        since = session.get("last_active") or 0.0
+        told = str(inflight.get("user", ""))
+        turn = [Work("turn", "reply", told, since)] if session["running"] else []
+        tasks = background_methods.tasks_of(session)
+        return (*turn, *(Work(t.id, "background task", t.words, t.started_at) for t in tasks))
+
+    async def stop_work(self, name: str, *, everywhere: bool) -> bool:  # noqa: ARG002 - see above
+        """End a reply or a task for good."""
+        if name == "turn":
+            return await self.stop_turn()
+        return background_methods.stop(self._session, name)
+
+    async def restart(self) -> bool:
+        """There is no gateway to start anew."""
+        return False
+
+    def platforms(self) -> tuple[PlatformHealth, ...]:
+        """There are none."""
+        return ()
+
+    async def pause(self, platform: str) -> None:
+        """There are no platforms."""
+        raise _no_platform(platform)
+
+    async def resume(self, platform: str) -> None:
+        """There are no platforms."""
+        raise _no_platform(platform)
+
+    async def set_home(self) -> None:
+        """There are no platforms."""
+        raise _no_platform("This session")
+
+
+def _no_platform(platform: str) -> HermesError:
+    return RefusedError(
+        f"{platform} is not served here.",
+        "This process answers programs on this machine, no messaging platforms.",
+        "Use `hermes-desktop gateway`.",
+    )

@@ -1,0 +1,198 @@
+"""Methods about commands: which there are, what a beginning may become, and doing one."""
+
+import logging
+from typing import Any
+
+from hermes_desktop.commands import registry
+from hermes_desktop.commands.context import CommandReply
+from hermes_desktop.commands.handlers import do_command
+from hermes_desktop.commands.registry import CommandDef
+from hermes_desktop.commands.words import ago, count, first_words
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.tui_gateway.methods import added_commands
+from hermes_desktop.tui_gateway.methods.command_host import context_of, usable_commands
+from hermes_desktop.tui_gateway.methods.conversation_methods import take_back
+from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.serving_state import Call
+from hermes_desktop.tui_gateway.turns import alone_everywhere, tell_info
+
+_MOST_LISTED = 10
+log = logging.getLogger(__name__)
+
+
+def catalog(call: Call) -> dict[str, Any]:
+    """``commands.catalog``."""
+    categories: dict[str, list[list[str]]] = {}
+    canonical: dict[str, str] = {}
+    listed: list[tuple[CommandDef, str]] = [(each, each.category) for each in usable_commands()]
+    listed += [(each.definition, each.category) for each in added_commands.all_added(call.server)]
+    for command, category in listed:
+        categories.setdefault(category, []).append([f"/{command.name}", _meta(command)])
+        canonical |= {f"/{name}": f"/{command.name}" for name in (command.name, *command.aliases)}
+    return {
+        "pairs": [pair for pairs in categories.values() for pair in pairs],
+        "canon": canonical,
+        "categories": [{"name": name, "pairs": pairs} for name, pairs in categories.items()],
+        "sub": {},
+        "skill_count": 0,
+        "warning": "",
+    }
+
+
+def _meta(command: CommandDef) -> str:
+    usage = f" (usage: {command.usage()})" if command.args_hint else ""
+    return command.description[:1].upper() + command.description[1:] + usage
+
+
+def resolve(call: Call) -> dict[str, Any]:
+    """``command.resolve``."""
+    name = call.params.optional_text("name")
+    added = added_commands.find(call.server, name)
+    if added is not None:
+        return {
+            "canonical": added.definition.name,
+            "description": added.definition.description,
+            "category": added.category,
+            "available": True,
+        }
+    command = _find(name)
+    return {
+        "canonical": command.name,
+        "description": command.description,
+        "category": command.category,
+        "available": command in usable_commands(),
+    }
+
+
+def _find(name: str) -> CommandDef:
+    command = registry.resolve_command(name)
+    if command is None:
+        raise RpcError(Code.UNKNOWN_COMMAND, f"unknown command: {name}")
+    return command
+
+
+def dispatch(call: Call) -> dict[str, Any]:
+    """``command.dispatch``: do one; what it comes to says what the peer is to do."""
+    typed, behind = call.params.text("name"), call.params.optional_text("arg").strip()
+    name, args = added_commands.meant(call.server, typed, behind)
+    added = added_commands.doable(call.server, name)
+    if added is not None:
+        return {"type": "exec", "output": added_commands.run(added, call.session()[1], args)}
+    command = _find(name)
+    if command.name == "undo":
+        return _undo(call, args)
+    reply = _do(call, command, args)
+    if reply.ask is not None:
+        return {"type": "send", "message": reply.ask, "notice": reply.text}
+    return {"type": "exec", "output": reply.text}
+
+
+def _undo(call: Call, args: str) -> dict[str, Any]:
+    """What was taken back comes to the peer, to be typed anew."""
+    sid, session = call.session()
+    prompts = int(args) if args.isascii() and args.isdigit() and len(args) <= 3 else 1  # noqa: PLR2004
+    with alone_everywhere(call.server, sid, session, "/undo"):
+        removed, text = take_back(call.db(), session, max(1, prompts))
+    if not removed:
+        raise RpcError(Code.STALE, "no user messages to undo")
+    tell_info(call.server, sid, session)
+    return {
+        "type": "prefill",
+        "message": text,
+        "notice": f"{count(removed, 'message')} taken back.",
+    }
+
+
+def execute(call: Call) -> dict[str, Any]:
+    """``slash.exec``: do a line as it was typed, with or without its slash."""
+    typed = call.params.text("command").strip()
+    name, _, args = typed.removeprefix("/").partition(" ")
+    name, args = added_commands.meant(call.server, name, args)
+    command = registry.resolve_command(name)
+    added = added_commands.doable(call.server, name)
+    if added is not None:
+        return {"output": added_commands.run(added, call.session()[1], args.strip())}
+    if command is None:
+        call.session()
+        return {"output": f"There is no command /{name[:40]}. /help shows all."}
+    if command.name == "undo":
+        undone = _undo(call, args.strip())
+        return {"output": undone["notice"], **undone}
+    reply = _do(call, command, args.strip())
+    if reply.ask is not None:
+        return {"output": reply.text, "type": "send", "message": reply.ask}
+    return {"output": reply.text}
+
+
+def _do(call: Call, command: CommandDef, args: str) -> CommandReply:
+    sid, session = call.session()
+    if command not in usable_commands():
+        where = " here" if command.available else " in this version"
+        return CommandReply(f"/{command.name} is not there{where}.")
+    if session["running"] and not command.while_busy:
+        raise RpcError(
+            Code.BUSY, f"session busy: interrupt the current turn before /{command.name}"
+        )
+    if command.name == "sessions" or (command.name == "resume" and not args):
+        return _stored_sessions(call)
+    import asyncio  # noqa: PLC0415 - most sessions of a program never need it
+
+    context = context_of(call.server, sid, session, call.db(), command.name, args)
+    try:
+        reply = asyncio.run(do_command(command, context))
+    except HermesError as error:
+        raise in_protocol(error, Code.HOST) from error
+    except Exception as error:
+        log.exception("The command %s failed", command.name)
+        words = f"/{command.name} failed: {type(error).__name__}; the log says more"
+        raise RpcError(Code.HOST, words) from error
+    if command.name in {"title", "branch"}:
+        tell_info(call.server, sid, session)
+    return reply
+
+
+def _stored_sessions(call: Call) -> CommandReply:
+    """The latest conversations, under numbers that ``/resume`` takes."""
+    _, session = call.session()
+    try:
+        found = call.db().list_summaries(limit=_MOST_LISTED, order="activity", empty=False)
+    except HermesError as error:
+        raise in_protocol(error, Code.LIST) from error
+    session["listed"] = [each.id for each in found]
+    clock = call.server.program.clock
+    entries = [
+        f"{number}. {first_words(each.label)} — {ago(each.last_active, clock)},"
+        f" {count(each.message_count, 'message')}"
+        for number, each in enumerate(found, 1)
+    ]
+    return CommandReply("\n".join(entries) or "There is no earlier session.")
+
+
+def status(call: Call) -> dict[str, Any]:
+    """``session.status``: what is going on, in words."""
+    _, session = call.session()
+    reply = _do(call, _find("status"), "")
+    return {"output": reply.text, "running": session["running"]}
+
+
+def complete_slash(call: Call) -> dict[str, Any]:
+    """``complete.slash``."""
+    text = call.params.optional_text("text")
+    if not text.startswith("/"):
+        return {"items": []}
+    if " " in text:
+        return {"items": [], "replace_from": text.rindex(" ") + 1}
+    begun = text[1:].lower()
+    added = [each.definition for each in added_commands.all_added(call.server)]
+    items = [
+        {"text": name, "display": f"/{name}", "meta": _meta(command) + also}
+        for command in (*usable_commands(), *added)
+        for name, also in _names(command)
+        if name.startswith(begun)
+    ]
+    return {"items": items, "replace_from": 1}
+
+
+def _names(command: CommandDef) -> list[tuple[str, str]]:
+    aliases = [(alias, f" (alias for /{command.name})") for alias in command.aliases]
+    return [(command.name, ""), *aliases]

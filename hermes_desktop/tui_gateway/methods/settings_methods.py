@@ -1,0 +1,239 @@
+"""Methods that tell of the settings, and choose for one session."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hermes_desktop.commands.parsing import take_option
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.tui_gateway import agents
+from hermes_desktop.tui_gateway.methods import approval_settings, thinking_settings
+from hermes_desktop.tui_gateway.methods.conversation_methods import set_folder
+from hermes_desktop.tui_gateway.protocol.errors import Code, RpcError, in_protocol
+from hermes_desktop.tui_gateway.protocol.params import Params
+from hermes_desktop.tui_gateway.serving_state import Call, Server, Session
+from hermes_desktop.tui_gateway.session_record import folder_of, model_of
+from hermes_desktop.tui_gateway.thinking_rows import chosen
+from hermes_desktop.tui_gateway.turns import alone, tell_info
+
+BUSY_MODES = ("interrupt", "queue", "steer")
+_LATER = frozenset(
+    [
+        "compact",
+        "details_mode",
+        "indicator",
+        "mouse",
+        "personality",
+        "prompt",
+        "skin",
+        "statusbar",
+        "thinking_mode",
+        "verbose",
+    ]
+)
+_DEFAULT = frozenset({"default", "reset"})
+
+
+def get(call: Call) -> dict[str, Any]:
+    """``config.get``."""
+    key = call.params.optional_text("key")
+    read = _READERS.get(key)
+    if read is None:
+        raise _unknown(key)
+    try:
+        return read(call)
+    except HermesError as error:
+        raise in_protocol(error, Code.GENERIC) from error
+
+
+def _unknown(key: str) -> RpcError:
+    if key in _LATER:
+        return RpcError(Code.UNKNOWN_KEY, f"config key {key} is not in this version")
+    return RpcError(Code.UNKNOWN_KEY, f"unknown config key: {key}")
+
+
+def _session_or_none(call: Call) -> Session | None:
+    return call.session()[1] if call.params.has("session_id") else None
+
+
+def _get_model(call: Call) -> dict[str, Any]:
+    session = _session_or_none(call)
+    chosen = (session or {}).get("model_override") or {}
+    choice = call.server.program.agents.choose_model(chosen)
+    return {"value": choice.model, "provider": choice.provider, "chosen": bool(chosen)}
+
+
+def _get_provider(call: Call) -> dict[str, Any]:
+    found = _get_model(call)
+    providers = call.server.program.settings.providers()
+    return {"model": found["value"], "provider": found["provider"], "providers": list(providers)}
+
+
+def _get_full(call: Call) -> dict[str, Any]:
+    return {"config": dict(call.server.program.settings.document())}
+
+
+def _get_profile(call: Call) -> dict[str, Any]:
+    program = call.server.program
+    home = str(program.home)
+    return {"home": home, "display": home, "value": program.facts.profile}
+
+
+def _get_mtime(call: Call) -> dict[str, Any]:
+    return {"mtime": call.server.program.settings.mtime()}
+
+
+def _get_busy(call: Call) -> dict[str, Any]:
+    session = _session_or_none(call) or {}
+    return {"value": session.get("busy_mode") or call.server.program.settings.busy_mode()}
+
+
+def _get_folder(call: Call) -> dict[str, Any]:
+    return {"value": folder_of(_session_or_none(call) or {})}
+
+
+_READERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
+    "model": _get_model,
+    "provider": _get_provider,
+    "full": _get_full,
+    "profile": _get_profile,
+    "mtime": _get_mtime,
+    "busy": _get_busy,
+    "cwd": _get_folder,
+    **thinking_settings.READERS,
+    "yolo": approval_settings.get_yolo,
+    "approval_mode": approval_settings.get_mode,
+}
+
+
+def set_(call: Call) -> dict[str, Any]:
+    """``config.set``: for one live session; the files of the home are not written."""
+    key = call.params.optional_text("key")
+    writer = {**approval_settings.WRITERS, **thinking_settings.WRITERS}.get(key)
+    if writer is None and key not in {"model", "busy", "cwd"}:
+        raise _unknown(key)
+    if not call.params.has("session_id"):
+        raise RpcError(
+            Code.GENERIC, f"config.set {key} without a session_id is not in this version"
+        )
+    sid, session = call.session()
+    if writer is not None:
+        return writer(call)
+    value = call.params.text("value")
+    if key == "cwd":
+        return _set_folder(call, value)
+    if key == "busy":
+        return _set_busy(session, value)
+    return _set_model(call, sid, session, value)
+
+
+def _set_folder(call: Call, value: str) -> dict[str, Any]:
+    wanted = Params({"session_id": call.params.raw("session_id"), "cwd": value})
+    told = set_folder(replace(call, params=wanted))
+    return {"key": "cwd", "value": told["cwd"], "scope": "session"}
+
+
+def _set_busy(session: Session, value: str) -> dict[str, Any]:
+    mode = value.strip().lower()
+    if mode not in BUSY_MODES:
+        raise RpcError(Code.UNKNOWN_KEY, f"unknown busy mode: {value}")
+    session["busy_mode"] = mode
+    return {"key": "busy", "value": mode, "scope": "session"}
+
+
+def _set_model(call: Call, sid: str, session: Session, value: str) -> dict[str, Any]:
+    provider, name = take_option(value.strip(), "--provider")
+    provider = provider or call.params.optional_text("provider")
+    if not name or " " in name:
+        raise RpcError(Code.BAD_VALUE, "value must be the name of a model")
+    named = {} if name in _DEFAULT and not provider else {"model": name, "provider": provider}
+    override = {part: text for part, text in named.items() if text}
+    choose_model(call.server, sid, session, override)
+    return {
+        "key": "model",
+        "value": model_of(session),
+        "provider": session.get("provider_name", ""),
+        "scope": "session",
+        "confirm_required": False,
+    }
+
+
+def choose_model(server: Server, sid: str, session: Session, override: Mapping[str, str]) -> None:
+    """Let another model answer from the next prompt on; an empty mapping takes that back.
+
+    How it thinks stays as it was chosen.
+
+    Raises:
+        RpcError: A turn runs, or the settings know no such provider; nothing was changed then.
+    """
+    with alone(server, sid, session, "choosing another model"):
+        try:
+            server.program.agents.choose_model(override)
+        except HermesError as error:
+            raise in_protocol(error, Code.BAD_VALUE) from error
+        session["model_override"] = {**override, **chosen(session)}
+        agents.drop_agent(session)
+        agents.choose(server, session)
+    tell_info(server, sid, session)
+
+
+def show(call: Call) -> dict[str, Any]:
+    """``config.show``: the settings that matter here, in words."""
+    program = call.server.program
+    try:
+        choice = program.agents.choose_model({})
+        model = [
+            ["Model", choice.model],
+            ["Provider", choice.provider],
+            ["Base URL", choice.base_url],
+            ["API Key", "(set)" if choice.api_key else "(not set)"],
+        ]
+    except HermesError as error:
+        model = [["Model", "(not set)"], ["Why", str(error)]]
+    try:
+        busy = program.settings.busy_mode()
+    except HermesError as error:
+        raise in_protocol(error, Code.GENERIC) from error
+    home = [
+        ["Profile", program.facts.profile],
+        ["Home", str(program.home)],
+        ["Message while busy", busy],
+    ]
+    return {"sections": [{"title": "Model", "rows": model}, {"title": "Environment", "rows": home}]}
+
+
+def model_options(call: Call) -> dict[str, Any]:
+    """``model.options``: whom the settings name; nobody is asked over the network."""
+    session = _session_or_none(call) or {}
+    try:
+        providers = [dict(each) for each in call.server.program.settings.providers()]
+    except HermesError as error:
+        raise in_protocol(error, Code.GENERIC) from error
+    model, provider, warning = _present(call, session)
+    for each in providers:
+        each["models"] = list(each["models"])
+        if model and each["slug"] == provider and model not in each["models"]:
+            each["models"].append(model)
+        each["is_current"] = each["slug"] == provider
+        each["total_models"] = len(each["models"])
+    return {"providers": providers, "model": model, "provider": provider, "warning": warning}
+
+
+def _present(call: Call, session: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Model and provider that would answer, and why there are none."""
+    try:
+        chosen = session.get("model_override") or {}
+        choice = call.server.program.agents.choose_model(chosen)
+    except HermesError as error:
+        return "", "", str(error)
+    return choice.model, choice.provider, ""
+
+
+def setup_status(call: Call) -> dict[str, Any]:
+    """``setup.status``: whether anybody could answer, and if not why."""
+    try:
+        choice = call.server.program.agents.choose_model({})
+    except HermesError as error:
+        parts = {"title": error.title, "detail": error.detail, "hint": error.hint}
+        return {"provider_configured": False, **parts}
+    return {"provider_configured": True, "model": choice.model, "provider": choice.provider}

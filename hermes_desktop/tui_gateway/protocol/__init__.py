@@ -1,0 +1,1 @@
+"""Frames, parameters and errors of the protocol."""

@@ -1,0 +1,1 @@
+"""Approvals and questions of the assistant, asked in the window."""

@@ -1,0 +1,283 @@
+"""One question: what, where, why it is held, how long it waits, and the four answers."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import shiboken6
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QTextEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+from typing_extensions import override
+
+from hermes_desktop.core.events import ApprovalChoice, ApprovalRequested
+from hermes_desktop.ui.asking.countdown import CountdownBar
+from hermes_desktop.ui.asking.request_context import RequestContext
+from hermes_desktop.ui.asking.session_name import SessionName
+from hermes_desktop.ui.asking.what_box import WhatBox
+from hermes_desktop.ui.widgets.flow_row import FlowRow
+from hermes_desktop.ui.widgets.look import tint
+from hermes_desktop.ui.widgets.middle_column import put_in_middle
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_12, Theme
+from hermes_desktop.ui.words.visible_text import visible
+
+ARMED_AFTER_MS = 500
+"""Keys and clicks that were meant for something else come before this."""
+
+
+class ApprovalSheet(QWidget):
+    """Shows one question at a time. Deny has the focus unless somebody types; Escape is Deny.
+
+    Args:
+        theme: Colours.
+        now: Seconds since the epoch, for the countdown.
+
+    Signals:
+        answered: The id of the question, and the choice.
+        step_wanted: The next question (1), or the one before (-1).
+        session_wanted: The session that the question belongs to, by its id.
+        closed: What is said of a question that is over was read.
+    """
+
+    answered = Signal(str, str)
+    step_wanted = Signal(int)
+    session_wanted = Signal(str)
+    closed = Signal()
+
+    def __init__(
+        self, theme: Theme, now: Callable[[], float], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._now = now
+        self.asked: ApprovalRequested | None = None
+        self.armed = False
+        self._before: QWidget | None = None
+        self.title = LeadingLabel()
+        self.place = QLabel()
+        self.before = _step_button("‹", self.tr("The question before"))
+        self.next = _step_button("›", self.tr("The next question"))
+        self.what = WhatBox(theme, self)
+        self.why = LeadingLabel()
+        self.where = LeadingLabel()
+        self.session = SessionName()
+        self.bar = CountdownBar(theme, now, self.tr("Denied by itself in {}"))
+        self.left = self.bar.words
+        self.buttons: dict[ApprovalChoice, QPushButton] = {}
+        self.row = FlowRow()
+        self.go = QPushButton(self.tr("Open that session"))
+        self.close_button = QPushButton(self.tr("Close"))
+        self._arming = QTimer(self, singleShot=True, interval=ARMED_AFTER_MS)
+        self._arming.timeout.connect(self._arm)
+        self._arrange()
+        self._connect()
+        self._colour()
+        self.hide()
+
+    # -------------------------------------------------------------------------------- showing
+    def show_asked(
+        self,
+        asked: ApprovalRequested,
+        *,
+        elsewhere: bool,
+        place: tuple[int, int] = (1, 1),
+        context: RequestContext | None = None,
+    ) -> None:
+        """Ask this.
+
+        Args:
+            asked: The question.
+            elsewhere: It belongs to another session than the one on the page.
+            place: Which of how many questions it is, from 1.
+            context: Its session and its time; by default unnamed, and the time begins now.
+        """
+        is_new = self.asked is None or self.asked.request_id != asked.request_id
+        self.asked = asked
+        title = self.tr("May the assistant do this?")
+        if elsewhere:
+            title = self.tr("May the assistant do this in another session?")
+        self._fill(asked, title)
+        self._count(place)
+        self.go.setVisible(elsewhere)
+        self.close_button.hide()
+        for choice, button in self.buttons.items():
+            button.setVisible(choice in asked.choices)
+        self.row.settle()
+        context = context or RequestContext(asked.expires_at - self._now())
+        self.session.show_title(context.session)
+        self.bar.run_to(asked.expires_at, span=context.span)
+        self.show()
+        if is_new:
+            self.armed = False
+            self._arming.start()
+            if not is_typing():
+                self._take_focus()
+
+    def show_over(self, asked: ApprovalRequested, words: str) -> None:
+        """Say how a question ended that nobody answered; it stays until it is closed."""
+        self.clear()
+        self._fill(asked, words)
+        self._count((1, 1))
+        self.go.hide()
+        for button in self.buttons.values():
+            button.hide()
+        self.close_button.show()
+        self.row.settle()
+        self.show()
+
+    def clear(self) -> None:
+        """Nothing is asked any more."""
+        self.asked = None
+        self._arming.stop()
+        self.armed = False
+        self.bar.stop()
+        self._give_focus_back()
+        self.hide()
+
+    def _take_focus(self) -> None:
+        focused = QApplication.focusWidget()
+        if focused is not None and not self.isAncestorOf(focused):
+            self._before = focused
+        self.buttons["deny"].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _give_focus_back(self) -> None:
+        """To where it was taken from: else it would fall on whatever comes next."""
+        before, self._before = self._before, None
+        focused = QApplication.focusWidget()
+        if before is None or focused is None or not self.isAncestorOf(focused):
+            return
+        if shiboken6.isValid(before):
+            before.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def escape(self) -> None:
+        """What Escape means, and closing the window that asks; over, it is closed."""
+        if self.asked is not None:
+            self._answer("deny")
+        else:
+            self.closed.emit()
+
+    def _answer(self, choice: ApprovalChoice) -> None:
+        if self.asked is not None and self.armed:
+            self.answered.emit(self.asked.request_id, choice)
+
+    def _arm(self) -> None:
+        self.armed = True
+
+    def _fill(self, asked: ApprovalRequested, title: str) -> None:
+        self.title.setText(title)
+        self.what.show_text(asked.what)
+        self.why.setText(" ".join(visible(each) for each in asked.why))
+        self.where.setText(self.tr("{}, in {}").format(asked.tool, visible(asked.where)))
+        text = self.what.toPlainText()
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(f"{text}\n{self.why.text()}\n{self.where.text()}")
+        for button in self.buttons.values():
+            button.setAccessibleDescription(f"{text[:500]}. {self.why.text()}")
+
+    def _count(self, place: tuple[int, int]) -> None:
+        number, of = place
+        self.place.setText(self.tr("{} of {}").format(number, of))
+        for widget in (self.place, self.before, self.next):
+            widget.setVisible(of > 1)
+        self.before.setEnabled(number > 1)
+        self.next.setEnabled(number < of)
+
+    # --------------------------------------------------------------------------------- build
+    def _arrange(self) -> None:
+        font = self.title.font()
+        font.setBold(True)
+        self.title.setFont(font)
+        head = QHBoxLayout()
+        head.setSpacing(SPACE_4)
+        head.addWidget(self.title, 1)
+        head.addWidget(self.place)
+        head.addWidget(self.before)
+        head.addWidget(self.next)
+        column = QVBoxLayout()
+        column.setSpacing(SPACE_8)
+        column.addLayout(head)
+        column.addWidget(self.session)
+        column.addWidget(self.what, 1)
+        column.addWidget(self.why)
+        foot = QHBoxLayout()
+        foot.setSpacing(SPACE_12)
+        foot.addWidget(self.where, 1)
+        foot.addWidget(self.left, 0, Qt.AlignmentFlag.AlignBottom)
+        column.addLayout(foot)
+        column.addWidget(self.bar)
+        self._make_buttons()
+        column.addWidget(self.row)
+        put_in_middle(self, column, top=SPACE_12, bottom=SPACE_12)
+        for one, other in pairwise((self.before, self.next, self.what, *self.row.widgets)):
+            QWidget.setTabOrder(one, other)
+
+    def _make_buttons(self) -> None:
+        words: dict[ApprovalChoice, str] = {
+            "deny": self.tr("&Deny"),
+            "once": self.tr("&Once"),
+            "session": self.tr("This &session"),
+            "always": self.tr("&Always"),
+        }
+        for choice, text in words.items():
+            button = QPushButton(text)
+            button.setAutoDefault(choice == "deny")
+            button.clicked.connect(lambda _=False, chosen=choice: self._answer(chosen))
+            self.buttons[choice] = button
+            self.row.add(button)
+        for button in (self.close_button, self.go):
+            button.setAutoDefault(False)
+            self.row.add(button)
+
+    def _connect(self) -> None:
+        self.before.clicked.connect(lambda: self.step_wanted.emit(-1))
+        self.next.clicked.connect(lambda: self.step_wanted.emit(1))
+        self.go.clicked.connect(self._go)
+        self.close_button.clicked.connect(self.closed)
+        self._theme.changed.connect(self._colour)
+
+    def _go(self) -> None:
+        if self.asked is not None:
+            self.session_wanted.emit(self.asked.session_id)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        palette = self._theme.palette
+        painter.fillRect(self.rect(), QColor(palette.raised))
+        painter.fillRect(0, 0, self.width(), 2, QColor(palette.warning))
+        painter.end()
+
+    def _colour(self) -> None:
+        palette = self._theme.palette
+        tint(self.title, palette.text)
+        tint(self.why, palette.text)
+        tint(self.place, palette.secondary_text)
+        tint(self.where, palette.secondary_text)
+        self.update()
+
+
+def _step_button(sign: str, name: str) -> QToolButton:
+    button = QToolButton()
+    button.setText(sign)
+    button.setAutoRaise(True)
+    button.setToolTip(name)
+    button.setAccessibleName(name)
+    return button
+
+
+def is_typing() -> bool:
+    """Whether a person is in the middle of a text: its next keys are not for a question."""
+    field = QApplication.focusWidget()
+    if not isinstance(field, QPlainTextEdit | QTextEdit):
+        return False
+    return not field.isReadOnly() and bool(field.toPlainText().strip())

@@ -1,0 +1,104 @@
+"""How long something still waits for an answer: a bar that runs out, and the same in words."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.widgets.look import tint
+from hermes_desktop.ui.widgets.theme import Theme
+
+_TICK_MS = 1000
+_BAR = 3
+_URGENT_S = 30.0
+
+
+class CountdownBar(QWidget):
+    """The picture of the time that is left; its words stand beside it.
+
+    Attributes:
+        words: A label that whoever shows the bar gives its place.
+
+    Args:
+        theme: Colours.
+        now: Seconds since the epoch.
+        sentence: With ``{}`` for the time, such as "Denied by itself in {}".
+        colour: Name of the palette's colour of the bar; near the end it warns in any case.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        now: Callable[[], float],
+        sentence: str,
+        *,
+        colour: str = "warning",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._now = now
+        self._sentence = sentence
+        self._calm = colour
+        self._span = 1.0
+        self._end = 0.0
+        self.words = QLabel()
+        self.setFixedHeight(_BAR)
+        self._timer = QTimer(self, interval=_TICK_MS)
+        self._timer.timeout.connect(self._tick)
+        theme.changed.connect(self._colour)
+        self._colour()
+
+    @property
+    def share(self) -> float:
+        """Which part of the time is left, 0 to 1."""
+        return min(max((self._end - self._now()) / self._span, 0.0), 1.0)
+
+    def run_to(self, end: float, *, span: float) -> None:
+        """Count down.
+
+        Args:
+            end: When the time is over, in seconds since the epoch.
+            span: How long all of it is.
+        """
+        self._end, self._span = end, max(span, 1.0)
+        self._timer.start()
+        self._tick()
+        self.show()
+        self.words.show()
+
+    def stop(self) -> None:
+        """There is nothing to wait for."""
+        self._timer.stop()
+        self.hide()
+        self.words.hide()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette = self._theme.palette
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(palette.separator))
+        left = round(self.width() * self.share)
+        at = self.width() - left if self.isRightToLeft() else 0
+        colour = palette.warning if self._is_urgent() else getattr(palette, self._calm)
+        painter.fillRect(at, 0, left, self.height(), QColor(colour))
+        painter.end()
+
+    def _tick(self) -> None:
+        seconds = max(0, round(self._end - self._now()))
+        minutes, rest = divmod(seconds, 60)
+        self.words.setText(
+            self._sentence.format(f"{minutes} min {rest} s" if minutes else f"{rest} s")
+        )
+        self._colour()
+        self.update()
+
+    def _colour(self) -> None:
+        palette = self._theme.palette
+        colour = palette.warning if self._is_urgent() else palette.secondary_text
+        tint(self.words, colour)
+
+    def _is_urgent(self) -> bool:
+        return 0 < self._end - self._now() <= _URGENT_S

@@ -1,0 +1,64 @@
+"""A session in the words of the page's head. No Qt."""
+
+from hermes_desktop.core.events import ContextUsed
+from hermes_desktop.state.records.records import SessionSummary
+from hermes_desktop.ui.chat.header.context_words import head_words, short_tokens, whole_words
+from hermes_desktop.ui.words.source_names import source_name
+
+LIVE_WITHIN_S = 300.0
+
+
+def title_of(session: SessionSummary) -> str:
+    """What stands in the first line: title, else the first words, else a phrase."""
+    text = session.title or session.preview or "Untitled session"
+    return " ".join(text.split())
+
+
+def facts_of(
+    session: SessionSummary, used: ContextUsed | None = None, *, chat_name: bool = True
+) -> str:
+    """``Telegram · 42 messages · gpt-x · 12.3 k tokens``; the tokens are those of the context."""
+    place = source_name(session.source)
+    if chat_name and session.display_name:
+        place = f"{place}, {session.display_name}"
+    count = session.message_count
+    parts = [
+        "Archived" if session.archived else "",
+        place,
+        "1 message" if count == 1 else f"{count:,} messages",
+        session.model or "",
+        head_words(used) if used is not None else "",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def tip_of(session: SessionSummary, used: ContextUsed | None, answering: str) -> str:
+    """What the line of facts leaves out.
+
+    Args:
+        session: The session.
+        used: How full it is.
+        answering: The model that would answer now, "" while nobody knows.
+    """
+    lines = []
+    if answering and session.model and answering != session.model:
+        lines.append(f"It began with {session.model}. The settings name {answering} now.")
+    if used is not None:
+        lines.append(f"{whole_words(used)}.")
+    spent = tokens_text(session.input_tokens + session.output_tokens)
+    if spent:
+        lines.append(f"Altogether {spent} were read and written.")
+    return "\n".join(lines)
+
+
+def tokens_text(tokens: int) -> str:
+    """``950 tokens``, ``12.3 k tokens``, ``2.1 M tokens``; "" for none."""
+    if tokens <= 0:
+        return ""
+    return f"{short_tokens(tokens)} tokens"
+
+
+def is_live(session: SessionSummary, now: float) -> bool:
+    """Whether somebody wrote into it a moment ago and it was not ended."""
+    age = now - session.last_active
+    return session.ended_at is None and session.message_count > 0 and 0 <= age < LIVE_WITHIN_S

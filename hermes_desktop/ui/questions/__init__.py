@@ -1,1 +1,0 @@
-"""What the assistant asks a person: the sheet, the dialog, who shows which."""

@@ -1,0 +1,1 @@
+"""One setting on a page: its label, field, notes and place."""

@@ -1,0 +1,234 @@
+"""One page: a scrolling column of parts, at most 760 px wide."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMargins, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from hermes_desktop.ui.settings.fields.parts import Hit, Pending, SettingsContext, SettingsPart
+from hermes_desktop.ui.widgets.middle_column import SCROLL_BAR
+from hermes_desktop.ui.widgets.scroll_bars import make_slim
+from hermes_desktop.ui.widgets.section_parts import QuietLabel, words_label
+from hermes_desktop.ui.widgets.theme import SPACE_4, SPACE_8, SPACE_16, SPACE_24
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_desktop.core.errors import HermesError
+    from hermes_desktop.services.settings.settings_service import Applied
+    from hermes_desktop.ui.settings.page_table import PageEntry
+
+MOST_WIDTH = 760
+_ROOM = 24
+_FIRST_S, _SOME_S = 0.025, 0.012
+"""How long is made of a page before it shows, and then at a time."""
+
+
+class PageColumn(QScrollArea):
+    """Joins the parts of a page; whoever asks the page asks all of them.
+
+    Args:
+        entry: Which page.
+        parts: From top to bottom.
+        context: Colours.
+
+    Signals:
+        pending_changed: Of one of the parts.
+    """
+
+    pending_changed = Signal()
+
+    def __init__(
+        self, entry: PageEntry, parts: Sequence[SettingsPart], context: SettingsContext
+    ) -> None:
+        super().__init__()
+        self.entry = entry
+        self.parts = tuple(parts)
+        self._begun = False
+        self.setAccessibleName(entry.title)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._arrange(context)
+        make_slim(self, context.theme)
+        self.verticalScrollBar().rangeChanged.connect(self._keep_bar_free)
+        self._keep_bar_free()
+        self._growing = list(self.parts)
+        self._more = QTimer(self)
+        self._more.setInterval(0)
+        self._more.timeout.connect(partial(self._grow, _SOME_S))
+        self._sought: QWidget | None = None
+        self._look_again = QTimer(self)
+        self._look_again.setSingleShot(True)
+        self._look_again.setInterval(0)
+        self._look_again.timeout.connect(self._scroll_to_sought)
+        self.verticalScrollBar().rangeChanged.connect(self._follow_sought)
+        self.verticalScrollBar().actionTriggered.connect(self._forget_sought)
+        for part in self.parts:
+            part.pending_changed.connect(self.pending_changed)
+        self._grow(_FIRST_S)
+
+    def begin(self) -> None:
+        """Give the rows room now that the page shows; its parts read what they need once."""
+        self._give_room()
+        if not self._begun:
+            self._begun = True
+            self._more.start()
+            for part in self.parts:
+                part.begin()
+
+    @property
+    def growing(self) -> bool:
+        """Whether something of it is not there yet."""
+        return bool(self._growing)
+
+    def finish(self) -> None:
+        """Make all of it now."""
+        self._grow(math.inf)
+
+    def _grow(self, for_s: float) -> None:
+        """Make what there is time for: a long page is there at once, and filled from the top."""
+        until = time.monotonic() + for_s
+        while self._growing and time.monotonic() < until:
+            if not self._growing[0].grow():
+                del self._growing[0]
+        if not self._growing:
+            self._more.stop()
+        if self.isVisible():
+            self._give_room()
+
+    def _give_room(self) -> None:
+        """What was just made stands in its place before it is painted.
+
+        Left to itself each of the nested layouts asks the next one by an event of its own, and
+        meanwhile all rows are painted in the room of a few.
+        """
+        layout = self._holder.layout()
+        if layout is None:
+            return
+        layout.activate()
+        port = self.viewport()
+        high = self._holder.heightForWidth(port.width())
+        self._holder.resize(port.width(), max(high, port.height()))
+
+    def search(self, words: Sequence[str]) -> list[Hit]:
+        """What the parts have, besides options."""
+        return [hit for part in self.parts for hit in part.search(words)]
+
+    def pending(self) -> Pending:
+        """What the parts want saved, besides options."""
+        found = [part.pending() for part in self.parts]
+        secrets = {name: value for each in found for name, value in each.secrets.items()}
+        changes = tuple(change for each in found for change in each.changes)
+        return Pending(changes, secrets, sum(each.faulty for each in found))
+
+    def revert(self) -> None:
+        """Let all parts forget it."""
+        for part in self.parts:
+            part.revert()
+
+    def saved(self, applied: Applied) -> None:
+        """Everything was saved."""
+        for part in self.parts:
+            part.saved(applied)
+
+    def show_error(self, key: str, error: HermesError) -> bool:
+        """Say it at the field, if one of the parts has it."""
+        return any(part.show_error(key, error) for part in self.parts)
+
+    def focus_key(self, key: str) -> bool:
+        """Go to a setting or variable, if one of the parts has it."""
+        return any(part.focus_key(key) for part in self.parts)
+
+    def set_saving(self, *, saving: bool) -> None:
+        """What is pending is being saved, or that is over."""
+        for part in self.parts:
+            part.set_saving(saving=saving)
+
+    def end(self) -> None:
+        """The window goes."""
+        self._more.stop()
+        self._look_again.stop()
+        self._forget_sought()
+        for part in self.parts:
+            part.end()
+
+    def set_locked(self, reason: str) -> None:
+        """Let nothing be changed, or again."""
+        for part in self.parts:
+            part.set_locked(reason)
+
+    def settle(self) -> None:
+        """Give everything its place now: fields that were just unfolded have none yet."""
+        self.finish()
+        layout = self._holder.layout()
+        if layout is not None:
+            layout.activate()
+
+    def bring_into_sight(self, widget: QWidget) -> None:
+        """Scroll so that a widget can be seen with some room around it, until a person scrolls.
+
+        Rows that were just made, what is said under a field, or a bar that appears below take
+        their room only a moment later, in several steps.
+        """
+        self._sought = widget
+        self._scroll_to_sought()
+        self._look_again.start()
+
+    def _follow_sought(self) -> None:
+        if self._sought is not None:
+            self._look_again.start()
+
+    def _forget_sought(self) -> None:
+        self._sought = None
+
+    def _scroll_to_sought(self) -> None:
+        widget = self._sought
+        if widget is None or not isValid(widget):
+            return
+        top = widget.mapTo(self._holder, QPoint(0, 0)).y()
+        bar = self.verticalScrollBar()
+        view = self.viewport().height()
+        if top - _ROOM < bar.value():
+            bar.setValue(top - _ROOM)
+        elif top + widget.height() + _ROOM > bar.value() + view:
+            bar.setValue(min(top - _ROOM, top + widget.height() + _ROOM - view))
+
+    def _keep_bar_free(self) -> None:
+        """Pages with a bar and without one begin at the same place: none jumps sideways."""
+        room = 0 if self.verticalScrollBar().maximum() else SCROLL_BAR
+        left = self.isRightToLeft()
+        self._middle.setContentsMargins(QMargins(room * left, 0, room * (not left), 0))
+
+    def _arrange(self, context: SettingsContext) -> None:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_24)
+        column.setSpacing(SPACE_16)
+        head = QVBoxLayout()
+        head.setSpacing(SPACE_4)
+        head.addWidget(words_label(self.entry.title, share=1.25))
+        head.addWidget(QuietLabel(context.theme, self.entry.about))
+        column.addLayout(head)
+        for part in self.parts:
+            column.addWidget(part)
+        column.addStretch(1)
+        content.setMaximumWidth(MOST_WIDTH + 2 * SPACE_8)
+        holder = self._holder = QWidget()
+        middle = self._middle = QHBoxLayout(holder)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.addStretch(1)
+        middle.addWidget(content, 1000)
+        middle.addStretch(1)
+        self.setWidget(holder)
+        for widget in (self, self.viewport(), holder, content):
+            widget.setBackgroundRole(QPalette.ColorRole.Base)
+        holder.setAutoFillBackground(True)

@@ -1,0 +1,158 @@
+"""The pages that were opened so far, one of them in front; asked together, they answer as one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from hermes_desktop.ui.settings.fields.parts import Pending
+from hermes_desktop.ui.settings.page_table import PAGES, entry_of, page_of
+from hermes_desktop.ui.settings.pages.page_column import PageColumn
+from hermes_desktop.ui.settings.pages.page_content import make_parts
+from hermes_desktop.ui.settings.tab_order import focus_in
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_desktop.core.errors import HermesError
+    from hermes_desktop.services.settings.settings_service import Applied
+    from hermes_desktop.ui.settings.fields.parts import Hit, SettingsContext
+
+
+class PageStack(QStackedWidget):
+    """Builds a page when it is first wanted. Main thread only.
+
+    Args:
+        context: What every part works with.
+
+    Signals:
+        pending_changed: What the parts want saved is not what it was.
+    """
+
+    pending_changed = Signal()
+
+    def __init__(self, context: SettingsContext) -> None:
+        super().__init__()
+        self._context = context
+        self._columns: dict[str, PageColumn] = {}
+        self._locked = ""
+        self.setBackgroundRole(QPalette.ColorRole.Base)
+        self.setAutoFillBackground(True)
+
+    def show_page(self, name: str) -> None:
+        """Bring a page to the front; the settings must have been read."""
+        column = self.column(name)
+        self.setCurrentWidget(column)
+        column.begin()
+
+    def column(self, name: str) -> PageColumn:
+        """A page, built if it was not yet."""
+        entry = entry_of(name)
+        column = self._columns.get(entry.name)
+        if column is None:
+            column = PageColumn(entry, make_parts(entry, self._context), self._context)
+            column.pending_changed.connect(self.pending_changed)
+            if self._locked:
+                column.set_locked(self._locked)
+            self._columns[entry.name] = column
+            self.addWidget(column)
+        return column
+
+    def page_with(self, key: str) -> str:
+        """The name of the page on which a setting or variable stands, "" for none."""
+        view = self._context.draft.views.get(key)
+        if view is not None:
+            return page_of(view.option)
+        names = [entry.name for entry in PAGES]
+        return next((name for name in names if self.column(name).focus_key(key)), "")
+
+    def focus(self, key: str) -> None:
+        """Put the focus on a setting of the page in front, and bring all of it into sight."""
+        column = self.currentWidget()
+        if not isinstance(column, PageColumn):
+            return
+        column.finish()  # what is made above a field later would push it away
+        if not column.focus_key(key):
+            return
+        column.settle()
+        self.follow(focus_in(column))
+
+    def follow(self, focused: QWidget | None) -> None:
+        """Bring what has the focus now into sight, if it is on the page in front."""
+        column = self.currentWidget()
+        if focused is None or not isinstance(column, PageColumn):
+            return
+        if column.isAncestorOf(focused):
+            column.bring_into_sight(_row_of(focused))
+
+    # ------------------------------------------------------------------------ all pages as one
+
+    def pending(self) -> Pending:
+        """What the parts want saved, besides options."""
+        found = [column.pending() for column in self._columns.values()]
+        secrets = {name: value for each in found for name, value in each.secrets.items()}
+        changes = tuple(change for each in found for change in each.changes)
+        return Pending(changes, secrets, sum(each.faulty for each in found))
+
+    def counts(self) -> dict[str, int]:
+        """How much is pending, by page."""
+        counts = {name: len(column.pending()) for name, column in self._columns.items()}
+        draft = self._context.draft
+        for key in draft.edits:
+            name = page_of(draft.views[key].option)
+            counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    def search(self, words: Sequence[str]) -> list[Hit]:
+        """What the parts of opened pages have, besides options."""
+        return [hit for column in self._columns.values() for hit in column.search(words)]
+
+    def revert(self) -> None:
+        """Let all parts forget what is pending."""
+        for column in self._columns.values():
+            column.revert()
+
+    def saved(self, applied: Applied) -> None:
+        """Everything pending was saved."""
+        for column in self._columns.values():
+            column.saved(applied)
+
+    def show_error(self, key: str, error: HermesError) -> bool:
+        """Say it at the field, wherever that is; without a key wherever a part knows of it."""
+        if not key:
+            return any(column.show_error(key, error) for column in self._columns.values())
+        page = self.page_with(key)
+        return bool(page) and self.column(page).show_error(key, error)
+
+    def set_saving(self, saving: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        """What is pending is being saved, or that is over."""
+        for column in self._columns.values():
+            column.set_saving(saving=saving)
+
+    def end(self) -> None:
+        """The window goes."""
+        for column in self._columns.values():
+            column.end()
+
+    def set_locked(self, reason: str) -> None:
+        """Let nothing be changed, and say why; "" lets it be changed again."""
+        if reason != self._locked:
+            self._locked = reason
+            for column in self._columns.values():
+                column.set_locked(reason)
+
+
+def _row_of(widget: QWidget) -> QWidget:
+    """The field around a widget: what is said about it belongs into sight, too."""
+    parent = widget.parentWidget()
+    while parent is not None and parent.focusPolicy() == Qt.FocusPolicy.NoFocus:
+        if parent.accessibleName() and parent.height() < _TALL:
+            return parent
+        parent = parent.parentWidget()
+    return widget
+
+
+_TALL = 300

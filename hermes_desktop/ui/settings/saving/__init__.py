@@ -1,0 +1,1 @@
+"""Changes that are not saved yet: previewed, saved, undone."""

@@ -1,0 +1,107 @@
+"""What became of a change of settings, in sentences for the strip above the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_desktop.services.secrets.known_secrets import SECRETS
+from hermes_desktop.ui.settings.fields.field_words import label_parts, plain
+from hermes_desktop.ui.words.source_names import source_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from hermes_desktop.gateway.config.config_changes import PlatformOutcome
+    from hermes_desktop.services.settings.settings_reading import SettingView
+    from hermes_desktop.services.settings.settings_service import Applied
+
+_NAMED = 4
+
+
+def title_words(applied: Applied) -> str:
+    """What was done, in one sentence."""
+    count = len({change.key for change in applied.saved.changes})
+    others = len(_keys(applied)) - count
+    if not count and (others > 0 or applied.reconnected):
+        return "Saved."
+    if not count:
+        return "Nothing had to be changed; the files say so already."
+    return "1 setting was saved." if count == 1 else f"{count} settings were saved."
+
+
+def detail_words(applied: Applied, views: Mapping[str, SettingView]) -> list[str]:
+    """When it counts, for each setting, a sentence each."""
+    return [plain(words) for words in _details(applied, views)]
+
+
+def _details(applied: Applied, views: Mapping[str, SettingView]) -> Iterator[str]:
+    if applied.at_once:
+        yield f"In force now: {names(applied.at_once, views)}."
+    for outcome in applied.reconnected:
+        yield _outcome_words(outcome)
+    if applied.after_restart:
+        yield f"Waits until the gateway is restarted: {names(applied.after_restart, views)}."
+    if applied.other_gateway:
+        yield (
+            "Waits until the other program that runs the gateway is restarted: "
+            f"{names(applied.other_gateway, views)}."
+        )
+    if applied.next_start:
+        yield f"Waits until Hermes Desktop is started anew: {names(applied.next_start, views)}."
+    for checked in applied.checked:
+        if checked.answer.kind == "unreachable":
+            yield (
+                f"{source_name(checked.platform)} could not be asked whether it takes the token: "
+                f"{checked.answer.words}"
+            )
+    if applied.trouble:
+        yield f"The gateway goes on with the settings before: {applied.trouble}"
+    yield from applied.saved.notes
+
+
+def has_trouble(applied: Applied) -> bool:
+    """Whether something did not go as it was meant."""
+    return bool(applied.trouble) or not all(each.ok for each in applied.reconnected)
+
+
+def names(keys: Iterable[str], views: Mapping[str, SettingView]) -> str:
+    """Settings and variables by what they are called."""
+    listed = [name_of(key, views) for key in keys]
+    more = len(listed) - _NAMED
+    if more > 0:
+        return f"{', '.join(listed[:_NAMED])} and {more} more"
+    return ", ".join(listed)
+
+
+def name_of(key: str, views: Mapping[str, SettingView]) -> str:
+    """What a setting or variable is called in a sentence."""
+    view = views.get(key)
+    if view is None:
+        secret = SECRETS.get(key)
+        return key if secret is None else secret_words(secret.label, secret.platform)
+    parts = label_parts(view.option)
+    return ": ".join(filter(None, (parts.who, parts.what)))
+
+
+def secret_words(label: str, platform: str) -> str:
+    """What a secret is called in a sentence: ``Telegram bot token``."""
+    _, colon, what = label.partition(": ")
+    return f"{source_name(platform)} {what}" if colon and platform else label
+
+
+def _outcome_words(outcome: PlatformOutcome) -> str:
+    name = source_name(outcome.platform)
+    if outcome.left:
+        return f"{name} is not connected any more."
+    if outcome.ok:
+        return f"{name} was connected with it."
+    return f"{name} could not be connected with it. {outcome.words}".strip()
+
+
+def _keys(applied: Applied) -> set[str]:
+    return {
+        *applied.at_once,
+        *applied.after_restart,
+        *applied.other_gateway,
+        *applied.next_start,
+    }

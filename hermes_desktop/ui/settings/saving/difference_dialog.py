@@ -1,0 +1,99 @@
+"""A difference between two texts of a file, looked at before it is written or brought back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
+
+from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.widgets.scroll_bars import make_slim
+from hermes_desktop.ui.widgets.section_parts import LeadingLabel, words_label
+from hermes_desktop.ui.widgets.theme import SPACE_8, SPACE_12, SPACE_16, SPACE_24, fixed_font
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hermes_desktop.ui.widgets.theme import Palette, Theme
+
+_SIZE = QSize(620, 440)
+
+
+class DifferenceDialog(QDialog):
+    """A title, what is to be known, the difference, and a button that names the result.
+
+    Opened with ``open()``; accepted means that it is to be done.
+
+    Args:
+        title: What it is a difference of.
+        difference: As ``difflib.unified_diff`` writes it; "" for none.
+        facts: What is to be known besides.
+        action: Words of the button that does it; "" to look only.
+        theme: Colours.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        difference: str,
+        *,
+        facts: Sequence[str] = (),
+        action: str = "",
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Settings"))
+        self.resize(_SIZE)
+        self.setAccessibleDescription(" ".join(facts))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_24, SPACE_24, SPACE_24, SPACE_16)
+        column.setSpacing(SPACE_12)
+        column.addWidget(words_label(title, share=1.1))
+        for fact in facts:
+            column.addWidget(LeadingLabel(fact))
+        self.text = DifferenceText(difference, theme)
+        self.text.setVisible(bool(difference))
+        column.addWidget(self.text, 1)
+        column.addSpacing(SPACE_8)
+        kind = QDialogButtonBox.StandardButton
+        buttons = QDialogButtonBox(kind.Cancel if action else kind.Close)
+        self.agree = None
+        if action:
+            self.agree = buttons.addButton(action, QDialogButtonBox.ButtonRole.AcceptRole)
+        without_icons(buttons)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        column.addWidget(buttons)
+
+
+class DifferenceText(QPlainTextEdit):
+    """The lines, those that come and go in the colours of the theme."""
+
+    def __init__(self, difference: str, theme: Theme) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setTabChangesFocus(True)
+        self.setFont(fixed_font())
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setAccessibleName(self.tr("Difference"))
+        make_slim(self, theme)
+        cursor = QTextCursor(self.document())
+        for number, line in enumerate(difference.splitlines()):
+            if number:
+                cursor.insertBlock()
+            cursor.insertText(line, _format(line, theme.palette))
+        self.moveCursor(QTextCursor.MoveOperation.Start)
+
+
+def _format(line: str, palette: Palette) -> QTextCharFormat:
+    colours = {"+": palette.ok, "-": palette.error, "@": palette.secondary_text}
+    if line.startswith(("+++", "---")):
+        colour = palette.secondary_text
+    else:
+        colour = colours.get(line[:1], palette.text)
+    result = QTextCharFormat()
+    result.setForeground(QColor(colour))
+    return result

@@ -1,0 +1,1 @@
+"""The window: navigation, tray, menus."""

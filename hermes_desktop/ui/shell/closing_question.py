@@ -1,0 +1,135 @@
+"""What is asked when the window is closed on a desktop that shows no tray icons."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from hermes_desktop.core.events import GatewayStatusChanged
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.dialog_buttons import without_icons
+from hermes_desktop.ui.words.gateway_words import running_text, serves
+
+Answer = Literal["keep", "quit", "neither"]
+
+
+class ClosingQuestion(QMessageBox):
+    """Keep running, quit, or neither. Opened with ``open()``.
+
+    Args:
+        parent: The window.
+        running: How many replies run, those to platforms included.
+        serving: Whether a gateway runs here, which would end with the program.
+        beside: How many processes in the background would.
+    """
+
+    def __init__(
+        self, parent: QWidget, *, running: int = 0, serving: bool = False, beside: int = 0
+    ) -> None:
+        super().__init__(parent)
+        self.setIcon(QMessageBox.Icon.Question)
+        self.setText(self.tr("Keep Hermes running without its window?"))
+        parts = [
+            self.tr(
+                "This desktop shows no tray icons. If it keeps running, it stays in the task bar,"
+                " minimised, and starting Hermes again brings it back."
+            )
+        ]
+        if serving:
+            parts.append(self.tr("Quitting stops the gateway: platforms are answered no more."))
+        if beside:
+            noun = self.tr("background process") if beside == 1 else self.tr("background processes")
+            parts.append(self.tr("Quitting ends {number} {noun}.").format(number=beside, noun=noun))
+        if running:
+            words = self.tr("{replies}; quitting gives them 15 seconds to end.")
+            parts.append(words.format(replies=running_text(running)))
+        self.setInformativeText(" ".join(parts))
+        self._keep = self.addButton(self.tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
+        self._quit = self.addButton(self.tr("Quit Hermes"), QMessageBox.ButtonRole.DestructiveRole)
+        self.setEscapeButton(self.addButton(QMessageBox.StandardButton.Cancel))
+        without_icons(self)
+        self.setDefaultButton(self._keep)
+
+    @property
+    def answer(self) -> Answer:
+        """What was clicked."""
+        clicked = self.clickedButton()
+        if clicked is self._keep:
+            return "keep"
+        return "quit" if clicked is self._quit else "neither"
+
+
+class ClosingRules(QObject):
+    """Decides what becomes of a window that a person closed: never out of reach.
+
+    Args:
+        window: The window.
+        tray_available: Whether a tray icon leads back to it.
+        slots: Shows the question.
+        status: How the gateway is.
+        beside: How many processes run in the background.
+
+    Attributes:
+        keeps_running: Whether the program goes on without its window; else closing ends it.
+
+    Signals:
+        quit_wanted: The person wants the program to end.
+    """
+
+    quit_wanted = Signal()
+
+    def __init__(
+        self,
+        window: QWidget,
+        tray_available: Callable[[], bool],
+        slots: AsyncSlots,
+        status: Callable[[], GatewayStatusChanged],
+        beside: Callable[[], int] = lambda: 0,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._tray_available = tray_available
+        self._slots = slots
+        self._status = status
+        self._beside = beside
+        self._asking = False
+        self._may_run_unseen = False
+        self.keeps_running = True
+
+    def close_wanted(self) -> None:
+        """Hide where a tray icon leads back; else ask, once. Unless it shall end the program."""
+        if not self.keeps_running:
+            self.quit_wanted.emit()
+        elif self._tray_available() or self._may_run_unseen:
+            self._leave_screen()
+        elif not self._asking:
+            self._asking = True
+            self._slots.start(self._ask(), doing=self.tr("Closing the window"))
+
+    async def _ask(self) -> None:
+        status = self._status()
+        question = ClosingQuestion(
+            self._window,
+            running=status.running_turns,
+            serving=serves(status),
+            beside=self._beside(),
+        )
+        try:
+            await self._slots.ask(question)
+            answer = question.answer
+        finally:
+            self._asking = False
+            question.deleteLater()
+        if answer == "keep":
+            self._may_run_unseen = True
+            self._leave_screen()
+        elif answer == "quit":
+            self.quit_wanted.emit()
+
+    def _leave_screen(self) -> None:
+        """Hide where a tray icon leads back, else minimise."""
+        if self._tray_available():
+            self._window.hide()
+        else:
+            self._window.showMinimized()

@@ -1,0 +1,395 @@
+"""The one window: rail, list, page, strips; its keys; how it hides and how it is found again."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.gateway.gateway_view import GatewayView
+from hermes_desktop.ui.gateway.status_strip import StatusStrip
+from hermes_desktop.ui.sessions.session_commands import SessionCommands
+from hermes_desktop.ui.sessions.session_pane import PANE_WIDTH, SessionPane
+from hermes_desktop.ui.settings.settings_entry import SettingsEntry
+from hermes_desktop.ui.shell.closing_question import ClosingRules
+from hermes_desktop.ui.shell.rail import Rail
+from hermes_desktop.ui.shell.session_routes import SessionRoutes
+from hermes_desktop.ui.shell.two_sides import TwoSides
+from hermes_desktop.ui.shell.window_actions import make_actions
+from hermes_desktop.ui.shell.window_memory import WindowMemory
+from hermes_desktop.ui.shell.window_navigation import WindowNavigation
+from hermes_desktop.ui.shell.window_pages import WindowPages
+from hermes_desktop.ui.shell.window_parts import DemoBanner
+from hermes_desktop.ui.widgets.notice_presenter import NoticeStrip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtGui import QAction, QCloseEvent, QHideEvent, QResizeEvent, QShowEvent
+
+    from hermes_desktop.core.clock import Clock
+    from hermes_desktop.core.events import TurnFinished
+    from hermes_desktop.services.assembly.desktop_services import DesktopServices
+    from hermes_desktop.ui.chat.chat_page import ChatPage
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+    from hermes_desktop.ui.widgets.event_bridge import EventBridge
+    from hermes_desktop.ui.widgets.theme import Theme
+
+log = logging.getLogger(__name__)
+
+FIRST_SIZE = QSize(1120, 720)
+LEAST_SIZE = QSize(720, 480)
+_LONGEST_TITLE = 80
+
+
+class MainWindow(QMainWindow):
+    """Shows sessions and one of them in full.
+
+    Args:
+        services: What the window works with.
+        slots: Runs what keys and clicks start.
+        bridge: News.
+        theme: Colours.
+        page: The conversation; becomes a child of the window.
+        tray_available: Whether a hidden window can be brought back by the tray icon.
+        clock: For "today".
+        demo: Shows the banner.
+
+    Attributes:
+        closing: What becomes of it when a person closes it.
+
+    Signals:
+        quit_wanted: A person asked to end the program.
+        recent_changed: The newest sessions, for the tray.
+        notice_closed: Key of a notice that a person closed.
+    """
+
+    quit_wanted = Signal()
+    recent_changed = Signal(object)
+    notice_closed = Signal(str)
+
+    def __init__(  # noqa: PLR0913 - the parts it is made of
+        self,
+        *,
+        services: DesktopServices,
+        slots: AsyncSlots,
+        bridge: EventBridge,
+        theme: Theme,
+        page: ChatPage,
+        tray_available: Callable[[], bool],
+        clock: Clock,
+        demo: bool = False,
+    ) -> None:
+        super().__init__()
+        self._services = services
+        self._slots = slots
+        self._theme = theme
+        self._page = page
+        self._ending = False
+        self._memory = WindowMemory(services.paths.window_ini)
+        self._pane = SessionPane(services.catalog, services.search, slots, bridge, theme, clock)
+        self._sides = TwoSides(theme, self._pane, page, left_width=PANE_WIDTH)
+        self._rail = Rail(theme)
+        self._notices = NoticeStrip(theme)
+        self._status = StatusStrip(theme)
+        self._gateway = self._make_gateway(bridge, clock)
+        self._pages = WindowPages(self._rail, self._sides, self._gateway.page)
+        self._settings = self._make_settings(bridge, theme, clock)
+        self._banner = DemoBanner(theme) if demo else None
+        self._commands = SessionCommands(services.actions, slots, services.bus, theme, self)
+        self._navigation = self._make_navigation()
+        way = self._navigation.show_session
+        self._routes = SessionRoutes(self._pane, page, self._commands, slots, way)
+        self.closing = ClosingRules(
+            self,
+            tray_available,
+            slots,
+            lambda: services.gateway.status,
+            services.background.running,
+        )
+        self._actions = self._make_actions()
+        self._arrange()
+        self._connect(bridge)
+        self._place()
+
+    @property
+    def pane(self) -> SessionPane:
+        """The session list with its filter."""
+        return self._pane
+
+    @property
+    def page(self) -> ChatPage:
+        """The conversation."""
+        return self._page
+
+    @property
+    def gateway(self) -> GatewayView:
+        """The gateway: its page, its strips, what can be done about it."""
+        return self._gateway
+
+    @property
+    def settings(self) -> SettingsEntry:
+        """The way to the page of settings."""
+        return self._settings
+
+    @property
+    def notices(self) -> NoticeStrip:
+        """The strip above the page."""
+        return self._notices
+
+    @property
+    def status_strip(self) -> StatusStrip:
+        """The strip at the foot."""
+        return self._status
+
+    def run_action(self, name: str) -> None:
+        """Do what the key of an action does, by its name in the key map."""
+        self._actions[name].trigger()
+
+    def begin(self) -> None:
+        """Read the list and the model's name. Call once the loop runs."""
+        self._gateway.begin()
+        self._pane.reload()
+        self.setFocus()
+        self._slots.start(self._greet(), doing=self.tr("Reading the settings"))
+
+    def come_forward(self) -> None:
+        """Show the window above others, from the tray, minimised or from behind."""
+        if self.isMinimized():
+            self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def toggle(self) -> None:
+        """Hide the window when it is in front, else bring it there (a click on the tray icon)."""
+        if self.isVisible() and not self.isMinimized() and self.isActiveWindow():
+            self.close()
+        else:
+            self.come_forward()
+
+    def tray_changed(self, available: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        """Stay reachable: without a tray icon a hidden window becomes a minimised one."""
+        if not available and not self.isVisible() and not self._ending:
+            self.showMinimized()
+
+    def open_session(self, session_id: str) -> None:
+        """Show a session named by its id, from the tray or after a search."""
+        self._navigation.open_session(session_id)
+
+    async def show_session(self, session_id: str) -> None:
+        """Select a session, show it, and wait until it stands there.
+
+        Raises:
+            NotFoundError: It is gone.
+        """
+        await self._navigation.show_session(session_id)
+
+    def new_chat(self) -> None:
+        """Begin a session; nothing is stored before the first message."""
+        self._navigation.new_chat()
+
+    def show_platforms(self) -> None:
+        """Show the gateway and what it serves."""
+        self._navigation.show_platforms()
+
+    def show_settings(self) -> None:
+        """Show the settings."""
+        self._navigation.show_settings()
+
+    def want_to_quit(self) -> None:
+        """A person asks to end the program; settings that are not saved are asked about first."""
+        self._settings.leave(self.quit_wanted.emit)
+
+    def prepare_to_end(self) -> None:
+        """Remember the window's place and hide it; the next close is final."""
+        self._ending = True
+        self._memory.save(self, None if self._sides.narrow else self._sides)
+        self._settings.close()
+        self._gateway.close()
+        self._pane.close_feeds()
+        self._page.close_workers()
+        self.hide()
+
+    @override
+    def closeEvent(self, event: QCloseEvent) -> None:
+        event.setAccepted(self._ending)
+        if not self._ending:
+            self.closing.close_wanted()
+
+    @override
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._navigation.fit_width()
+
+    @override
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._tell_visibility()
+
+    @override
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._tell_visibility()
+
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self._tell_visibility()
+
+    def _make_gateway(self, bridge: EventBridge, clock: Clock) -> GatewayView:
+        return GatewayView(
+            control=self._services.gateway,
+            desk=self._services.pairing,
+            slots=self._slots,
+            bus=self._services.bus,
+            bridge=bridge,
+            theme=self._theme,
+            clock=clock,
+            strip=self._status,
+            window=self,
+        )
+
+    def _make_settings(self, bridge: EventBridge, theme: Theme, clock: Clock) -> SettingsEntry:
+        return SettingsEntry(
+            self._pages,
+            services=self._services,
+            slots=self._slots,
+            bridge=bridge,
+            theme=theme,
+            clock=clock,
+            memory=self._memory,
+            restart_gateway=partial(self._gateway.commands.run, "restart"),
+        )
+
+    def _make_navigation(self) -> WindowNavigation:
+        return WindowNavigation(
+            self,
+            services=self._services,
+            slots=self._slots,
+            pages=self._pages,
+            sides=self._sides,
+            pane=self._pane,
+            page=self._page,
+            gateway=self._gateway,
+            settings=self._settings,
+            notices=self._notices,
+            theme=self._theme,
+        )
+
+    def _make_actions(self) -> dict[str, QAction]:
+        """One action per key of the map that the window handles."""
+        way = self._navigation
+        slots: dict[str, Callable[[], object]] = {
+            "new_chat": way.new_chat,
+            "focus_filter": way.focus_filter,
+            "focus_composer": way.focus_composer,
+            "focus_list": way.show_list,
+            "show_platforms": way.show_platforms,
+            "show_settings": way.show_settings,
+            "rename": way.rename,
+            "archive": self._routes.archive,
+            "delete": self._routes.delete,
+            "undo": partial(way.undo, self._commands.undo_last),
+            "refresh": self._refresh,
+            "escape": way.escape,
+            "hide_window": self.close,
+            "quit": self.want_to_quit,
+            "show_keys": way.show_keys,
+        }
+        return make_actions(self, slots, lambda: self._pages.on_sessions)
+
+    def _arrange(self) -> None:
+        self.setMinimumSize(LEAST_SIZE)
+        self.setWindowTitle(self.tr("Hermes"))
+        middle = QHBoxLayout()
+        middle.setSpacing(0)
+        middle.addWidget(self._rail)
+        middle.addWidget(self._pages, 1)
+        whole = QWidget()
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        if self._banner is not None:
+            column.addWidget(self._banner)
+        column.addWidget(self._gateway.banner)
+        column.addWidget(self._notices)
+        column.addLayout(middle, 1)
+        column.addWidget(self._status)
+        self.setCentralWidget(whole)
+
+    def _connect(self, bridge: EventBridge) -> None:
+        pane, page, way = self._pane, self._page, self._navigation
+        pane.session_chosen.connect(way.open)
+        pane.session_clicked.connect(self._sides.show_right)
+        pane.session_confirmed.connect(way.focus_composer)
+        pane.recent_changed.connect(self.recent_changed)
+        pane.renamed.connect(self._services.watch.look_now)
+        pane.new_chat_wanted.connect(way.new_chat)
+        page.session_opened.connect(pane.show_as_open)
+        page.title_changed.connect(self._show_title)
+        page.readiness_changed.connect(self._status.show_readiness)
+        page.context.changed.connect(self._status.context.show_used)
+        page.back_requested.connect(way.show_list)
+        page.session_wanted.connect(way.write_in)
+        page.view.settings_wanted.connect(self._settings.show)
+        page.composer.settings_wanted.connect(partial(self._settings.show, "assistant"))
+        self._rail.sessions_wanted.connect(way.show_list)
+        self._rail.platforms_wanted.connect(way.show_platforms)
+        self._rail.settings_wanted.connect(way.show_settings)
+        self._gateway.page_wanted.connect(way.show_platforms)
+        self._gateway.page.setup_wanted.connect(lambda: self._settings.show("platforms"))
+        self._gateway.need_changed.connect(self._rail.platforms_button.show_need)
+        self._gateway.window_wanted.connect(self.come_forward)
+        self._pages.currentChanged.connect(self._gateway.refresh)
+        self.closing.quit_wanted.connect(self.want_to_quit)
+        self._rail.help_wanted.connect(way.show_keys)
+        self._notices.closed.connect(self.notice_closed)
+        self._notices.acted.connect(self._commands.act_on)
+        self._notices.acted.connect(self._gateway.act_on)
+        self._routes.usage_wanted.connect(way.show_usage)
+        bridge.notice.connect(self._notices.show_notice)
+        bridge.notice_cleared.connect(self._notices.clear)
+        bridge.turn_finished.connect(self._turn_finished)
+
+    def _place(self) -> None:
+        if not self._memory.restore(self, self._sides):
+            self.resize(FIRST_SIZE.boundedTo(self.screen().availableSize()))
+
+    async def _greet(self) -> None:
+        """Show the session that was open last; with a model to answer, one can write at once."""
+        drafts, last = await self._services.window_state.load()
+        self._page.take_drafts(drafts)
+        ready = (await self._page.look_at_settings()).ready
+        if self._page.current_session_id is not None or self._pane.selected_session is not None:
+            return
+        if not last or not await self._navigation.show_again(last):
+            self._page.new_chat()
+        if QApplication.focusWidget() not in {None, self}:
+            return  # the person has begun something meanwhile
+        if ready:
+            self._page.focus_composer()
+        elif self._pane.view.isVisible():
+            self._pane.view.setFocus()
+
+    def _show_title(self, title: str) -> None:
+        self.setWindowTitle(title[:_LONGEST_TITLE] or self.tr("Hermes"))
+
+    def _turn_finished(self, _: TurnFinished) -> None:
+        self._services.watch.look_now()
+
+    def _refresh(self) -> None:
+        self._services.watch.look_now()
+        self._gateway.page_shown()
+        self._pane.reload()
+        self._slots.start(self._page.look_at_settings(), doing=self.tr("Reading the settings"))
+
+    def _tell_visibility(self) -> None:
+        visible = self.isVisible() and not self.isMinimized()
+        self._services.watch.set_visible(visible)
+        self._gateway.set_visible(visible)

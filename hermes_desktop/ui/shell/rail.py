@@ -1,0 +1,162 @@
+"""The narrow bar at the left edge: one button per page that exists, Help at its foot."""
+
+from functools import partial
+
+from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QLabel, QToolButton, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.widgets.resource_files import pixmap
+from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK, SPACE_4, SPACE_12, Theme
+
+RAIL_WIDTH = 48
+_BUTTON = 40
+_ICON = 22
+_DOT = 10
+
+
+class RailButton(QToolButton):
+    """A flat button with an icon; the one of the page that shows has a bar at its edge."""
+
+    def __init__(
+        self, icon_name: str, words: str, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._icon_name = icon_name
+        self._theme = theme
+        self._by_key = False
+        self._words = words
+        self._needs = ""
+        self.setAccessibleName(words)
+        self.setToolTip(words)
+        self.setFixedSize(QSize(_BUTTON, _BUTTON))
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        theme.changed.connect(self.update)
+
+    @property
+    def needs(self) -> str:
+        """What on this page needs a person, "" for nothing."""
+        return self._needs
+
+    def show_need(self, words: str) -> None:
+        """Mark the button with a dot, and say why; "" takes the dot away."""
+        self._needs = words
+        self.setToolTip("\n".join(filter(None, (self._words, words))))
+        self.setAccessibleDescription(words)
+        self.update()
+
+    @override
+    def nextCheckState(self) -> None:
+        """A press opens the page; it never leaves no page open."""
+        if self.isCheckable():
+            self.setChecked(True)
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """The ring shows for the keyboard only, not when the window happens to open here."""
+        self._by_key = event.reason() in (
+            Qt.FocusReason.TabFocusReason,
+            Qt.FocusReason.BacktabFocusReason,
+        )
+        super().focusInEvent(event)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        palette = self._theme.palette
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        ground = self.rect().adjusted(2, 2, -2, -2)
+        if self.isChecked() or self.underMouse() or self.isDown():
+            painter.setBrush(QColor(palette.selection if self.isChecked() else palette.separator))
+            painter.drawRoundedRect(ground, RADIUS_BLOCK, RADIUS_BLOCK)
+        if self.hasFocus() and self._by_key:
+            painter.setPen(QPen(QColor(palette.accent), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(ground, RADIUS_BLOCK, RADIUS_BLOCK)
+        active = self.isChecked() or self.underMouse()
+        colour = palette.text if active else palette.secondary_text
+        target = QRect(0, 0, _ICON, _ICON)
+        target.moveCenter(self.rect().center())
+        painter.drawPixmap(target, pixmap(self._icon_name, colour, _ICON, self.devicePixelRatioF()))
+        if self._needs:
+            self._paint_dot(painter, target)
+
+    def _paint_dot(self, painter: QPainter, icon_place: QRect) -> None:
+        """At the upper outer corner of the icon, with a rim so that it stands off its lines."""
+        palette = self._theme.palette
+        left = icon_place.left() - 2 if self.isRightToLeft() else icon_place.right() - _DOT + 3
+        painter.setPen(QPen(QColor(palette.window), 2))
+        painter.setBrush(QColor(palette.warning))
+        painter.drawEllipse(left, icon_place.top() - 2, _DOT, _DOT)
+
+
+class Rail(QWidget):
+    """Leads to the pages of the window.
+
+    Signals:
+        sessions_wanted: The page of sessions.
+        platforms_wanted: The page of platforms.
+        settings_wanted: The page of settings.
+        help_wanted: The list of keys.
+    """
+
+    sessions_wanted = Signal()
+    platforms_wanted = Signal()
+    settings_wanted = Signal()
+    help_wanted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setFixedWidth(RAIL_WIDTH)
+        self.setAccessibleName(self.tr("Pages"))
+        self._mark = QLabel()
+        self._mark.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._mark.setFixedSize(_BUTTON, _BUTTON)
+        self.sessions_button = RailButton("sessions", self.tr("Sessions (Ctrl+1)"), theme)
+        self.sessions_button.setCheckable(True)
+        self.sessions_button.setChecked(True)
+        self.platforms_button = RailButton("platforms", self.tr("Platforms (Ctrl+4)"), theme)
+        self.platforms_button.setCheckable(True)
+        self.settings_button = RailButton("settings", self.tr("Settings (Ctrl+,)"), theme)
+        self.settings_button.setCheckable(True)
+        self.help_button = RailButton("help", self.tr("Keys and help (F1)"), theme)
+        # No exclusive group: of such a one Tab reaches the checked button only.
+        self._pages = (self.sessions_button, self.platforms_button, self.settings_button)
+        for button in self._pages:
+            button.toggled.connect(partial(self._chosen, button))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_12)
+        column.setSpacing(SPACE_4)
+        column.addWidget(self._mark)
+        column.addWidget(self.sessions_button)
+        column.addWidget(self.platforms_button)
+        column.addStretch(1)
+        column.addWidget(self.settings_button)
+        column.addWidget(self.help_button)
+        self.sessions_button.clicked.connect(self.sessions_wanted)
+        self.platforms_button.clicked.connect(self.platforms_wanted)
+        self.settings_button.clicked.connect(self.settings_wanted)
+        self.help_button.clicked.connect(self.help_wanted)
+        theme.changed.connect(self._colour)
+        self._colour()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(QColor(self._theme.palette.separator))
+        x = self.rect().left() if self.isRightToLeft() else self.rect().right()
+        painter.drawLine(x, self.rect().top(), x, self.rect().bottom())
+
+    def _chosen(self, button: RailButton, on: bool) -> None:  # noqa: FBT001 - a slot of one meaning
+        """One page is open at a time."""
+        for other in self._pages:
+            if on and other is not button:
+                other.setChecked(False)
+
+    def _colour(self) -> None:
+        self._mark.setPixmap(
+            pixmap("mark", self._theme.palette.accent, 26, self.devicePixelRatioF())
+        )

@@ -1,0 +1,106 @@
+"""What list, page and commands tell each other about sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QMenu
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from PySide6.QtCore import QPoint
+
+    from hermes_desktop.state.records.records import SessionSummary
+    from hermes_desktop.state.search.search_records import SearchHit
+    from hermes_desktop.ui.chat.chat_page import ChatPage
+    from hermes_desktop.ui.sessions.session_commands import SessionCommands
+    from hermes_desktop.ui.sessions.session_pane import SessionPane
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+
+
+class SessionRoutes(QObject):
+    """Says which sessions a command means, and what becomes of the page afterwards.
+
+    Args:
+        pane: The list with what was found.
+        page: The conversation.
+        commands: Does things to sessions.
+        slots: Runs what takes its time.
+        show: Shows a session, at one of its messages or at its end.
+
+    Signals:
+        usage_wanted: What this session used is to be shown.
+    """
+
+    usage_wanted = Signal(object)
+
+    def __init__(
+        self,
+        pane: SessionPane,
+        page: ChatPage,
+        commands: SessionCommands,
+        slots: AsyncSlots,
+        show: Callable[[str, int | None], Awaitable[None]],
+    ) -> None:
+        super().__init__(pane)
+        self._pane = pane
+        self._page = page
+        self._commands = commands
+        self._slots = slots
+        self._show = show
+        self._closed_id = ""
+        pane.menu_filling.connect(commands.fill_menu)
+        pane.hit_chosen.connect(self._open_hit)
+        page.menu_wanted.connect(self._open_menu)
+        commands.deleted.connect(self._deleted)
+        commands.restored.connect(self._restored)
+
+    @property
+    def targets(self) -> tuple[SessionSummary, ...]:
+        """The sessions that are selected, else the one that is shown."""
+        shown = self._page.shown_session
+        return self._pane.selected_sessions or (() if shown is None else (shown,))
+
+    def archive(self) -> None:
+        """Archive them, or bring them back when all are archived."""
+        self._commands.toggle_archived(self.targets)
+
+    def delete(self) -> None:
+        """Ask whether to delete them."""
+        self._commands.delete(self.targets)
+
+    def _open_menu(self, place: QPoint) -> None:
+        """The menu in the page's head, for the session that is shown."""
+        shown = self._page.shown_session
+        if shown is not None:
+            menu = QMenu(self._page)
+            self._commands.fill_menu(menu, (shown,), self._page.header.begin_rename)
+            menu.addSeparator()
+            menu.addAction(self.tr("Usage…"), lambda: self.usage_wanted.emit(shown))
+            menu.aboutToHide.connect(menu.deleteLater)
+            menu.popup(place)
+
+    def _open_hit(self, hit: SearchHit) -> None:
+        showing = self._show(hit.tip_id, hit.message_id)
+        self._slots.start(_finish(showing), doing=self.tr("Opening the message"))
+
+    def _deleted(self, ids: frozenset[str]) -> None:
+        """Nothing takes the place of what was shown: the next click is the person's."""
+        self._closed_id = ""
+        if self._page.current_session_id in ids:
+            self._closed_id = self._page.current_session_id or ""
+            self._page.close_session()
+            self._pane.show_as_open("")
+
+    def _restored(self, ids: tuple[str, ...]) -> None:
+        """What was shown when it went is shown again, unless something else is by now."""
+        if self._closed_id in ids and self._page.current_session_id is None:
+            showing = self._show(self._closed_id, None)
+            self._slots.start(_finish(showing), doing=self.tr("Opening the session"))
+        self._closed_id = ""
+
+
+async def _finish(showing: Awaitable[None]) -> None:
+    await showing

@@ -1,0 +1,274 @@
+"""The tray icon and its menu."""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
+from PySide6.QtGui import QAction, QIcon
+from PySide6.QtWidgets import QMenu, QSystemTrayIcon
+
+from hermes_desktop.core.events import GatewayStatusChanged, Notice, NoticeCleared
+from hermes_desktop.state.records.records import SessionSummary
+from hermes_desktop.ui.shell.tray_host_watch import TrayHostWatch
+from hermes_desktop.ui.shell.tray_state import (
+    RECENT_SESSIONS,
+    TrayFace,
+    menu_label,
+    tray_face,
+    waiting_text,
+)
+from hermes_desktop.ui.widgets.resource_files import plain_icon
+from hermes_desktop.ui.words.gateway_words import allowed, requests_text
+
+log = logging.getLogger(__name__)
+
+_DOUBLE_TRIGGER_MS = 400
+_MESSAGE_MS = 10_000
+
+
+class Tray(QObject):
+    """Shows the state of the gateway and leads back to the window.
+
+    ``QSystemTrayIcon.isVisible`` is true without any tray, and an icon made before its host never
+    appears: whether there is a host is asked whenever that may have changed, and the icon is made
+    anew when one turns up.
+
+    Args:
+        tray_available: Whether something shows tray icons now.
+
+    Signals:
+        gateway_wanted: What is to be done with the gateway: ``start``, ``stop``, ``restart`` or
+            ``take_over``.
+        platforms_wanted: The page of platforms, where requests are answered.
+        settings_wanted: The page of settings.
+    """
+
+    show_requested = Signal()
+    toggle_requested = Signal()
+    new_chat_requested = Signal()
+    session_requested = Signal(str)
+    quit_requested = Signal()
+    available_changed = Signal(bool)
+    gateway_wanted = Signal(str)
+    platforms_wanted = Signal()
+    settings_wanted = Signal()
+    _told_of = "platforms"
+
+    def __init__(
+        self,
+        *,
+        tray_available: Callable[[], bool] = QSystemTrayIcon.isSystemTrayAvailable,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._tray_available = tray_available
+        self._available = False
+        self._closed = False
+        self._icon: QSystemTrayIcon | None = None
+        self._status = GatewayStatusChanged("stopped")
+        self._problems: dict[str, Notice] = {}
+        self._requests = 0
+        self._waiting = 0
+        self._face = tray_face(self._status)
+        self._since_trigger = QElapsedTimer()
+        self._menu = QMenu()
+        self._fill_menu()
+        self._watch = TrayHostWatch(parent=self)
+        self._watch.may_have_changed.connect(self.look)
+        self.look()
+
+    def _fill_menu(self) -> None:
+        """Once; later only words and states of its entries change."""
+        self._status_action = self._menu.addAction(self._face.status_line)
+        self._status_action.setEnabled(False)
+        self._requests_action = self._menu.addAction("", self.platforms_wanted.emit)
+        self._requests_action.setVisible(False)
+        self._waiting_action = self._menu.addAction("", self.show_requested.emit)
+        self._waiting_action.setVisible(False)
+        self._undone_action = self._menu.addAction(
+            self.tr("What is not run…"), self.platforms_wanted.emit
+        )
+        self._undone_action.setVisible(False)
+        self._menu.addSeparator()
+        self._menu.addAction(self.tr("Show Hermes"), self.show_requested.emit)
+        self._menu.addAction(self.tr("New chat"), self.new_chat_requested.emit)
+        self._recent_menu = self._menu.addMenu(self.tr("Recent"))
+        self._recent_actions = [self._add_recent() for _ in range(RECENT_SESSIONS)]
+        self._recent_menu.setEnabled(False)
+        self._menu.addSeparator()
+        self._gateway_actions = {
+            "start": self._add_for_gateway(self.tr("Start gateway"), "start"),
+            "stop": self._add_for_gateway(self.tr("Stop gateway…"), "stop"),
+            "restart": self._add_for_gateway(self.tr("Restart gateway…"), "restart"),
+            "take_over": self._add_for_gateway(self.tr("Take over the gateway…"), "take_over"),
+        }
+        self._show_allowed()
+        self._menu.addSeparator()
+        self._menu.addAction(self.tr("Settings…"), self.settings_wanted.emit)
+        self._menu.addAction(self.tr("Quit"), self.quit_requested.emit)
+
+    @property
+    def available(self) -> bool:
+        """Whether a person can see the icon."""
+        return self._available
+
+    @property
+    def face(self) -> TrayFace:
+        """What the icon shows now."""
+        return self._face
+
+    @property
+    def menu(self) -> QMenu:
+        """The menu; it lives as long as the tray."""
+        return self._menu
+
+    def look(self) -> None:
+        """Ask whether there is a tray host, and follow when that changed."""
+        available = self._tray_available()
+        if available == self._available:
+            return
+        self._available = available
+        log.info("Tray host %s", "found" if available else "gone")
+        self._drop_icon()
+        if available:
+            self._make_icon()
+        self.available_changed.emit(available)
+
+    def show_status(self, status: GatewayStatusChanged) -> None:
+        """Follow the gateway."""
+        self._status = status
+        if not self._closed:
+            self._undone_action.setVisible(status.undone is not None)
+        self._refresh()
+        self._show_allowed()
+
+    def show_requests(self, count: int) -> None:
+        """Say how many people ask to be let in."""
+        self._requests = count
+        if not self._closed:
+            self._requests_action.setText(f"{requests_text(count)}…")
+            self._requests_action.setVisible(count > 0)
+            self._refresh()
+
+    def show_waiting(self, count: int) -> None:
+        """Say how many questions of the assistant wait for an answer."""
+        self._waiting = count
+        if not self._closed:
+            self._waiting_action.setText(f"{waiting_text(count)}…")
+            self._waiting_action.setVisible(count > 0)
+            self._refresh()
+
+    def tell_of_question(self, title: str, words: str) -> None:
+        """As :meth:`tell`; clicked, it leads to the window."""
+        self.tell(title, words)
+        self._told_of = "window"
+
+    def tell(self, title: str, words: str) -> None:
+        """Show a notification of the desktop, where there is an icon to send it from.
+
+        Args:
+            title: A few words.
+            words: Plain text; nothing in it is taken for markup.
+        """
+        self._told_of = "platforms"
+        if self._icon is not None:
+            self._icon.showMessage(title, _without_markup(words), self._icon.icon(), _MESSAGE_MS)
+
+    def note_problem(self, notice: Notice) -> None:
+        """Ask for attention when an error is told; other notices are not for the tray."""
+        if notice.level == "error":
+            self._problems[notice.key or notice.title] = notice
+            self._refresh()
+
+    def note_settled(self, cleared: NoticeCleared) -> None:
+        """Forget an error that is settled or was closed."""
+        if self._problems.pop(cleared.key, None) is not None:
+            self._refresh()
+
+    def show_recent(self, sessions: Sequence[SessionSummary]) -> None:
+        """Name the sessions used last; actions change in place, the menu is never rebuilt."""
+        if self._closed:
+            return
+        shown = list(sessions[:RECENT_SESSIONS])
+        for position, action in enumerate(self._recent_actions):
+            session = shown[position] if position < len(shown) else None
+            action.setVisible(session is not None)
+            if session is not None:
+                action.setText(menu_label(session.title or session.preview))
+                action.setData(session.id)
+        self._recent_menu.setEnabled(bool(shown))
+
+    def close(self) -> None:
+        """Take the icon away, at once, so that nobody clicks it while the program ends."""
+        self._closed = True
+        self._watch.close()
+        self._drop_icon()
+        self._menu.deleteLater()
+
+    def _refresh(self) -> None:
+        problem = next(iter(self._problems.values()), None)
+        face = tray_face(self._status, problem, self._requests, self._waiting)
+        if face == self._face or self._closed:
+            return
+        self._face = face
+        self._status_action.setText(menu_label(face.status_line))
+        if self._icon is not None:
+            self._icon.setIcon(_tray_icon(face.icon))
+            self._icon.setToolTip(face.tooltip)
+
+    def _make_icon(self) -> None:
+        icon = QSystemTrayIcon(_tray_icon(self._face.icon), self)
+        icon.setToolTip(self._face.tooltip)
+        icon.setContextMenu(self._menu)
+        icon.activated.connect(self._activated)
+        icon.messageClicked.connect(self._message_clicked)
+        icon.show()
+        self._icon = icon
+
+    def _drop_icon(self) -> None:
+        if self._icon is not None:
+            self._icon.hide()
+            self._icon.deleteLater()
+            self._icon = None
+
+    def _activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        """A click. Some hosts send Trigger twice, and Context for the menu."""
+        if reason != QSystemTrayIcon.ActivationReason.Trigger:
+            return
+        if self._since_trigger.isValid() and self._since_trigger.elapsed() < _DOUBLE_TRIGGER_MS:
+            return
+        self._since_trigger.start()
+        self.toggle_requested.emit()
+
+    def _message_clicked(self) -> None:
+        if self._told_of == "window":
+            self.show_requested.emit()
+        else:
+            self.platforms_wanted.emit()
+
+    def _show_allowed(self) -> None:
+        """Entries that make no sense now are off; taking over is offered only where it does."""
+        if self._closed:
+            return
+        may = allowed(self._status)
+        for name, action in self._gateway_actions.items():
+            action.setEnabled(getattr(may, name))
+        self._gateway_actions["take_over"].setVisible(may.take_over)
+
+    def _add_for_gateway(self, words: str, name: str) -> QAction:
+        return self._menu.addAction(words, lambda: self.gateway_wanted.emit(name))
+
+    def _add_recent(self) -> QAction:
+        action = self._recent_menu.addAction("")
+        action.setVisible(False)
+        action.triggered.connect(lambda: self.session_requested.emit(action.data()))
+        return action
+
+
+def _tray_icon(name: str) -> QIcon:
+    return plain_icon(name)
+
+
+def _without_markup(words: str) -> str:
+    """Servers of notifications read markup or show it, and Qt does not tell which."""
+    return words.translate({ord("<"): "‹", ord(">"): "›", ord("&"): "＆"})

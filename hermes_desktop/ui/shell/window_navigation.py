@@ -1,0 +1,232 @@
+"""What stands in front: which page, which session, and which side of a narrow window."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt
+
+from hermes_desktop.core.errors import HermesError
+from hermes_desktop.core.events import OFFERED_SESSION
+from hermes_desktop.ui.shell.keys_dialog import KeysDialog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QWidget
+
+    from hermes_desktop.services.assembly.desktop_services import DesktopServices
+    from hermes_desktop.state.records.records import SessionSummary
+    from hermes_desktop.ui.chat.chat_page import ChatPage
+    from hermes_desktop.ui.gateway.gateway_view import GatewayView
+    from hermes_desktop.ui.sessions.session_pane import SessionPane
+    from hermes_desktop.ui.settings.settings_entry import SettingsEntry
+    from hermes_desktop.ui.shell.two_sides import TwoSides
+    from hermes_desktop.ui.shell.window_pages import WindowPages
+    from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+    from hermes_desktop.ui.widgets.notice_presenter import NoticeStrip
+    from hermes_desktop.ui.widgets.theme import Theme
+
+
+log = logging.getLogger(__name__)
+
+
+class WindowNavigation(QObject):
+    """Leads from one place of the window to another. Main thread only.
+
+    Args:
+        window: Parent of dialogs; its width decides how much fits.
+        services: Finds sessions, stops replies.
+        slots: Runs what takes its time.
+        pages: The pages that the rail leads to.
+        sides: List and conversation.
+        pane: The list.
+        page: The conversation.
+        gateway: Fills the page of platforms.
+        settings: Makes the page of settings when it is first wanted.
+        notices: What Esc closes last.
+        theme: Colours of dialogs.
+    """
+
+    def __init__(  # noqa: PLR0913 - the places it leads to
+        self,
+        window: QWidget,
+        *,
+        services: DesktopServices,
+        slots: AsyncSlots,
+        pages: WindowPages,
+        sides: TwoSides,
+        pane: SessionPane,
+        page: ChatPage,
+        gateway: GatewayView,
+        settings: SettingsEntry,
+        notices: NoticeStrip,
+        theme: Theme,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._services = services
+        self._slots = slots
+        self._pages = pages
+        self._sides = sides
+        self._pane = pane
+        self._page = page
+        self._gateway = gateway
+        self._settings = settings
+        self._notices = notices
+        self._theme = theme
+        notices.acted.connect(self.open_offered)
+
+    # ----------------------------------------------------------------------------- sessions
+    def open_session(self, session_id: str) -> None:
+        """Show a session named by its id, from the tray or after a search."""
+        self._slots.start(self.show_session(session_id), doing=self.tr("Opening the session"))
+
+    def open_offered(self, key: str) -> None:
+        """The button of a notice was pressed; one that offers a session opens it."""
+        if key.startswith(OFFERED_SESSION):
+            self.open_session(key.removeprefix(OFFERED_SESSION))
+
+    def write_in(self, session_id: str) -> None:
+        """Show a session and put the cursor where a message is written."""
+        self._slots.start(self._show_to_write(session_id), doing=self.tr("Opening the session"))
+
+    def open(self, summary: SessionSummary) -> None:
+        """Show a session that was chosen in the list."""
+        self._slots.start(self._page.show_session(summary), doing=self.tr("Opening the session"))
+
+    async def show_session(self, session_id: str, message_id: int | None = None) -> None:
+        """Select a session, show it, and wait until it stands there.
+
+        Args:
+            session_id: The session.
+            message_id: Row id of a message to come to rest at; None for the end.
+
+        Raises:
+            NotFoundError: It is gone.
+        """
+        summary = await self._services.catalog.summary(session_id)
+        self._pane.show_as_open(summary.root_id)
+        self._pages.show_sessions()
+        self._sides.show_right()
+        await self._page.show_session(summary, at=message_id)
+
+    async def show_again(self, session_id: str) -> bool:
+        """Show the session of an earlier run; False when it is gone or cannot be read."""
+        try:
+            await self.show_session(session_id)
+        except HermesError as error:
+            log.info("The session shown last cannot be shown: %s", error)
+            return False
+        return True
+
+    async def _show_to_write(self, session_id: str) -> None:
+        await self.show_session(session_id)
+        self._page.focus_composer()
+
+    def new_chat(self) -> None:
+        """Begin a session; nothing is stored before the first message."""
+        self._pane.show_as_open("")
+        self._pages.show_sessions()
+        self._sides.show_right()
+        self._page.new_chat()
+        self._page.focus_composer()
+
+    def rename(self) -> None:
+        """In the list where the session stands there, else in the head of the page."""
+        if self._pane.isVisible() and self._pane.selected_session is not None:
+            self._pane.rename_selected()
+        else:
+            self._page.header.begin_rename()
+
+    # ------------------------------------------------------------------------------- places
+    def show_list(self) -> None:
+        """Show the list of sessions, the cursor in it."""
+        self._pages.show_sessions()
+        self._sides.show_left()
+        self._pane.view.focus_first()
+
+    def show_platforms(self) -> None:
+        """Show the gateway and what it serves."""
+        self._pages.show_platforms()
+        self._gateway.page_shown()
+        self._gateway.page.focus_first()
+
+    def show_settings(self) -> None:
+        """Show the settings, on the page that was open last."""
+        self._settings.show()
+
+    def undo(self, undo_session: Callable[[], object]) -> None:
+        """Undo what was done last on the page that shows.
+
+        Args:
+            undo_session: Undoes it for sessions.
+        """
+        (self._settings.undo if self._settings.shows else undo_session)()
+
+    def focus_filter(self) -> None:
+        """Put the cursor where one searches."""
+        self._pages.show_sessions()
+        self._sides.show_left()
+        self._pane.focus_filter()
+
+    def focus_composer(self) -> None:
+        """Put the cursor where a message is written."""
+        self._pages.show_sessions()
+        self._sides.show_right()
+        self._page.focus_composer()
+
+    def fit_width(self) -> None:
+        """Follow the width of the window."""
+        reading = self._page.current_session_id is not None
+        if self._sides.fit(self._window.width(), right_on_top=reading):
+            self._page.show_back_button(shown=self._sides.narrow)
+
+    # ------------------------------------------------------------------------------ dialogs
+    def show_usage(self, session: SessionSummary) -> None:
+        """Show what a session used."""
+        from hermes_desktop.ui.chat.header.usage_dialog import show_usage  # noqa: PLC0415 - seldom
+
+        showing = show_usage(self._services.figures, session, self._theme, self._window)
+        self._slots.start(showing, doing=self.tr("Reading what the session used"))
+
+    def show_keys(self) -> None:
+        """Show the keys and the version."""
+        dialog = KeysDialog(self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    # --------------------------------------------------------------------------------- back
+    def escape(self) -> None:
+        """The nearest thing that Esc can end: a filter, a reply, the page over the list."""
+        steps: tuple[Callable[[], bool], ...]
+        if self._pages.on_sessions:
+            steps = (self._pane.step_back, self._stop_reply, self._uncover_list, self._close_notice)
+        elif self._settings.shows:
+            steps = (self._settings.step_back, self._leave_page)
+        else:
+            steps = (self._gateway.page.step_back, self._leave_page)
+        any(step() for step in steps)
+
+    def _stop_reply(self) -> bool:
+        session_id = self._page.current_session_id
+        if session_id is None or not self._services.chat.is_running(session_id):
+            return False
+        stopping = self._services.chat.stop(session_id)
+        self._slots.start(stopping, doing=self.tr("Stopping the reply"))
+        return True
+
+    def _uncover_list(self) -> bool:
+        if covered := self._sides.right_covers:
+            self.show_list()
+        return covered
+
+    def _close_notice(self) -> bool:
+        if shown := self._notices.current is not None:
+            self._notices.close_current()
+        return shown
+
+    def _leave_page(self) -> bool:
+        self.show_list()
+        return True

@@ -1,0 +1,1 @@
+"""Starting the program: single instance, display, event loop, self test."""

@@ -1,0 +1,383 @@
+"""The desktop program: services, window and tray on one loop, closed in reverse order."""
+
+import asyncio
+import gc
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon
+
+from hermes_desktop.core.clock import SystemClock
+from hermes_desktop.core.concurrency.loop_signals import heard_signals
+from hermes_desktop.core.errors import BusyError
+from hermes_desktop.core.events import Notice, NoticeCleared
+from hermes_desktop.core.log_setup import SecretRedactor
+from hermes_desktop.core.paths import HermesPaths, runtime_dir
+from hermes_desktop.core.processes.exit_deadline import EXIT_SLACK_S, ExitDeadline
+from hermes_desktop.services.assembly.assembly import build_services
+from hermes_desktop.services.assembly.desktop_services import DesktopServices
+from hermes_desktop.services.sessions.store_notice import notice_of
+from hermes_desktop.services.settings.desktop_config import DesktopConfig
+from hermes_desktop.ui.chat.chat_page import ChatPage
+from hermes_desktop.ui.shell.asking import Asking
+from hermes_desktop.ui.shell.desktop_news import DesktopNews
+from hermes_desktop.ui.shell.main_window import MainWindow
+from hermes_desktop.ui.shell.preferences import Preferences
+from hermes_desktop.ui.shell.tray import Tray
+from hermes_desktop.ui.start.application import (
+    ApplicationFilter,
+    DesktopLoop,
+    LoopWatchdog,
+    create_application,
+    install_exception_hooks,
+    install_message_handler,
+    run_on_loop,
+)
+from hermes_desktop.ui.start.garbage_collection import MainThreadCollector, no_automatic_collection
+from hermes_desktop.ui.start.single_instance import (
+    SingleInstance,
+    ask_first_instance,
+    instance_name,
+)
+from hermes_desktop.ui.start.start_up import open_or_explain
+from hermes_desktop.ui.widgets.async_slots import AsyncSlots
+from hermes_desktop.ui.widgets.event_bridge import EventBridge
+from hermes_desktop.ui.widgets.theme import ColorScheme, Theme
+
+log = logging.getLogger(__name__)
+
+DRAIN_S = 15.0
+"""How long running replies may take when the program is asked to quit."""
+_TWICE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSetup:
+    """What the program starts with.
+
+    Attributes:
+        paths: The home.
+        hidden: Do not show the window where a tray icon leads to it.
+        demo: The home is the demonstration's: nothing outside it is touched or read.
+        screenshot: Save a picture there and end.
+        color_scheme: ``system`` follows what is set, and with it the desktop.
+        desktop: What is set for the program.
+        redactor: Knows the secrets that no log may show.
+    """
+
+    paths: HermesPaths
+    redactor: SecretRedactor
+    hidden: bool = False
+    demo: bool = False
+    screenshot: Path | None = None
+    color_scheme: ColorScheme = "system"
+    desktop: DesktopConfig = field(default_factory=DesktopConfig)
+
+
+def run_program(setup: ProgramSetup) -> int:
+    """Run until a person quits, or show the window of the program that runs already.
+
+    Returns:
+        The exit code: 0 when it was asked to end, 1 when the history could not be opened.
+
+    Raises:
+        BusyError: Another process holds the lock and does not answer.
+        HermesError: The picture of the demonstration could not be made.
+    """
+    folder = setup.paths.home if setup.demo else runtime_dir()
+    name = instance_name(setup.paths.home, folder, demo=setup.demo)
+    instance = SingleInstance(name)
+    if not instance.acquire():
+        if ask_first_instance(name, token=_activation_token(os.environ)) == "shown":
+            return 0
+        raise BusyError(
+            "Hermes Desktop runs already and does not answer.",
+            f"Another process holds {name.lock_file}.",
+            "Wait a moment and try again, or end that process.",
+        )
+    try:
+        with no_automatic_collection():
+            return _run_first(setup, instance)
+    finally:
+        instance.close()
+
+
+def _run_first(setup: ProgramSetup, instance: SingleInstance) -> int:
+    install_message_handler()
+    install_exception_hooks()
+    app = create_application(sys.argv[:1])
+    watchdog = LoopWatchdog()
+    watchdog.pause()
+    loop = DesktopLoop(app, watchdog)
+    loop.set_exception_handler(_log_loop_error)
+    try:
+        program = DesktopProgram(setup, app, instance, watchdog, ExitDeadline())
+        return int(run_on_loop(program.run, loop))
+    finally:
+        watchdog.close()
+
+
+class DesktopProgram:
+    """One run of the program. Main thread only.
+
+    Args:
+        setup: What was asked for.
+        app: The Qt application.
+        instance: Holds the lock; listens once the window stands.
+        watchdog: Reports from when the window shows until it goes.
+        deadline: Armed when closing begins, and not disarmed: the process is to end.
+    """
+
+    def __init__(
+        self,
+        setup: ProgramSetup,
+        app: QApplication,
+        instance: SingleInstance,
+        watchdog: LoopWatchdog,
+        deadline: ExitDeadline,
+    ) -> None:
+        self._setup = setup
+        self._app = app
+        self._instance = instance
+        self._watchdog = watchdog
+        self._deadline = deadline
+        self._theme = Theme(app, setup.color_scheme)
+        self._clock = SystemClock()
+        self._quit_asked = 0
+        self._changed = asyncio.Event()
+        self._events = ApplicationFilter(app)
+        self._events.quit_requested.connect(self.ask_to_quit)
+        self._collector = MainThreadCollector(app, self._clock)
+        self._events.input_seen.connect(self._collector.note_activity)
+
+    async def run(self) -> int:
+        """Build everything, run, close everything."""
+        try:
+            return await self._run()
+        finally:
+            self._collector.close()
+            self._app.removeEventFilter(self._events)
+            self._events.deleteLater()
+            self._theme.deleteLater()
+
+    async def _run(self) -> int:
+        with heard_signals(("SIGINT", "SIGTERM"), self.ask_to_quit):
+            services = await self._open()
+            if services is None:
+                return 0 if self._quit_asked else 1
+            slots = AsyncSlots(services.tasks, services.bus)
+            bridge = EventBridge(services.bus)
+            tray = Tray(tray_available=QSystemTrayIcon.isSystemTrayAvailable)
+            window = self._make_window(services, slots, bridge, tray)
+            gc.freeze()  # what lives as long as the program is not searched again (40 ms a time)
+            self._connect(window, tray, bridge)
+            try:
+                await self._run_open(services, window, tray)
+            finally:
+                await self._close(services, window, tray)
+                bridge.close()
+                tray.deleteLater()
+        return 0
+
+    def ask_to_quit(self) -> None:
+        """End soon; asked again, do not wait for running replies."""
+        self._deadline.arm(EXIT_SLACK_S if self._quit_asked else DRAIN_S + EXIT_SLACK_S)
+        self._quit_asked += 1
+        self._changed.set()
+
+    async def _open(self) -> DesktopServices | None:
+        """Open the history; None when the person, or a signal, ended it before that."""
+        opening = asyncio.ensure_future(open_or_explain(self._build))
+        while not opening.done() and not self._quit_asked:
+            change = asyncio.ensure_future(self._next_change())
+            await asyncio.wait({opening, change}, return_when=asyncio.FIRST_COMPLETED)
+            change.cancel()
+        if not opening.done():
+            opening.cancel()
+            await asyncio.wait({opening})
+        return None if opening.cancelled() else opening.result()
+
+    def _build(self) -> DesktopServices:
+        setup = self._setup
+        environ: Mapping[str, str] | None = {} if setup.demo else None
+        return build_services(
+            setup.paths, redactor=setup.redactor, offline=setup.demo, environ=environ
+        )
+
+    def _make_window(
+        self, services: DesktopServices, slots: AsyncSlots, bridge: EventBridge, tray: Tray
+    ) -> MainWindow:
+        page = ChatPage(services=services, slots=slots, bridge=bridge, theme=self._theme)
+        window = MainWindow(
+            services=services,
+            slots=slots,
+            bridge=bridge,
+            theme=self._theme,
+            page=page,
+            tray_available=lambda: tray.available,
+            clock=self._clock,
+            demo=self._setup.demo,
+        )
+        self._asking = Asking(
+            services, bridge, page=page, window=window, theme=self._theme, clock=self._clock
+        )
+        self._asking.session_wanted.connect(window.come_forward)
+        self._asking.session_wanted.connect(window.open_session)
+        self._asking.waiting_changed.connect(tray.show_waiting)
+        self._follow_preferences(services, slots, bridge, window=window, tray=tray)
+        return window
+
+    def _follow_preferences(
+        self,
+        services: DesktopServices,
+        slots: AsyncSlots,
+        bridge: EventBridge,
+        *,
+        window: MainWindow,
+        tray: Tray,
+    ) -> None:
+        """What a person has set counts at once: colours, closing, notifications."""
+        self._preferences = Preferences(
+            services.settings, slots, bridge, self._setup.desktop, window
+        )
+        self._preferences.changed.connect(lambda now: self._prefer(window, now))
+        self._prefer(window, self._setup.desktop)
+        news = DesktopNews(window, bridge, self._preferences)
+        news.told.connect(tray.tell)
+        news.told_of_chat.connect(tray.tell_of_question)
+        self._asking.asked_unseen.connect(news.asked)
+        window.gateway.told.connect(news.requested)
+
+    def _prefer(self, window: MainWindow, now: DesktopConfig) -> None:
+        if self._setup.color_scheme == "system":  # else the command line says it
+            self._theme.set_scheme(now.colour_scheme)
+        window.closing.keeps_running = now.close_to_tray
+
+    def _connect(self, window: MainWindow, tray: Tray, bridge: EventBridge) -> None:
+        tray.show_requested.connect(window.come_forward)
+        tray.toggle_requested.connect(window.toggle)
+        tray.new_chat_requested.connect(window.come_forward)
+        tray.new_chat_requested.connect(window.new_chat)
+        tray.session_requested.connect(window.come_forward)
+        tray.session_requested.connect(window.open_session)
+        tray.quit_requested.connect(window.want_to_quit)
+        tray.available_changed.connect(window.tray_changed)
+        tray.gateway_wanted.connect(window.gateway.commands.run)
+        tray.platforms_wanted.connect(window.come_forward)
+        tray.platforms_wanted.connect(window.show_platforms)
+        tray.settings_wanted.connect(window.come_forward)
+        tray.settings_wanted.connect(window.show_settings)
+        window.gateway.requests_changed.connect(tray.show_requests)
+        window.quit_wanted.connect(self.ask_to_quit)
+        window.recent_changed.connect(tray.show_recent)
+        window.notice_closed.connect(lambda key: tray.note_settled(NoticeCleared(key)))
+        bridge.gateway_status_changed.connect(tray.show_status)
+        bridge.gateway_status_changed.connect(lambda _: self._changed.set())
+        bridge.turn_delta.connect(self._collector.note_activity)
+        self._collector.set_hidden_check(lambda: not window.isVisible() or window.isMinimized())
+        bridge.notice.connect(tray.note_problem)
+        bridge.notice_cleared.connect(tray.note_settled)
+        self._instance.show_requested.connect(lambda token: _come_forward(window, token))
+
+    async def _run_open(self, services: DesktopServices, window: MainWindow, tray: Tray) -> None:
+        self._instance.listen()
+        self._first_show(window, tray)
+        self._asking.open()
+        await services.start()
+        window.begin()
+        tray.show_status(services.gateway.status)
+        _tell_condition(services)
+        if self._setup.screenshot is not None:
+            from hermes_desktop.ui.start.demo_picture import take_demo_picture  # noqa: PLC0415 - nobody else needs it
+
+            await take_demo_picture(services, window, self._setup.screenshot)
+            return
+        self._watchdog.resume()
+        while not self._quit_asked:
+            await self._next_change()
+
+    def _first_show(self, window: MainWindow, tray: Tray) -> None:
+        """``--hidden`` without a tray shows the window minimised, never nowhere."""
+        if not self._setup.hidden:
+            window.show()
+        elif not tray.available:
+            window.showMinimized()
+
+    async def _close(self, services: DesktopServices, window: MainWindow, tray: Tray) -> None:
+        self._deadline.arm(DRAIN_S + EXIT_SLACK_S)
+        self._watchdog.pause()
+        tray.close()
+        self._asking.end()
+        await self._end_gateway(services, window)
+        window.prepare_to_end()
+        await services.close(drain_s=0.0)
+        window.close()
+        window.deleteLater()
+
+    async def _end_gateway(self, services: DesktopServices, window: MainWindow) -> None:
+        """Let running replies end in sight of the person, who may ask again and interrupt them.
+
+        From here on nothing new is begun: neither in the window nor for a platform.
+        """
+        patient = self._setup.screenshot is None and self._quit_asked < _TWICE
+        closing = asyncio.ensure_future(services.gateway.close(drain_s=DRAIN_S if patient else 0.0))
+        asked, told = self._quit_asked, 0
+        while not closing.done():
+            running = services.gateway.status.running_turns
+            if patient and running and running != told:
+                told = running
+                _tell_waiting(window, running)
+            change = asyncio.ensure_future(self._next_change())
+            await asyncio.wait({closing, change}, return_when=asyncio.FIRST_COMPLETED)
+            change.cancel()
+            if self._quit_asked > asked:
+                asked = self._quit_asked
+                services.gateway.hurry()
+        if (error := closing.exception()) is not None:  # the rest is to be closed all the same
+            log.error("Closing the gateway failed", exc_info=error)
+
+    async def _next_change(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+
+def _tell_waiting(window: MainWindow, running: int) -> None:
+    noun = "reply" if running == 1 else "replies"
+    window.notices.show_notice(
+        Notice(
+            "warning",
+            f"Waiting for {running} {noun} to end, then Hermes closes.",
+            f"After {DRAIN_S:.0f} seconds they are interrupted.",
+            "Quit again to interrupt them now; what was written so far is kept.",
+            key="closing",
+        )
+    )
+    if window.isMinimized() or not window.isVisible():
+        window.come_forward()
+
+
+def _tell_condition(services: DesktopServices) -> None:
+    notice = notice_of(services.db.condition)
+    if notice is not None:
+        services.bus.publish(notice)
+
+
+def _come_forward(window: MainWindow, token: str) -> None:
+    if token:
+        # Qt takes the token from there when the window asks Wayland for the focus.
+        os.environ["XDG_ACTIVATION_TOKEN"] = token
+    window.come_forward()
+
+
+def _activation_token(environ: Mapping[str, str]) -> str:
+    return environ.get("XDG_ACTIVATION_TOKEN", "") or environ.get("DESKTOP_STARTUP_ID", "")
+
+
+def _log_loop_error(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    error = context.get("exception")
+    log.error("On the loop: %s", context.get("message", ""), exc_info=error)

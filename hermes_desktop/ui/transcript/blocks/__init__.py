@@ -1,0 +1,1 @@
+"""The content of a message: Markdown, code, tool calls."""

@@ -1,0 +1,319 @@
+"""Markdown to blocks. Untrusted input: no HTML, no pictures, no links but to the web and mail.
+
+No Qt, no state: may run on any thread. Whatever the input, the result holds its text; where the
+parser would give up (thousands of nested quotes), the text is shown as it was written.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from hermes_desktop.ui.transcript.blocks.blocks import (
+    Align,
+    Block,
+    CodeBlock,
+    ListPlace,
+    RuleBlock,
+    Span,
+    TableBlock,
+    TextBlock,
+)
+from hermes_desktop.ui.words.visible_text import visible
+
+MAX_PARAGRAPH = 6_000
+"""Characters in one paragraph on screen; longer ones are shown in pieces."""
+MAX_TABLE_ROWS = 60
+MAX_TABLE_COLUMNS = 40
+_MAX_NESTING = 24
+_WRAPPED_LINE = 60
+_MANY_BRACKETS = 600
+_DEEP_LINE = re.compile(r"^(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t])){12}", re.MULTILINE)
+_SAFE_LINK = re.compile(r"^(?:https?://|mailto:)[^\s\x00-\x1f]+$", re.IGNORECASE)
+_TASK = re.compile(r"^\[([ xX])\][ \u00a0]+")
+_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})[ \t]*(?P<info>.*)$")
+
+
+def make_parser(*, links: bool = True) -> MarkdownIt:
+    """A CommonMark parser with tables and strike-through, and without raw HTML."""
+    parser = MarkdownIt(
+        "commonmark", {"html": False, "linkify": False, "maxNesting": _MAX_NESTING}
+    ).enable(["table", "strikethrough"])
+    # Link definitions elsewhere in the text would tie together what is shown piece by piece.
+    parser.disable(["reference"])
+    return parser if links else parser.disable(["link", "image"])
+
+
+_PARSER = make_parser()
+_PARSER_WITHOUT_LINKS = make_parser(links=False)
+
+
+def safe_link(target: str) -> str:
+    """The address if it may be opened after asking, else ""."""
+    return target if _SAFE_LINK.match(target) else ""
+
+
+def parse_tokens(text: str) -> list[Token] | None:
+    """Run the parser; None when this text would exhaust it."""
+    if _DEEP_LINE.search(text):
+        return None
+    parser = _PARSER if text.count("[") <= _MANY_BRACKETS else _PARSER_WITHOUT_LINKS
+    try:
+        tokens = parser.parse(text)
+    except (RecursionError, ValueError, IndexError):
+        return None
+    if any(token.level >= _MAX_NESTING - 2 for token in tokens):
+        return None  # beyond its nesting limit the parser drops text
+    return tokens
+
+
+def parse_markdown(text: str) -> tuple[Block, ...]:
+    """Turn one whole message into blocks."""
+    tokens = parse_tokens(text)
+    if tokens is None:
+        return verbatim(text)
+    return tuple(blocks_of(tokens))
+
+
+def parse_plain(text: str) -> tuple[Block, ...]:
+    """Text a person typed: kept as it is, except that fenced code is shown as code."""
+    blocks: list[Block] = []
+    lines: list[str] = []
+    fence, language = "", ""
+
+    def flush() -> None:
+        if fence:
+            blocks.append(CodeBlock(language, "\n".join(lines)))
+        elif any(line.strip() for line in lines):
+            blocks.extend(verbatim("\n".join(lines).strip("\n")))
+        lines.clear()
+
+    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        match = _FENCE.match(line)
+        closes = fence and line.strip().startswith(fence) and not line.strip().strip(fence[0])
+        if closes or (match and not fence):
+            flush()
+            fence = "" if closes or match is None else match["mark"]
+            language = "" if closes or match is None else language_of(match["info"])
+        else:
+            lines.append(line)
+    flush()
+    return tuple(blocks)
+
+
+def verbatim(text: str) -> tuple[Block, ...]:
+    """Paragraphs as they stand, without any meaning."""
+    paragraphs = re.split(r"\n[ \t]*\n+", visible(text))
+    blocks = (TextBlock((Span(part),)) for part in paragraphs if part.strip())
+    return tuple(piece for block in blocks for piece in _pieces(block))
+
+
+def language_of(info: str) -> str:
+    """The language named after a fence, as one short visible word."""
+    words = visible(info).split()
+    return words[0][:40] if words else ""
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where the walk through the tokens stands."""
+
+    quote: int = 0
+    lists: list[tuple[int, int | None]] = field(default_factory=list)
+    keys: int = 0
+    pending: ListPlace | None = None
+
+    def open_list(self, start: int | None) -> None:
+        self.keys += 1
+        self.lists.append((self.keys, start))
+
+    def open_item(self) -> None:
+        key, number = self.lists[-1]
+        self.pending = ListPlace(key, number)
+        if number is not None:
+            self.lists[-1] = (key, number + 1)
+
+    def take_item(self) -> ListPlace | None:
+        item, self.pending = self.pending, None
+        return item
+
+
+def blocks_of(tokens: Sequence[Token], *, first_key: int = 0) -> Iterator[Block]:
+    """Walk the parser's tokens.
+
+    Args:
+        tokens: A balanced run of tokens.
+        first_key: Lists get keys above this one.
+    """
+    place = _Place(keys=first_key)
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        if token.type == "table_open":
+            end = _closing(tokens, position)
+            yield from _table(tokens[position:end])
+            position = end
+        else:
+            yield from _block(tokens, position, place)
+        position += 1
+
+
+def _block(tokens: Sequence[Token], position: int, place: _Place) -> Iterator[Block]:
+    token = tokens[position]
+    if token.type == "inline":
+        yield from _pieces(_paragraph(tokens[position - 1], token, place))
+    elif token.type in {"fence", "code_block"}:
+        yield from _code(token, place)
+    elif token.type == "hr":
+        yield RuleBlock(place.quote)
+    elif token.type in {"blockquote_open", "blockquote_close"}:
+        place.quote += token.nesting
+    elif token.type in {"bullet_list_open", "ordered_list_open"}:
+        ordered = token.type.startswith("ordered")
+        place.open_list(int(token.attrGet("start") or 1) if ordered else None)
+        if ordered and token.attrGet("start") == 0:
+            place.lists[-1] = (place.lists[-1][0], 0)
+    elif token.type in {"bullet_list_close", "ordered_list_close"}:
+        place.lists.pop()
+    elif token.type == "list_item_open":
+        place.open_item()
+    elif token.type == "list_item_close" and place.pending is not None:
+        yield TextBlock((), indent=len(place.lists), quote=place.quote, item=place.take_item())
+
+
+def _paragraph(opening: Token, inline: Token, place: _Place) -> TextBlock:
+    item = place.take_item()
+    spans = spans_of(inline.children or ())
+    if item is not None and spans and not spans[0].code and (task := _TASK.match(spans[0].text)):
+        box = "☐ " if task[1] == " " else "☑ "
+        spans = (replace(spans[0], text=box + spans[0].text[task.end() :]), *spans[1:])
+    return TextBlock(
+        spans,
+        heading=int(opening.tag[1]) if opening.type == "heading_open" else 0,
+        indent=len(place.lists),
+        quote=place.quote,
+        item=item,
+        tight=bool(opening.hidden),
+    )
+
+
+def _code(token: Token, place: _Place) -> Iterator[Block]:
+    if place.pending is not None:
+        yield TextBlock((), indent=len(place.lists), quote=place.quote, item=place.take_item())
+    text = token.content.removesuffix("\n")
+    yield CodeBlock(language_of(token.info), text, indent=len(place.lists))
+
+
+def _pieces(block: TextBlock) -> Iterator[TextBlock]:
+    """Cut an overlong paragraph, at a space where there is one."""
+    total = sum(len(span.text) for span in block.spans)
+    if total <= MAX_PARAGRAPH:
+        yield block
+        return
+    taken: list[Span] = []
+    room = MAX_PARAGRAPH
+    item = block.item
+    for span in block.spans:
+        rest = span.text
+        while len(rest) > room:
+            cut = max(rest.rfind(" ", 0, room), rest.rfind("\n", 0, room)) + 1 or room
+            taken.append(replace(span, text=rest[:cut]))
+            yield replace(block, spans=tuple(taken), item=item, tight=True)
+            taken, item, rest, room = [], None, rest[cut:], MAX_PARAGRAPH
+        if rest:
+            taken.append(replace(span, text=rest))
+            room -= len(rest)
+    if taken:
+        yield replace(block, spans=tuple(taken), item=item)
+
+
+def spans_of(children: Sequence[Token]) -> tuple[Span, ...]:
+    """Turn inline tokens into spans; neighbours of the same look are joined."""
+    spans: list[Span] = []
+    look = Span("")
+    links: list[str] = []
+    length = 0
+    for token in children:
+        if token.type == "softbreak":
+            # A short line was broken on purpose (a poem, an address), a long one by some wrapper.
+            _add(spans, replace(look, text=" " if length >= _WRAPPED_LINE else "\n"))
+        elif token.type in {"strong_open", "strong_close"}:
+            look = replace(look, bold=token.nesting == 1)
+        elif token.type in {"em_open", "em_close"}:
+            look = replace(look, italic=token.nesting == 1)
+        elif token.type in {"s_open", "s_close"}:
+            look = replace(look, strike=token.nesting == 1)
+        elif token.type == "link_open":
+            links.append(str(token.attrGet("href") or ""))
+            look = replace(look, link=safe_link(links[-1]))
+        elif token.type == "link_close":
+            target = links.pop() if links else ""
+            if target and not look.link:
+                _add(spans, replace(look, text=f" ({visible(target)})"))
+            look = replace(look, link="")
+        else:
+            _add(spans, _leaf(token, look))
+        length = 0 if token.type in {"softbreak", "hardbreak"} else length + len(token.content)
+    return tuple(spans)
+
+
+def _leaf(token: Token, look: Span) -> Span:
+    if token.type == "hardbreak":
+        return replace(look, text="\n")
+    if token.type == "code_inline":
+        return replace(look, text=visible(token.content), code=True)
+    if token.type == "image":
+        source = str(token.attrGet("src") or "")
+        alt = " ".join(visible(token.content).split())
+        words = " ".join(part for part in (alt, visible(source)) if part)
+        return replace(look, text=f"[image: {words}]", link=look.link or safe_link(source))
+    return replace(look, text=visible(token.content))
+
+
+def _add(spans: list[Span], span: Span) -> None:
+    if not span.text:
+        return
+    if spans and replace(spans[-1], text="") == replace(span, text=""):
+        spans[-1] = replace(span, text=spans[-1].text + span.text)
+    else:
+        spans.append(span)
+
+
+def _closing(tokens: Sequence[Token], opening: int) -> int:
+    level = tokens[opening].level
+    for position in range(opening + 1, len(tokens)):
+        token = tokens[position]
+        if token.nesting == -1 and token.level == level:
+            return position
+    return len(tokens) - 1
+
+
+def _table(tokens: Sequence[Token]) -> Iterator[Block]:
+    """A table in parts of at most so many rows; one too wide to read becomes plain lines."""
+    rows: list[list[tuple[Span, ...]]] = []
+    aligns: list[Align] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "th_open":
+            aligns.append(_align(str(token.attrGet("style") or "")))
+        elif token.type == "inline":
+            rows[-1].append(spans_of(token.children or ()))
+    if not rows or len(aligns) > MAX_TABLE_COLUMNS:
+        lines = ["\t".join("".join(s.text for s in cell) for cell in row) for row in rows]
+        yield from (piece for line in lines for piece in _pieces(TextBlock((Span(line),))))
+        return
+    width = len(aligns)
+    square = [tuple(row[:width]) + ((),) * (width - len(row)) for row in rows]
+    header, body = square[0], square[1:]
+    for start in range(0, max(len(body), 1), MAX_TABLE_ROWS):
+        part = tuple(body[start : start + MAX_TABLE_ROWS])
+        yield TableBlock(header if start == 0 else (), part, tuple(aligns))
+
+
+def _align(style: str) -> Align:
+    name = style.rpartition(":")[2].strip()
+    return cast(Align, name) if name in {"center", "right"} else "left"

@@ -1,0 +1,1 @@
+"""Replies that are being written."""

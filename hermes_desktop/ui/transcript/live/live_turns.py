@@ -1,0 +1,296 @@
+"""Replies that are being written: their widgets, and how stored rows take them over."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hermes_desktop.core.events import ToolFinished, ToolStarted, TurnFinished, TurnNote
+from hermes_desktop.ui.transcript.blocks.fitted import Fitted
+from hermes_desktop.ui.transcript.blocks.fold import caption
+from hermes_desktop.ui.transcript.blocks.tool_calls import ToolCall
+from hermes_desktop.ui.transcript.call_states import CallState, find_rows
+from hermes_desktop.ui.transcript.column import Item
+from hermes_desktop.ui.transcript.entries import Entry, MessageEntry
+from hermes_desktop.ui.transcript.live.live_reply import LiveReply
+from hermes_desktop.ui.transcript.live.live_turn import LiveTurn, Part
+from hermes_desktop.ui.transcript.message_widget import MessageWidget
+from hermes_desktop.ui.transcript.separators import FailureBlock
+from hermes_desktop.ui.transcript.tool_fold import ToolLine
+from hermes_desktop.ui.widgets.look import Look
+from hermes_desktop.ui.words.visible_text import one_line
+
+Supply = Callable[[Entry, Fitted], None]
+
+
+@dataclass(slots=True, weakref_slot=True)
+class LiveTurns:
+    """The turns of the shown session, in their order.
+
+    Attributes:
+        made: Told of each new message widget, to connect its signals.
+        retry: Called with a turn when the person wants it sent again.
+        changed: Called when the items are others without being asked for.
+        settings: Called with a page of the settings and a setting that a failure leads to.
+    """
+
+    look: Look
+    made: Callable[[MessageWidget], None]
+    retry: Callable[[LiveTurn], None]
+    changed: Callable[[], object] = lambda: None
+    settings: Callable[[str, str], object] = lambda _page, _key: None
+    turns: list[LiveTurn] = field(default_factory=list)
+
+    def find(self, turn_id: str) -> LiveTurn | None:
+        """The turn of an id."""
+        return next((turn for turn in self.turns if turn.turn_id == turn_id), None)
+
+    def queue(
+        self, turn_id: str, prompt: str, *, floor_id: int, now: float, reason: str = ""
+    ) -> LiveTurn:
+        """Show a prompt that waits for its turn, or for something else."""
+        turn = self.find(turn_id) or self._add(turn_id, prompt, floor_id, now)
+        turn.waiting = caption(one_line(reason, 300) or "Waits for the reply before it.", self.look)
+        return turn
+
+    def begin(
+        self,
+        turn_id: str,
+        prompt: str,
+        *,
+        floor_id: int,
+        now: float,
+        calls: list[CallState] | None = None,
+    ) -> LiveTurn:
+        """Show the prompt and an open reply."""
+        turn = self.find(turn_id) or self._add(turn_id, prompt, floor_id, now)
+        turn.floor_id = floor_id
+        turn.waiting = None
+        if calls is not None:
+            turn.calls = calls
+        if turn.reply is None and not turn.works:
+            self.open_reply(turn, now)
+        return turn
+
+    def open_reply(self, turn: LiveTurn, now: float) -> LiveReply:
+        """Show that something is going to be written."""
+        turn.reply, turn.reply_row = LiveReply(self.look), None
+        turn.reply.set_moment(datetime.fromtimestamp(now).astimezone())
+        self.made(turn.reply)
+        return turn.reply
+
+    def tool(self, event: ToolStarted | ToolFinished, calls: list[CallState]) -> None:
+        """Show what a tool does; what was said before it is a message of its own.
+
+        Args:
+            event: The news.
+            calls: The calls of the turn, with what the news changed.
+        """
+        turn = self.find(event.turn_id)
+        if turn is None or turn.finished is not None:
+            return
+        turn.calls = calls
+        turn.note = None
+        if isinstance(event, ToolStarted):
+            part = self._part_of(turn, event.step)
+            if part is not None:
+                call = ToolCall(event.call_id, one_line(event.name, 60), event.subject, "")
+                part.widget.show_call(call)
+                part.widget.refit()
+        elif turn.reply is None and not turn.works:
+            self.open_reply(turn, time.time())
+        self.changed()
+
+    def _part_of(self, turn: LiveTurn, step: int) -> Part | None:
+        """Where the line of a call belongs that begins; None where a row shows it already."""
+        said, row = turn.reply, turn.reply_row
+        turn.reply, turn.reply_row = None, None
+        if said is not None and said.says_something:
+            said.end_stream()
+        elif turn.parts and turn.parts[-1].step == step:
+            return turn.parts[-1]  # another call of the same answer
+        elif any(call.step == step and call.row_id is not None for call in turn.calls):
+            return None
+        if said is None:
+            said = self.open_reply(turn, time.time())
+            turn.reply = None
+        if row is not None:
+            return None
+        said.end_stream()
+        turn.parts.append(Part(said, step))
+        return turn.parts[-1]
+
+    def note(self, event: TurnNote) -> None:
+        """Say something about a turn: with its reply for good, or below it for a while."""
+        turn = self.find(event.turn_id)
+        if turn is None or turn.finished is not None:
+            return
+        said = turn.reply or (turn.parts[-1].widget if turn.parts else None)
+        if event.lasting and said is not None:
+            said.add_note(event.text)
+        else:
+            turn.note = caption(one_line(event.text, 300), self.look) if event.text else None
+        self.changed()
+
+    def piece(self, turn: LiveTurn, text: str, kind: str) -> None:
+        """A piece of the reply came: what passes is over."""
+        stale = turn.note is not None or turn.reply is None
+        turn.note = None
+        reply = turn.reply or self.open_reply(turn, time.time())
+        reply.add(text, kind)
+        if stale:
+            self.changed()
+
+    def lines(self, shown: Callable[[str], Fitted | None]) -> Iterator[tuple[ToolLine, CallState]]:
+        """The lines of all calls, with what each is doing.
+
+        Args:
+            shown: The widget of a stored message, by the key of its entry.
+        """
+        for turn in self.turns:
+            for state in turn.calls:
+                places: list[MessageWidget] = [
+                    part.widget for part in turn.parts if part.step == state.step
+                ]
+                stored = shown(f"m{state.row_id}") if state.row_id is not None else None
+                if isinstance(stored, MessageWidget):
+                    places = [stored]
+                for line in (line for place in places for line in place.folds):
+                    if line.call.call_id == state.call_id:
+                        yield line, state
+
+    def finish(self, event: TurnFinished) -> LiveTurn | None:
+        """Close a turn; a failed one gets a block that says why."""
+        turn = self.find(event.turn_id)
+        if turn is None:
+            return None
+        turn.finished = event
+        turn.waiting = turn.note = None
+        if turn.reply is None and event.outcome == "done":
+            self.open_reply(turn, time.time())
+        if turn.reply is not None and turn.reply_row is None:
+            turn.reply.close_stream(event)
+            if not turn.reply.text.strip() and event.outcome != "done":
+                turn.reply = None
+        if event.outcome == "failed":
+            turn.failure = FailureBlock(event, self.look)
+            turn.failure.again.connect(lambda: self.retry(turn))
+            turn.failure.settings_wanted.connect(self.settings)
+        if event.outcome != "done" and not event.stored and not turn.works and turn.reply is None:
+            turn.prompt_widget = None
+        return turn
+
+    def drop_passing(self) -> None:
+        """Forget earlier failures and answers that are not stored: something new was begun."""
+        for turn in self.turns:
+            turn.failure = None
+            if turn.passing:
+                turn.prompt_widget = turn.reply = None
+        self.turns = [turn for turn in self.turns if not turn.settled]
+
+    def clear(self) -> None:
+        """Forget all turns; their widgets go with the column's items."""
+        self.turns = []
+
+    def items(self) -> list[Item]:
+        """What stands below the stored messages."""
+        return [item for turn in self.turns for item in turn.items()]
+
+    def adopt(self, entries: Sequence[Entry], supply: Supply) -> None:
+        """Let stored rows take over the widgets that already show their text.
+
+        Args:
+            entries: All loaded entries.
+            supply: Gets an entry together with the widget that shows it.
+        """
+        rows = [entry for entry in entries if isinstance(entry, MessageEntry)]
+        for turn in self.turns:
+            self._adopt_prompt(turn, rows, supply)
+            self._adopt_parts(turn, rows, supply)
+            self._adopt_reply(turn, rows, supply)
+            turn.spoke = turn.prompt_row is not None and bool(turn.answers_in(rows))
+            turn.set_heads()
+        self.turns = [turn for turn in self.turns if not turn.settled]
+
+    def stored_ids(self) -> frozenset[str]:
+        """Turns that are over and whose rows were stored: the next reading must bring them."""
+        return frozenset(
+            turn.turn_id
+            for turn in self.turns
+            if turn.finished is not None and turn.finished.last_message_id is not None
+        )
+
+    def drop_undone(self, turn_ids: frozenset[str]) -> None:
+        """Forget what is left of turns whose rows a later reading did not bring.
+
+        Somebody took them back in the meantime. A block that tells of a failure stays.
+        """
+        for turn in self.turns:
+            if turn.turn_id in turn_ids:
+                turn.prompt_widget = turn.reply = None
+                turn.parts = []
+        self.turns = [turn for turn in self.turns if not turn.settled]
+
+    def _adopt_prompt(self, turn: LiveTurn, rows: list[MessageEntry], supply: Supply) -> None:
+        if turn.prompt_row is not None or turn.prompt_widget is None:
+            return
+        taken = {other.prompt_row for other in self.turns}
+        for entry in reversed(rows):
+            message = entry.message
+            if message.role != "user" or message.id in taken or not turn.owns(entry):
+                continue
+            if message.content.strip() == turn.prompt.strip():
+                turn.prompt_row = message.id
+                _run(turn.prompt_widget.adopt(entry))
+                supply(entry, turn.prompt_widget)
+                return
+
+    def _adopt_parts(self, turn: LiveTurn, rows: list[MessageEntry], supply: Supply) -> None:
+        own = turn.answers_in(rows)
+        find_rows(turn.calls, own)
+        kept: list[Part] = []
+        for part in turn.parts:
+            ids = {call.row_id for call in turn.calls if call.step == part.step}
+            entry = next((entry for entry in own if entry.message.id in ids), None)
+            if entry is None:
+                kept.append(part)
+                continue
+            own.remove(entry)
+            _run(part.widget.adopt(entry))
+            supply(entry, part.widget)
+        # An earlier reading may not have the rows yet; what no later one brings goes as undone.
+        stored_at_all = turn.finished is None or turn.finished.last_message_id is not None
+        turn.parts = kept if stored_at_all else []
+
+    def _adopt_reply(self, turn: LiveTurn, rows: list[MessageEntry], supply: Supply) -> None:
+        if turn.reply is None or turn.reply_row is not None:
+            return
+        last = turn.finished.last_message_id if turn.finished is not None else None
+        text = turn.reply.text.strip()
+        for entry in reversed(rows):
+            message = entry.message
+            if message.role != "assistant" or not turn.owns(entry):
+                continue
+            if text and message.content.strip() == text:
+                turn.reply_row = message.id
+                turn.reply.end_stream()
+                _run(turn.reply.adopt(entry))
+                supply(entry, turn.reply)
+                return
+            if last is not None and message.id == last:
+                turn.reply_row = message.id  # other text was stored than streamed: build it anew
+                return
+
+    def _add(self, turn_id: str, prompt: str, floor_id: int, now: float) -> LiveTurn:
+        self.drop_passing()
+        widget = MessageWidget(self.look, "user")
+        self.made(widget)
+        widget.set_plain(prompt, datetime.fromtimestamp(now).astimezone())
+        turn = LiveTurn(turn_id, prompt, floor_id, now, widget)
+        self.turns.append(turn)
+        return turn
+
+
+def _run(steps: Iterator[None]) -> None:
+    for _ in steps:
+        pass

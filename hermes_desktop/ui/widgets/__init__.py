@@ -1,0 +1,1 @@
+"""Widgets, colours and layouts that several pages share."""

@@ -1,0 +1,92 @@
+"""Starts coroutines from plain slots, and awaits dialogs without a nested event loop."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from PySide6.QtWidgets import QDialog
+
+from hermes_desktop.core.concurrency.background_tasks import TaskSet
+from hermes_desktop.core.errors import CancelledError, HermesError
+from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import Notice
+
+log = logging.getLogger(__name__)
+
+
+class AsyncSlots:
+    """Runs what a click started, keeps it alive, and turns its failure into a notice.
+
+    Args:
+        tasks: Keeps the tasks and ends them when the program closes.
+        bus: Gets a :class:`~hermes_desktop.core.events.Notice` for each failure.
+    """
+
+    def __init__(self, tasks: TaskSet, bus: EventBus) -> None:
+        self._tasks = tasks
+        self._bus = bus
+
+    def start(self, coro: Coroutine[Any, Any, Any], *, doing: str) -> asyncio.Task[None]:
+        """Run a coroutine on the running loop.
+
+        Args:
+            coro: What to do. A :class:`HermesError` becomes a notice; anything else is a bug and
+                is logged as one.
+            doing: What it is, for notices and logs: "Renaming the session".
+        """
+        task = self._tasks.start(self._guard(coro, doing), name=doing)
+        # One that is cancelled before its first step would leave the coroutine without an end.
+        task.add_done_callback(lambda _: coro.close())
+        return task
+
+    async def _guard(self, coro: Coroutine[Any, Any, Any], doing: str) -> None:
+        try:
+            await coro
+        except CancelledError:
+            log.info("%s: stopped by the person", doing)
+        except HermesError as error:
+            log.warning("%s: %s", doing, error)
+            self._bus.publish(
+                Notice("error", error.title, error.detail, error.hint, key=f"doing:{doing}")
+            )
+        except Exception as error:
+            log.exception("%s failed unexpectedly", doing)
+            self._bus.publish(
+                Notice(
+                    "error",
+                    f"{doing} did not work.",
+                    f"The program made a mistake: {type(error).__name__}: {error}",
+                    "The log has the whole story; please report it.",
+                    key=f"doing:{doing}",
+                )
+            )
+
+    @staticmethod
+    async def ask(dialog: QDialog) -> int:
+        """Show a dialog and wait for its answer while everything else goes on.
+
+        Args:
+            dialog: Shown window-modal. It is hidden afterwards; the caller deletes it.
+
+        Returns:
+            What the dialog finished with; ``QDialog.DialogCode.Rejected`` when it was closed.
+        """
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def finished(result: int) -> None:
+            if not answer.done():
+                answer.set_result(result)
+
+        def destroyed() -> None:
+            finished(int(QDialog.DialogCode.Rejected))
+
+        dialog.finished.connect(finished)
+        dialog.destroyed.connect(destroyed)
+        dialog.open()
+        try:
+            return await answer
+        finally:
+            with contextlib.suppress(RuntimeError):  # deleted by its parent meanwhile
+                dialog.hide()

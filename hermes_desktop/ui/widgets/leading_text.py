@@ -1,0 +1,28 @@
+"""One line of text at the leading edge of the window, each in the direction of its own letters."""
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QStyle
+
+from hermes_desktop.ui.words.text_direction import is_right_to_left
+
+
+def draw_text(painter: QPainter, place: QRect, text: str, direction: Qt.LayoutDirection) -> None:
+    """Draw it in the painter's font and pen, cut where there is no room.
+
+    Args:
+        painter: Its layout direction is put back.
+        place: Where.
+        text: Plain.
+        direction: Of the window: says at which edge it stands.
+    """
+    edge = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter
+    visual = QStyle.visualAlignment(direction, edge) | Qt.AlignmentFlag.AlignAbsolute
+    before = painter.layoutDirection()
+    rtl = is_right_to_left(text)
+    painter.setLayoutDirection(
+        Qt.LayoutDirection.RightToLeft if rtl else Qt.LayoutDirection.LeftToRight
+    )
+    cut = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, place.width())
+    painter.drawText(place, int(visual) | int(Qt.TextFlag.TextSingleLine), cut)
+    painter.setLayoutDirection(before)

@@ -1,0 +1,78 @@
+"""Parts of the page of platforms: blocks with a border, headings, quiet words."""
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QLabel, QStyle, QVBoxLayout, QWidget
+from typing_extensions import override
+
+from hermes_desktop.ui.widgets.look import tint
+from hermes_desktop.ui.widgets.theme import RADIUS_BLOCK, SPACE_8, SPACE_12, SPACE_16, Theme
+
+
+class Block(QWidget):
+    """A rounded border around what belongs together.
+
+    Attributes:
+        column: Where its content goes.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(SPACE_16, SPACE_12, SPACE_16, SPACE_12)
+        self.column.setSpacing(SPACE_8)
+        theme.changed.connect(self.update)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(self._theme.palette.separator), 1.0))
+        painter.setBrush(QColor(self._theme.palette.base))
+        painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), RADIUS_BLOCK, RADIUS_BLOCK)
+
+
+class LeadingLabel(QLabel):
+    """Plain text that wraps, at the edge where lines of the window begin, whatever its script."""
+
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self._align()
+
+    @override
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.LayoutDirectionChange:
+            self._align()
+
+    def _align(self) -> None:
+        edge = Qt.AlignmentFlag.AlignLeading | Qt.AlignmentFlag.AlignVCenter
+        visual = QStyle.visualAlignment(self.layoutDirection(), edge)
+        self.setAlignment(visual | Qt.AlignmentFlag.AlignAbsolute)
+
+
+class QuietLabel(LeadingLabel):
+    """Plain text in the secondary colour, whatever the theme; it can be selected."""
+
+    def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self._theme = theme
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        theme.changed.connect(self._colour)
+        self._colour()
+
+    def _colour(self) -> None:
+        tint(self, self._theme.palette.secondary_text)
+
+
+def words_label(text: str = "", *, share: float = 1.0) -> LeadingLabel:
+    """Semibold text: a title, or a heading."""
+    label = LeadingLabel(text)
+    font = QFont(label.font())
+    font.setWeight(QFont.Weight.DemiBold)
+    font.setPointSizeF(font.pointSizeF() * share)
+    label.setFont(font)
+    return label

@@ -1,0 +1,213 @@
+"""What is said about the gateway as a whole, and what can be done in each state. No Qt."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hermes_desktop.core.events import (
+    GatewayState,
+    GatewayStatusChanged,
+    HostingRefusal,
+    OtherGateway,
+    UndoneWork,
+)
+from hermes_desktop.services.hosting.undone_words import WHY_UNDONE, undone_brief, undone_sentence
+from hermes_desktop.ui.words.ages import span_words
+from hermes_desktop.ui.words.source_names import source_name
+
+SHAPES: dict[GatewayState, str] = {
+    "stopped": "stopped",
+    "starting": "connecting",
+    "running": "running",
+    "working": "working",
+    "degraded": "attention",
+    "stopping": "connecting",
+    "attached": "attached",
+}
+_WORDS: dict[GatewayState, str] = {
+    "stopped": "Gateway stopped",
+    "starting": "Gateway starting",
+    "running": "Gateway running",
+    "working": "Working",
+    "degraded": "Gateway running, with a problem",
+    "stopping": "Gateway stopping",
+    "attached": "Another gateway runs",
+}
+_EXPLAINED: dict[GatewayState, str] = {
+    "stopped": "Messages of platforms wait at their servers until a gateway runs.",
+    "starting": "The platforms are being connected.",
+    "running": "Messages of platforms are answered by this program.",
+    "working": "Messages of platforms are answered by this program.",
+    "degraded": "One of the platforms does not work; the others are answered.",
+    "stopping": "Running replies come to their end.",
+    "attached": "Messages of platforms are answered there, not by this program.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a person may ask of the gateway now."""
+
+    start: bool = False
+    stop: bool = False
+    restart: bool = False
+    take_over: bool = False
+
+
+_ALLOWED: dict[GatewayState, Allowed] = {
+    "stopped": Allowed(start=True),
+    "starting": Allowed(stop=True),
+    "running": Allowed(stop=True, restart=True),
+    "working": Allowed(stop=True, restart=True),
+    "degraded": Allowed(stop=True, restart=True),
+    "stopping": Allowed(),
+    "attached": Allowed(take_over=True),
+}
+
+
+def allowed(status: GatewayStatusChanged) -> Allowed:
+    """What makes sense in this state."""
+    return _ALLOWED[status.state]
+
+
+def shape_of(status: GatewayStatusChanged) -> str:
+    """The shape that stands for the state: a refusal needs a person, whatever else runs."""
+    if status.state == "stopped" and status.running_turns:
+        return "working"
+    if status.state == "stopped" and status.refusal is not None:
+        return "attention"
+    if status.state == "degraded" and not _in_trouble(status) and _left_out(status):
+        return "running"  # nothing that a person could do something about
+    return SHAPES[status.state]
+
+
+def status_words(status: GatewayStatusChanged) -> str:
+    """Name a state in a few words, with what is waited for or not run."""
+    words = state_words(status)
+    if status.undone is not None and status.state != "stopping":
+        return f"{words} ({undone_brief(status.undone)})"
+    if status.state == "stopping" and status.detail:
+        return f"{words}: {_lower_first(status.detail.rstrip('.'))}"
+    return words
+
+
+def state_words(status: GatewayStatusChanged) -> str:
+    """Name a state of the gateway in a few words, with the number of turns that run."""
+    words = _WORDS[status.state]
+    if status.state == "working" and status.running_turns:
+        return f"{words} on {replies_text(status.running_turns)}"
+    if status.state == "degraded" and not _in_trouble(status) and _left_out(status):
+        return f"Gateway running, without {listed(_left_out(status), most=2)}"
+    if status.state == "stopped" and status.refusal is not None:
+        words = "Gateway not started"
+    if status.state == "stopped" and status.running_turns:
+        return f"Working on {replies_text(status.running_turns)}, {_lower_first(words)}"
+    return words
+
+
+def explained(status: GatewayStatusChanged) -> str:
+    """One sentence about the state."""
+    if status.refusal is not None and status.state == "stopped":
+        return plain(" ".join(filter(None, (status.refusal.title, status.refusal.detail))))
+    if status.state == "degraded" and not status.detail and status.platforms:
+        return _degraded_text(status)
+    if status.state == "running" and not status.detail and not status.platforms:
+        return "It answers messages as soon as one of the platforms is set up."
+    return plain(status.detail) or _EXPLAINED[status.state]
+
+
+def refused_text(refusal: HostingRefusal) -> str:
+    """Why the gateway was not started, below a line that says that it was not."""
+    reason = re.sub(r"^The gateway was not started(, because |\.$)", "", refusal.title)
+    if reason and reason != refusal.title:
+        reason = reason[0].upper() + reason[1:]
+    return plain(" ".join(filter(None, (reason, refusal.detail))))
+
+
+def undone_text(undone: UndoneWork) -> str:
+    """What is not run, and why that matters."""
+    return plain(f"{undone_sentence(undone)} {WHY_UNDONE}")
+
+
+def serves(status: GatewayStatusChanged) -> bool:
+    """Whether the gateway runs here, or is about to."""
+    return status.state in {"starting", "running", "working", "degraded"}
+
+
+def requests_text(count: int) -> str:
+    """How many people ask, as a sentence without its end."""
+    return "1 person asks to be let in" if count == 1 else f"{count} people ask to be let in"
+
+
+def replies_text(count: int) -> str:
+    """``1 reply``, ``2 replies``."""
+    return "1 reply" if count == 1 else f"{count:,} replies"
+
+
+def running_text(count: int) -> str:
+    """``1 reply is running``, ``2 replies are running``."""
+    return f"{replies_text(count)} {'is' if count == 1 else 'are'} running"
+
+
+def other_text(other: OtherGateway, now: float | None) -> str:
+    """Who has the home, with its age where it is known."""
+    name = (
+        other.name if other.name.lower().startswith(("the ", "another ")) else f"the {other.name}"
+    )
+    if other.started_at is None or now is None:
+        return name
+    return f"{name} (running for {span_words(now - other.started_at)})"
+
+
+def attached_text(other: OtherGateway | None, now: float | None) -> str:
+    """What attached mode means, in two sentences.
+
+    Args:
+        other: Who has the home.
+        now: Seconds since the epoch; None where its age stands beside the text.
+    """
+    who = other_text(other, now) if other is not None else "another gateway"
+    return (
+        f"{who[0].upper()}{who[1:]} has this home. Hermes Desktop shows and writes sessions;"
+        " messages of platforms are answered there."
+    )
+
+
+def plain(text: str) -> str:
+    """Commands that are marked for a terminal, marked for a window."""
+    return re.sub(r"`([^`]*)`", r"“\1”", text)
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names as in a sentence: ``a, b and c``; the rest as a number."""
+    shown = list(names[:most])
+    if len(names) > most:
+        shown.append(f"{len(names) - most} more")
+    if len(shown) <= 1:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _degraded_text(status: GatewayStatusChanged) -> str:
+    troubled, left_out = _in_trouble(status), _left_out(status)
+    parts = []
+    if troubled:
+        parts.append(f"{listed(troubled)} {'does' if len(troubled) == 1 else 'do'} not work.")
+    if left_out:
+        parts.append(f"{listed(left_out)} cannot be served by this version.")
+    if len(troubled) + len(left_out) < len(status.platforms):
+        parts.append("The other platforms are answered.")
+    return " ".join(parts)
+
+
+def _in_trouble(status: GatewayStatusChanged) -> list[str]:
+    names = (p.name for p in status.platforms if p.state in {"silent", "retrying", "fatal"})
+    return [source_name(name) for name in names]
+
+
+def _left_out(status: GatewayStatusChanged) -> list[str]:
+    return [source_name(p.name) for p in status.platforms if p.state == "unavailable"]
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]
