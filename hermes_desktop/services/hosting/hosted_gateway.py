@@ -31,7 +31,7 @@ from hermes_desktop.gateway.platforms.token_gate import LockedTokens
 from hermes_desktop.gateway.run import GatewayRunner
 from hermes_desktop.gateway.runner.chat_approvals import ChatApprovals
 from hermes_desktop.gateway.runner.chat_questions import ChatQuestions
-from hermes_desktop.gateway.runner.runner_report import RunnerReport
+from hermes_desktop.gateway.runner.runner_state import RunnerReport
 from hermes_desktop.gateway.runtime_files.identity_files import GatewayRecord
 from hermes_desktop.gateway.session import SessionStore
 from hermes_desktop.gateway.status import drain_requested

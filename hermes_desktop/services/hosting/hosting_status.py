@@ -13,7 +13,7 @@ from hermes_desktop.core.events import (
     PlatformHealth,
     UndoneWork,
 )
-from hermes_desktop.gateway.runner.runner_report import RunnerReport
+from hermes_desktop.gateway.runner.runner_state import RunnerReport
 from hermes_desktop.services.hosting.hosting_words import ANOTHER_DESKTOP
 
 Stage = Literal["idle", "starting", "hosting", "stopping"]
