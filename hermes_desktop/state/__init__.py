@@ -1,4 +1,4 @@
-"""Everything that touches state.db, the database shared with the ``hermes`` command."""
+"""The session store: access to state.db, the database shared with the ``hermes`` command."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,10 @@ __all__ = ["SCHEMA_VERSION", "AsyncSessionDB", "MissingSessionError", "SessionDB
 
 if TYPE_CHECKING:
     from hermes_desktop.state.facade.async_session_db import AsyncSessionDB
-else:  # hidden from type checkers, which would accept any name that is imported from here
+else:  # hidden from type checkers, which would otherwise accept any name imported from here
 
     def __getattr__(name: str) -> Any:
-        """Load AsyncSessionDB, and asyncio with it, only when it is used."""
+        """Import AsyncSessionDB, and with it asyncio, on first use."""
         if name == "AsyncSessionDB":
             from hermes_desktop.state.facade.async_session_db import AsyncSessionDB  # noqa: PLC0415
 

@@ -1,1 +1,1 @@
-"""One SQLite file: opened, read, written, and kept compatible."""
+"""One SQLite file: opening, reading, writing, and schema compatibility."""

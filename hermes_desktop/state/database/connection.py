@@ -1,4 +1,4 @@
-"""Connections to one state.db: how they are opened, how a write transaction runs, which file it is.
+"""Connections to one state.db: opening, write transactions, and the identity of the file.
 
 The file and its two companions are never opened by anything but SQLite: closing another descriptor
 would drop SQLite's locks, and what is committed afterwards could be lost.
@@ -30,7 +30,7 @@ Access = Literal["rw", "ro", "immutable"]
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a write waits for others.
+    """How long a write waits for locks of other connections.
 
     Attributes:
         attempts: How often a transaction is tried, about 20 s altogether by default.
@@ -44,18 +44,18 @@ class Patience:
 
 
 class FileIdentity(NamedTuple):
-    """Which file stands behind the name. Another one means: reopen everything."""
+    """The identity of the file at a path. When it changes, all connections are reopened."""
 
     device: int
     inode: int
     wal_inode: int | None
 
     def same_main(self, other: "FileIdentity") -> bool:
-        """Whether the database itself is one file, whatever became of its log."""
+        """Return whether both are the same database file, regardless of the log."""
         return (self.device, self.inode) == (other.device, other.inode)
 
     def same_file(self, other: "FileIdentity") -> bool:
-        """Whether both are one file; a log that was not there yet may have come since."""
+        """Return whether both are the same file; a missing log may have been created since."""
         return self.same_main(other) and self.wal_inode in {None, other.wal_inode}
 
 
@@ -63,17 +63,17 @@ _abandoned: list[sqlite3.Connection] = []
 
 
 def abandon(conn: sqlite3.Connection) -> None:
-    """Never use and never close a connection whose file was replaced under its name.
+    """Keep a connection whose file was replaced: never use it again, and never close it.
 
-    The new file shares the name of the log's index with the old one. Closing the old connection
-    would drop the locks that the new connections of this process hold on it. A file is replaced
-    once in a blue moon, so that a few descriptors stay open until the end.
+    The log's index of the new file has the same name as that of the old one. Closing the old
+    connection would drop the locks that the new connections of this process hold on it. A file is
+    replaced very rarely, so a few descriptors stay open until the process ends.
     """
     _abandoned.append(conn)
 
 
 def identify(path: Path | str) -> FileIdentity | None:
-    """Look which file the name means now, without opening it. None: there is none."""
+    """Return the identity of the file at a path without opening it; None if there is none."""
     name = str(path)
     try:
         main = os.stat(name)  # noqa: PTH116 - several times faster, and asked before each query
@@ -91,10 +91,10 @@ _TICK_NS = 100_000_000
 
 
 class QuietFolder:
-    """Tells by one look at its folder that a name still means the same file.
+    """A cheap check, by the folder's modification time, that a path still refers to the same file.
 
-    To make, rename or delete anything in a folder changes its time. To look at the log itself takes
-    longer than to write into it: the system has just marked it as changed.
+    Creating, renaming or deleting anything in a folder changes its modification time. A stat of the
+    log itself takes longer than writing to it, because the system has just marked it as changed.
 
     Args:
         path: The file.
@@ -102,12 +102,12 @@ class QuietFolder:
 
     def __init__(self, path: Path) -> None:
         self._folder = str(path.parent)
-        # Elsewhere the time of a folder comes late; what a link leads to stands in another folder.
+        # On other systems a folder's time is updated late; a link's target is in another folder.
         self._usable = os.name == "posix" and not path.is_symlink()
         self._trusted: FolderLook | None = None
 
     def is_quiet(self) -> bool:
-        """Whether nothing has happened in it since the look that was trusted."""
+        """Return whether the folder is unchanged since the trusted state."""
         trusted = self._trusted
         if trusted is None:
             return False
@@ -118,7 +118,7 @@ class QuietFolder:
         return (found.st_mtime_ns, found.st_ino, found.st_dev) == trusted
 
     def look(self) -> FolderLook | None:
-        """How it is now; call it before the look at the files that is to be trusted."""
+        """Return the folder's current state; call it before the check of the files to trust."""
         if not self._usable:
             return None
         try:
@@ -128,14 +128,14 @@ class QuietFolder:
         return found.st_mtime_ns, found.st_ino, found.st_dev
 
     def trust(self, before: FolderLook | None) -> None:
-        """As long as the folder is so, the files are as they are known."""
-        # Two changes within one tick of the clock have one time.
+        """Trust the known file identity for as long as the folder keeps this state."""
+        # Two changes within one clock tick have the same time.
         settled = before is not None and time.time_ns() - before[0] > _TICK_NS
         self._trusted = before if settled else None
 
 
 def may_write(path: Path) -> bool:
-    """Whether the system would let us change this file and make its companions."""
+    """Return whether the system lets this process change the file and create its companions."""
     effective = os.access in os.supports_effective_ids
     return os.access(path, os.W_OK, effective_ids=effective) and os.access(
         path.parent, os.W_OK | os.X_OK, effective_ids=effective
@@ -143,13 +143,13 @@ def may_write(path: Path) -> bool:
 
 
 def make_file(path: Path) -> None:
-    """Make an empty file that only its owner may read, and its folder if need be.
+    """Create an empty file that only its owner may read, and its folder if necessary.
 
-    The descriptor is closed before SQLite opens the file for the first time. A file that came
-    into being meanwhile is kept.
+    The descriptor is closed before SQLite opens the file for the first time. A file that was
+    created in the meantime is kept.
 
     Raises:
-        StateUnavailableError: The folder cannot be made or written.
+        StateUnavailableError: The folder cannot be created or written.
     """
     try:
         make_private_folder(path.parent)
@@ -166,12 +166,12 @@ def open_connection(path: Path, access: Access, *, wait_s: float = 1.0) -> sqlit
 
     Args:
         path: The file, which must exist; any character is allowed in its name.
-        access: ``rw``; ``ro`` for a file that may not be written; ``immutable`` for one that
-            nobody can write.
+        access: ``rw``; ``ro`` for a file that may not be written; ``immutable`` for one that no
+            process can write.
         wait_s: How long SQLite waits for a lock.
 
     Raises:
-        sqlite3.Error: It cannot be opened or is no database.
+        sqlite3.Error: It cannot be opened or is not a database.
     """
     mode = "mode=ro&immutable=1" if access == "immutable" else f"mode={access}"
     conn = sqlite3.connect(
@@ -184,7 +184,7 @@ def open_connection(path: Path, access: Access, *, wait_s: float = 1.0) -> sqlit
     try:
         conn.row_factory = sqlite3.Row
         conn.execute("PRAGMA foreign_keys=ON")
-        # The first read makes SQLite take the log, whose identity is stable from then on.
+        # The first read makes SQLite open the log, whose identity is stable from then on.
         conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except BaseException:
         conn.close()
@@ -207,7 +207,7 @@ def open_reader(path: Path, access: Access, layout: FileLayout) -> sqlite3.Conne
 
 
 def initialise(conn: sqlite3.Connection, patience: Patience) -> None:
-    """Give an empty file its tables, in one transaction; whoever comes second finds them made."""
+    """Create the tables of an empty file in one transaction, unless another process has done so."""
     retrying(lambda: conn.execute("PRAGMA journal_mode=WAL").fetchall(), patience)
 
     def make(connection: sqlite3.Connection) -> None:
@@ -219,10 +219,10 @@ def initialise(conn: sqlite3.Connection, patience: Patience) -> None:
 
 
 def write(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T], patience: Patience) -> T:
-    """Run ``fn`` in one short write transaction; on a lock try again, whatever the step.
+    """Run ``fn`` in one short write transaction; retry when any of its steps meets a lock.
 
     ``BEGIN IMMEDIATE`` matters: a transaction that reads first and writes later fails at once when
-    somebody else committed in between, and no waiting helps.
+    another connection committed in between, and waiting does not help.
 
     Raises:
         sqlite3.Error: As SQLite raised it, after the last attempt. Nothing was changed.
@@ -251,7 +251,7 @@ def _transaction(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T]
 
 
 def retrying(call: Callable[[], T], patience: Patience) -> T:
-    """Call again while the file is locked, with random pauses, a bounded number of times."""
+    """Retry a call while the file is locked, with random pauses, a bounded number of times."""
     for _ in range(patience.attempts - 1):
         try:
             return call()
@@ -263,5 +263,5 @@ def retrying(call: Callable[[], T], patience: Patience) -> T:
 
 
 def step_aside(seconds: float) -> None:
-    """Leave the file to others for a moment, on a worker thread and with no lock held."""
+    """Pause to let other processes use the file; call it on a worker thread with no lock held."""
     time.sleep(seconds)  # noqa: TID251 - the one place that waits

@@ -1,4 +1,4 @@
-"""Which file system a path lies on, by the table of mounts."""
+"""Detection of the file system a path is on, from the mount table."""
 
 import re
 import sys
@@ -15,12 +15,12 @@ _NETWORK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class FileSystem:
-    """Where a file lies.
+    """The file system of a path.
 
     Attributes:
-        kind: As the system calls it, "" if it cannot be told.
-        mount: Where it hangs.
-        network: Whether several machines may share it, so that locks cannot be relied on.
+        kind: The system's name for it, "" if unknown.
+        mount: The mount point.
+        network: Whether several machines may share it, so that locks are not reliable.
     """
 
     kind: str
@@ -29,11 +29,11 @@ class FileSystem:
 
 
 def file_system_of(path: Path, *, mounts: Path = _MOUNTS) -> FileSystem:
-    """Look up the file system of a path, which need not exist.
+    """Return the file system of a path, which need not exist.
 
     Args:
         path: The file.
-        mounts: The table, as Linux writes it.
+        mounts: The mount table in the format of Linux.
     """
     if sys.platform != "linux":
         return _by_psutil(path)
@@ -46,7 +46,7 @@ def file_system_of(path: Path, *, mounts: Path = _MOUNTS) -> FileSystem:
     for line in table.splitlines():
         fields, _, rest = line.partition(" - ")
         mount = _OCTAL.sub(lambda m: chr(int(m.group(1), 8)), fields.split(" ")[4])
-        # Later lines lie over earlier ones.
+        # Later mounts hide earlier ones.
         if len(mount) >= len(best.mount) and target.is_relative_to(mount):
             best = _made(rest.split(" ")[0], mount)
     return best

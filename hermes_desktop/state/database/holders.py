@@ -1,4 +1,4 @@
-"""Who else has the store open, as far as the system lets us see."""
+"""Other processes that have the store open, as far as the system reveals them."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ class Holder:
     """A process that has the file open.
 
     Attributes:
-        name: Its command, "" if it cannot be told.
+        name: Its command, "" if unknown.
     """
 
     pid: int
@@ -29,13 +29,13 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """What a look at all processes found.
+    """The result of a scan of all processes.
 
     Attributes:
         seen: Other processes that have the file or one of its companions open.
-        hidden: How many processes could not be looked into (another user's, say); any of them
-            may hold the file as well.
-        hidden_pids: Their numbers, where they are known.
+        hidden: How many processes could not be inspected (another user's, for example); any of them
+            may have the file open as well.
+        hidden_pids: Their process ids, where known.
     """
 
     seen: tuple[Holder, ...]
@@ -47,7 +47,7 @@ class Holders:
 
 
 def other_holders(path: Path) -> Holders:
-    """Look which other processes have the store open. Opens none of its files."""
+    """Return the other processes that have the store open. Opens none of its files."""
     wanted = set(_identities(path))
     if not wanted:
         return Holders(())
@@ -56,11 +56,11 @@ def other_holders(path: Path) -> Holders:
 
 
 def foreign_holders(path: Path) -> tuple[Holder, ...]:
-    """Programs other than ours that have the store open, or may have it open.
+    """Return programs other than this one that have the store open, or may have it open.
 
-    A process that cannot be looked into may, unless its command line, which everybody can read,
-    names another program than ``hermes``: on any machine most processes of other users are hidden,
-    and none of them would ever go away. Opens none of its files.
+    A process that cannot be inspected may have it open, unless its command line, which every user
+    can read, names another program than ``hermes``: on any machine most processes of other users
+    are hidden, and none of them would ever disappear. Opens none of its files.
     """
     holders = other_holders(path)
     seen = [each for each in holders.seen if not _is_own(each.pid)]
@@ -86,7 +86,7 @@ def _may_be(pid: int) -> bool:
 
 
 def _arguments(pid: int) -> list[str]:
-    """The command line of a process.
+    """Return the command line of a process.
 
     Raises:
         OSError: It cannot be read.

@@ -1,7 +1,7 @@
-"""Looks for the marks by which a home shows who writes its conversations.
+"""Detection of the marks that show which program writes a home's conversations.
 
 They are in three places: tables of ``state.db``, the control socket of a gateway, and one key of
-``config.yaml``. What they mean is decided in :mod:`hermes_desktop.core.home_kind`.
+``config.yaml``. Their meaning is decided in :mod:`hermes_desktop.core.home_kind`.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from hermes_desktop.core import control_socket
 from hermes_desktop.core.home_kind import Answer, HomeKind, HomeMarks, decide
 
 TABLES = frozenset({"session_admissions", "runtime_epoch", "worker_executions"})
-"""Tables that only Hermes' own gateway makes, when it becomes the only writer."""
+"""Tables that only Hermes' own gateway creates, when it becomes the only writer."""
 
 _COLUMNS = frozenset({"runtime_revision", "runtime_generation"})
 _USUAL = frozenset({"", "sqlite", "sqlite3", "none", "null"})
@@ -32,18 +32,18 @@ Seen = tuple[tuple[int, int, int] | None, ...]
 
 
 def has_marks(tables: frozenset[str], session_columns: frozenset[str]) -> bool:
-    """Whether a file shows that only Hermes' own gateway writes it."""
+    """Return whether a file shows that only Hermes' own gateway writes it."""
     return bool(TABLES & tables or _COLUMNS & session_columns)
 
 
 def kind_of_home(db_path: Path) -> HomeKind:
-    """What kind of home this file is in, read afresh. Blocking; opens the file for reading only."""
+    """Return the kind of home this file is in, uncached. Blocking; opens the file read-only."""
     marks = HomeLook(db_path).marks()
     return decide(replace(marks, tables=tables_say_so(db_path)))
 
 
 def tables_say_so(db_path: Path) -> bool:
-    """Whether an existing file has the marks; a file that cannot be read has none to show."""
+    """Return whether an existing file has the marks; False for a file that cannot be read."""
     try:
         if not db_path.stat().st_size:
             return False
@@ -60,11 +60,11 @@ def tables_say_so(db_path: Path) -> bool:
 
 
 class HomeLook:
-    """The marks outside the file, looked at again when something changed. Thread-safe.
+    """The marks outside the file, cached until something changes. Thread-safe.
 
     Args:
         db_path: The file; its folder is the home.
-        monotonic: Measures the time between looks.
+        monotonic: Clock that measures the time between checks.
     """
 
     def __init__(self, db_path: Path, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -77,10 +77,10 @@ class HomeLook:
         self._marks = HomeMarks()
 
     def marks(self, *, now: bool = False) -> HomeMarks:
-        """What is outside the file.
+        """Return the marks outside the file.
 
         Args:
-            now: Look although the last look was a moment ago.
+            now: Check even if the last check was a moment ago.
         """
         with self._lock:
             time_s = self._monotonic()
@@ -101,7 +101,7 @@ class HomeLook:
         self._marks = HomeMarks(answer=self._ask() if sockets else "none", backend=backend)
 
     def _is_open(self, time_s: float) -> bool:
-        """Whether the last answer may be another one although no file changed."""
+        """Return whether the last answer may be outdated although no file changed."""
         settled = self._marks.answer in {"older", "newer"}
         return time_s - self._asked_at >= _ASK_AGAIN_S * (5 if settled else 1)
 
@@ -134,9 +134,9 @@ def _state_of(path: Path) -> tuple[int, int, int] | None:
 
 
 def _backend(path: Path) -> str | None:
-    """What ``database.backend`` says, "" for the usual file; None when that cannot be read.
+    """Return the value of ``database.backend``, "" for the default; None when it cannot be read.
 
-    Nearly no home has that section, and then the parser is not even loaded.
+    Hardly any home has that section; without it the YAML parser is not even loaded.
     """
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Read connections, one per query that runs at the same time."""
+"""A pool of read connections, one per concurrent query."""
 
 import contextlib
 import sqlite3
@@ -17,12 +17,12 @@ def _close(conn: sqlite3.Connection) -> None:
 
 
 class ReaderPool:
-    """Lends connections that refuse to write. Thread-safe; opens them when needed.
+    """A pool of connections that refuse to write, opened on demand. Thread-safe.
 
     Args:
         path: The file.
         access: How to open it.
-        layout: What it has; columns it lacks are read as their defaults.
+        layout: The file's tables; columns it lacks are read as their defaults.
     """
 
     def __init__(self, path: Path, access: Access, layout: FileLayout) -> None:
@@ -35,7 +35,7 @@ class ReaderPool:
 
     @contextlib.contextmanager
     def lend(self) -> Iterator[sqlite3.Connection]:
-        """A connection for the length of a ``with`` block.
+        """Lend a connection for the duration of a ``with`` block.
 
         Raises:
             sqlite3.Error: It cannot be opened.
@@ -50,7 +50,7 @@ class ReaderPool:
             self._take_back(conn)
 
     def _take_back(self, conn: sqlite3.Connection) -> None:
-        if conn.in_transaction:  # an error left it open; it would hold back the log for ever
+        if conn.in_transaction:  # left open by an error; it would block log checkpoints
             with contextlib.suppress(sqlite3.Error):
                 conn.execute("ROLLBACK")
         with self._lock:
@@ -61,10 +61,10 @@ class ReaderPool:
         (let_go or _close)(conn)
 
     def close(self, *, let_go: Callable[[sqlite3.Connection], None] = _close) -> None:
-        """Close what is idle now, and what is lent when it comes back.
+        """Close idle connections now, and lent ones when they are returned.
 
         Args:
-            let_go: What to do with a connection instead of closing it.
+            let_go: Called with each connection instead of closing it.
         """
         with self._lock:
             self._let_go = let_go

@@ -1,7 +1,7 @@
-"""Schema 22 of state.db as tables of facts, and what a file of another version lacks or adds.
+"""Schema 22 of state.db as data, and how a file of another version differs from it.
 
-Nothing here opens a file. The statements are built from the facts below, so that the same facts
-serve for making a new file, for checking one and for reading one of another version.
+Nothing here opens a file. The statements are built from the definitions below, so that the same
+definitions serve for creating a new file, for checking one and for reading one of another version.
 """
 
 import re
@@ -28,7 +28,7 @@ class Column:
 
     @property
     def default(self) -> str:
-        """What to read, as SQL, where a file lacks the column."""
+        """The SQL value to read where a file lacks the column."""
         found = re.search(r"DEFAULT (\S+)", self.rule)
         return found.group(1) if found else "NULL"
 
@@ -182,14 +182,14 @@ FULL_TEXT: Mapping[str, str] = {
 
 
 def indexed_words(row: str) -> str:
-    """SQL for what an inline search index holds of a message."""
+    """Return an SQL expression for the text of a message that an inline search index contains."""
     return " || ' ' || ".join(
         f"coalesce({row}.{name}, '')" for name in ("content", "tool_name", "tool_calls")
     )
 
 
 def table_ddl(table: str, columns: tuple[Column, ...]) -> str:
-    """The statement that makes one table."""
+    """Return the statement that creates one table."""
     lines = [f"{column.name} {column.kind} {column.rule}".strip() for column in columns]
     if table in COMPOUND_KEYS:
         lines.append(f"PRIMARY KEY ({', '.join(COMPOUND_KEYS[table])})")
@@ -197,14 +197,14 @@ def table_ddl(table: str, columns: tuple[Column, ...]) -> str:
 
 
 def index_ddl(name: str) -> str:
-    """The statement that makes one index."""
+    """Return the statement that creates one index."""
     table, rest = INDEXES[name]
     unique = "UNIQUE " if name.endswith("_unique") else ""
     return f"CREATE {unique}INDEX {name} ON {table} {rest}"
 
 
 def full_text_ddl() -> Iterator[str]:
-    """The statements for the two full-text tables and the six triggers that feed them."""
+    """Yield the statements for the two full-text tables and the six triggers that fill them."""
     for table, options in FULL_TEXT.items():
         add = f"INSERT INTO {table} (rowid, content) VALUES (new.id, {indexed_words('new')});"
         remove = f"DELETE FROM {table} WHERE rowid = old.id;"
@@ -216,7 +216,7 @@ def full_text_ddl() -> Iterator[str]:
 
 
 def new_file_ddl() -> Iterator[str]:
-    """Everything a new file needs, in order, the version row last."""
+    """Yield all statements for a new file, in order, the version row last."""
     for table, columns in TABLES.items():
         yield table_ddl(table, columns)
     for name in INDEXES:
@@ -227,16 +227,16 @@ def new_file_ddl() -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class FileLayout:
-    """What one file really has.
+    """The actual schema of one file.
 
     Attributes:
         version: The stored number, None when there is no row.
         columns: Names of columns by table; only tables that exist.
         objects: Names of all tables, indexes and triggers.
         usage_key: Columns of the usage table's primary key.
-        full_text_sql: How ``messages_fts`` was made, "" without it.
-        prompt_column: Where later versions keep the text of a prompt that sessions name by its
-            hash; "" where there is no such thing.
+        full_text_sql: The statement that created ``messages_fts``, "" without it.
+        prompt_column: The column in which later versions store the text of a system prompt that
+            sessions refer to by hash; "" where there is none.
     """
 
     version: int | None
@@ -247,37 +247,37 @@ class FileLayout:
     prompt_column: str = ""
 
     def missing(self, table: str) -> tuple[Column, ...]:
-        """Columns of schema 22 that this table lacks."""
+        """Return the columns of schema 22 that this table lacks."""
         present = self.columns.get(table, frozenset())
         return tuple(column for column in TABLES[table] if column.name not in present)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody ever made a table in it."""
+        """Whether no table was ever created in it."""
         return not self.objects
 
     @property
     def is_ours(self) -> bool:
-        """Whether it holds conversations at all."""
+        """Whether it contains conversations at all."""
         least = {"sessions": {"id", "source", "started_at"}}
         least["messages"] = {"id", "session_id", "role", "content", "timestamp"}
         return all(names <= self.columns.get(table, set()) for table, names in least.items())
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """What a file of version 22 must have and this one has not, in words of the schema."""
+        """Names of the parts that version 22 requires and this file lacks."""
         names = (f"{table}.{column.name}" for table in TABLES for column in self.missing(table))
         return (*names, *self.lacks_full_text)
 
     @property
     def lacks_full_text(self) -> tuple[str, ...]:
-        """Tables and triggers of the search index that are not there."""
+        """Tables and triggers of the search index that are missing."""
         wanted = (f"{table}_{event}" for table in FULL_TEXT for event in _EVENTS)
         return tuple(name for name in (*FULL_TEXT, *wanted) if name not in self.objects)
 
     @property
     def has_inline_full_text(self) -> bool:
-        """Whether the search index holds its own copy of the words (versions 11 to 22).
+        """Whether the search index contains its own copy of the text (versions 11 to 22).
 
         Later ones refer to the messages instead; deleting from such an index damages it.
         """
@@ -287,20 +287,20 @@ class FileLayout:
     def counts_usage(self) -> bool:
         """Whether usage per model may be written.
 
-        Before version 20 the owner still fills the table from the totals, which rows of ours
-        would block or double; before 22 its key may lack the task.
+        Before version 20 the owning program still fills the table from the totals, and rows written
+        here would block or double them; before 22 its key may lack the task.
         """
         whole = self.usage_key >= set(COMPOUND_KEYS["session_model_usage"])
         return whole and self.version is not None and self.version >= _FIRST_WITH_USAGE
 
     @property
     def notes_activity(self) -> bool:
-        """Whether sessions note when something last happened in them (later versions)."""
+        """Whether sessions store the time of their last activity (later versions)."""
         return "last_activity_at" in self.columns["sessions"]
 
     @property
     def names_prompts(self) -> bool:
-        """Whether sessions name their prompt by a hash (later versions)."""
+        """Whether sessions refer to their system prompt by a hash (later versions)."""
         return _PROMPT_HASH in self.columns["sessions"]
 
 
@@ -311,10 +311,10 @@ _FIRST_WITH_USAGE = 20
 
 
 def read_layout(conn: sqlite3.Connection) -> FileLayout:
-    """Look at a file's tables; changes nothing.
+    """Read the layout of a file's tables; changes nothing.
 
     Raises:
-        sqlite3.Error: The file is no database, damaged or locked.
+        sqlite3.Error: The file is not a database, or is damaged or locked.
     """
     found = conn.execute("SELECT name, type, sql FROM main.sqlite_master").fetchall()
     objects = {str(row[0]): str(row[1]) for row in found}
@@ -333,7 +333,7 @@ def read_layout(conn: sqlite3.Connection) -> FileLayout:
 
 
 def _prompt_column(conn: sqlite3.Connection) -> str:
-    """The one column of the table of prompts that holds text and is not the hash."""
+    """Return the one column of the table of prompts that contains text and is not the hash."""
     found = conn.execute("PRAGMA main.table_info(system_prompts)").fetchall()
     names = [str(row[1]) for row in found]
     texts = [str(row[1]) for row in found if row[2].upper() == "TEXT" and row[1] != "hash"]
@@ -342,12 +342,12 @@ def _prompt_column(conn: sqlite3.Connection) -> str:
 
 
 def schema_state(conn: sqlite3.Connection) -> tuple[int, int | None]:
-    """Two numbers that tell a migrated file: SQLite's count of table changes, and the version."""
+    """Return SQLite's schema change counter and the stored version; they change on a migration."""
     return table_changes(conn), _stored_version(conn)
 
 
 def table_changes(conn: sqlite3.Connection) -> int:
-    """SQLite's own count of changes to the tables; differs after each."""
+    """Return SQLite's own counter of schema changes; it differs after each change."""
     return int(conn.execute("PRAGMA main.schema_version").fetchone()[0])
 
 
@@ -362,10 +362,10 @@ def _stored_version(conn: sqlite3.Connection) -> int | None:
 
 
 def reading_views(layout: FileLayout) -> Iterator[str]:
-    """Temporary views that let statements written for schema 22 read a file that lacks columns.
+    """Yield temporary views that let statements for schema 22 read a file that lacks columns.
 
     A temporary view hides the table of the same name on its own connection only; the file is not
-    touched.
+    modified.
     """
     for table, columns in TABLES.items():
         missing = layout.missing(table)
@@ -379,7 +379,7 @@ def reading_views(layout: FileLayout) -> Iterator[str]:
 
 
 def _view_with_prompts(layout: FileLayout) -> str:
-    """Sessions with the text of their prompts, which the file keeps once for all that have it."""
+    """Return a view of sessions with the text of their prompts, which the file stores once each."""
     text = layout.prompt_column.replace('"', '""')
     named = (
         f'coalesce(t.system_prompt, (SELECT p."{text}" FROM main.system_prompts AS p '

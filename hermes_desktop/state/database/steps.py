@@ -1,7 +1,8 @@
-"""Long changes in many short transactions: how much one takes, and room for others in between.
+"""Long changes split into many short transactions, with pauses for other processes in between.
 
-Others wait while a transaction runs, and how long a row takes depends on its words, on the machine
-and on what else it does. So each step looks how long the last one took.
+Other processes wait while a transaction runs, and the time a row takes depends on the length of its
+text, on the machine and on its load. So the size of each step is adjusted to the duration of the
+last one.
 """
 
 import sqlite3
@@ -20,18 +21,18 @@ T = TypeVar("T")
 
 MOST_ROWS = 1_000
 MOST_BYTES = 2_000_000
-"""What may be changed in one transaction without measuring: a fifth of a second, about."""
+"""Limits of what may be changed in one transaction without measuring: about a fifth of a second."""
 
 _GOAL_S = 0.15
 _FIRST, _LEAST, _MOST = 100_000, 30_000, 4_000_000
 _ROW = 500
-"""What a row weighs beside its words, in bytes."""
+"""Overhead of a row in addition to its text, in bytes."""
 _PAUSE_S = 0.02
-"""Programs that wait for the file look again some milliseconds later."""
+"""Pause between two transactions; programs that wait for the file retry some milliseconds later."""
 
 
 class Ended(Enum):
-    """Why a long change ended before its last step."""
+    """The reason why a long change ended before its last step."""
 
     CANCELLED = "a person stopped it"
     CHANGED = "somebody else changed what it is about"
@@ -40,10 +41,10 @@ class Ended(Enum):
 
 
 Work = Callable[[sqlite3.Connection, Sequence[T]], Ended | None]
-"""One step, inside its transaction; what it returns ends the whole, None goes on."""
+"""One step, inside its transaction; a result other than None ends the whole change."""
 
 OnStep = Callable[[int], None]
-"""Hears how many pieces are done."""
+"""Callback that receives the number of pieces done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Piece(Generic[T]):
 
     Attributes:
         value: The row, or its id.
-        bytes: About how long its words are.
+        bytes: Approximate length of its text.
     """
 
     value: T
@@ -60,12 +61,12 @@ class Piece(Generic[T]):
 
 
 def fits_one(rows: int, size: int) -> bool:
-    """Whether so many rows with so many bytes of words may be changed in one transaction."""
+    """Return whether this many rows and bytes of text may be changed in one transaction."""
     return rows <= MOST_ROWS and size <= MOST_BYTES
 
 
 def unheard(_: int) -> None:
-    """Tell nobody."""
+    """Ignore step reports."""
 
 
 def in_steps(
@@ -76,14 +77,17 @@ def in_steps(
     on_step: OnStep = unheard,
     cancel: CancelSignal | None = None,
 ) -> Ended | None:
-    """Do ``work`` to all pieces, a portion in each transaction.
+    """Run ``work`` on all pieces, one portion per transaction.
 
     Args:
         db: The file.
-        pieces: All of it, in order.
+        pieces: All pieces, in order.
         work: One step.
         on_step: Called after each step, outside the transaction.
-        cancel: Looked at between two steps.
+        cancel: Checked between two steps.
+
+    Returns:
+        None when all pieces are done, else why the change ended early.
     """
     pace = _Pace()
     done = 0
@@ -103,7 +107,7 @@ def _timed(db: "WritingFace", portion: Sequence[T], work: Work[T], pace: "_Pace"
     began = 0.0
 
     def step(conn: sqlite3.Connection) -> Ended | None:
-        nonlocal began  # only now the file is locked
+        nonlocal began  # set when the transaction has locked the file
         began = db._clock.monotonic()  # noqa: SLF001 - same package
         return work(conn, portion)
 
@@ -113,7 +117,7 @@ def _timed(db: "WritingFace", portion: Sequence[T], work: Work[T], pace: "_Pace"
 
 
 class _Pace:
-    """How much the next step takes, by how long the last one took."""
+    """The size of the next step, derived from the duration of the last one."""
 
     def __init__(self) -> None:
         self._wanted = _FIRST

@@ -1,4 +1,4 @@
-"""One state.db held open: the writer, the readers, and what happens when the file is swapped."""
+"""One open state.db: the writer, the readers, and the handling of a replaced file."""
 
 import contextlib
 import logging
@@ -32,19 +32,19 @@ _ONCE = Patience(attempts=1)
 
 
 class _TablesChangedError(Exception):
-    """The tables are not those that were judged; nothing was written."""
+    """The schema differs from the one that was checked; nothing was written."""
 
 
 class StoreFile:
     """Runs reads and writes on one file, from any thread. Starts no thread.
 
-    Before each call the name is looked up: another file behind it means that all connections are
-    opened anew, because writing on would mix the old log into the new file.
+    Before each call the path is checked: if it refers to another file, all connections are
+    reopened, because continuing to write would mix the old log into the new file.
 
     Args:
-        path: The file; made when it is missing, unless ``read_only``.
+        path: The file; created when it is missing, unless ``read_only``.
         patience: How long writes wait for other programs.
-        on_replaced: Called after the connections were opened anew.
+        on_replaced: Called after the connections were reopened.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class StoreFile:
             self._mark_messages()
 
     def _mark_messages(self) -> None:
-        """Tried once; while another program keeps the file locked, it is left for the next time."""
+        """Mark unmarked messages; tried once, and left to the next opening if the file is locked."""
         try:
             if widening.has_unmarked_messages(self.conn, self.layout):
                 connection.write(self.conn, self._guarded(widening.mark_messages), _ONCE)
@@ -93,7 +93,7 @@ class StoreFile:
 
     @property
     def layout(self) -> FileLayout:
-        """What the file has."""
+        """The schema of the file."""
         return self._readers.layout
 
     def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
@@ -123,14 +123,14 @@ class StoreFile:
     def write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run ``fn`` in a write transaction; it may run more than once, and only uses its argument.
 
-        The transaction itself looks whether the tables are still those that were judged: a file
-        that became another program's in this moment is left as it is.
+        The transaction itself checks that the schema is still the one that was judged: a file that
+        another program has just taken over is left unchanged.
 
         Raises:
-            StateReadOnlyError: The file may not be written; the words say why.
+            StateReadOnlyError: The file may not be written; the message says why.
             BusyError: Another program kept it locked, for about 20 s.
             StateError: Disk full, damage and the like; nothing was changed.
-            sqlite3.IntegrityError: ``fn`` broke a rule of the tables.
+            sqlite3.IntegrityError: ``fn`` violated a constraint of the tables.
         """
         if not self._folder.is_quiet():
             self._follow_file(missing_is_error=True)
@@ -150,7 +150,7 @@ class StoreFile:
                 raise in_words(error, self.path) from error
 
     def outside(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``fn`` on the writing connection outside a transaction, for what needs none.
+        """Run ``fn`` on the writing connection outside a transaction, for work that needs none.
 
         Raises:
             StateReadOnlyError: The file may not be written.
@@ -167,7 +167,7 @@ class StoreFile:
                 raise in_words(error, self.path) from error
 
     def look_again(self) -> StoreCondition:
-        """Judge again whether the file may be written; cheap while nothing changed. Blocking.
+        """Recheck whether the file may be written; cheap while nothing changed. Blocking.
 
         Raises:
             BusyError: Another program keeps the file locked.
@@ -184,10 +184,10 @@ class StoreFile:
         return self.condition
 
     def require_writable(self) -> None:
-        """Do nothing if the file may be written.
+        """Raise an error unless the file may be written.
 
         Raises:
-            StateReadOnlyError: It may not; the words say why.
+            StateReadOnlyError: It may not; the message says why.
         """
         self.look_again()
         self._require_writable()
@@ -211,7 +211,7 @@ class StoreFile:
 
     @property
     def _is_settled(self) -> bool:
-        """Whether the file is as we write it, so that nobody is going to migrate it."""
+        """Whether the file has exactly the schema of this program, so no migration will follow."""
         return self.condition.writable and self.condition.schema_version == SCHEMA_VERSION
 
     def _note_readiness(self) -> None:
@@ -231,7 +231,7 @@ class StoreFile:
             raise StateReadOnlyError(title, self.condition.reason, self.condition.hint)
 
     def _follow_migration(self) -> None:
-        """A file of an older version may have been brought up to date meanwhile."""
+        """Detect that a file of an older version was migrated in the meantime."""
         with self.lock:
             self._require_open()
             self._judge_again()
@@ -252,7 +252,7 @@ class StoreFile:
         self._note_readiness()
 
     def _change_access(self) -> None:
-        """Open anew, before the old connections are closed: the last one would empty the log."""
+        """Reopen before the old connections are closed; closing the last one empties the log."""
         conn, readers = self.conn, self._readers
         self._take(self._open())
         readers.close()
@@ -285,7 +285,7 @@ class StoreFile:
         self._on_replaced()
 
     def _let_go(self, now: FileIdentity) -> None:
-        """Give up the connections to what was here; if opening fails, the next call tries again."""
+        """Release the connections to the previous file; if opening fails, the next call retries."""
         before, self._identity = self._identity, None
         if before is None:
             return
@@ -299,10 +299,11 @@ class StoreFile:
             abandon(self.conn)
 
     def _empty_stale_log(self) -> None:
-        """The log beside the new file is that of the old one; whoever opens it would mix the two.
+        """Empty the log of the old file, which lies beside the new one and would be mixed into it.
 
-        Its content goes where it belongs, into the old file, whose name is gone. Only when nobody
-        else has the log open: what others wrote into it already is meant for the new file.
+        Its content is written to the old file, where it belongs and whose name is gone. Only when
+        no other process has the log open: what other processes have already written to it is meant
+        for the new file.
         """
         if other_holders(self.path).seen:
             return
@@ -320,7 +321,7 @@ class StoreFile:
 
 
 def _leniently(conn: sqlite3.Connection, fn: Callable[[sqlite3.Connection], T]) -> T:
-    """Run a query again where a stored text is no UTF-8: what cannot be read becomes U+FFFD."""
+    """Run a query again on text that is not UTF-8; undecodable bytes become U+FFFD."""
     strict = conn.text_factory
     conn.text_factory = lambda raw: raw.decode("utf-8", "replace")
     try:

@@ -1,7 +1,7 @@
-"""Opening one state.db: made if it is missing, judged before anything is written.
+"""Opening one state.db: created if missing, and checked before anything is written.
 
-A file we do not understand is left as it is, byte for byte. One of an older version is read as
-it is and widened before the first change; one of a newer version keeps its shape.
+A file that is not understood is left as it is, byte for byte. One of an older version is read as it
+is and widened before the first change; one of a newer version keeps its schema.
 """
 
 import sqlite3
@@ -46,7 +46,7 @@ _HOW_TO_BEGIN = (
 
 @dataclass(frozen=True, slots=True)
 class OpenStore:
-    """An opened file and what was found in it."""
+    """An opened file and its properties."""
 
     conn: sqlite3.Connection
     access: Access
@@ -60,17 +60,17 @@ def open_store(
 ) -> OpenStore:
     """Open the file for writing where possible, else for reading.
 
-    Where only another program may write, the file is opened for reading only: even to close a
-    connection that could write may move what is in the log.
+    Where only another program may write, the file is opened for reading only: even closing a
+    connection that could write may move the content of the log.
 
     Args:
         path: The file.
-        read_only: Never make or write anything.
-        patience: How long others are waited for.
-        home: The marks outside the file; None to look afresh.
+        read_only: Never create or write anything.
+        patience: How long to wait for other processes.
+        home: The marks outside the file; None to read them afresh.
 
     Raises:
-        StateUnavailableError: It cannot be opened, or is no conversation store.
+        StateUnavailableError: It cannot be opened, or is not a conversation store.
         BusyError: Another program keeps it locked.
     """
     marks = (home or HomeLook(path)).marks()
@@ -100,7 +100,7 @@ def _look_at_place(path: Path, home: HomeKind, *, read_only: bool) -> None:
         if stat.S_ISDIR(kind):
             raise cannot_open(path, "that is a folder, not a file")
         if not stat.S_ISREG(kind):
-            # To open a pipe would wait for ever for somebody to write into it.
+            # Opening a pipe would block until a process writes to it.
             raise cannot_open(path, "that is a pipe or a device, not a file")
     except FileNotFoundError:
         pass
@@ -114,7 +114,10 @@ def _look_at_place(path: Path, home: HomeKind, *, read_only: bool) -> None:
 
 
 def _nothing_yet(home: HomeKind, why: str) -> StateUnavailableError:
-    """There is nothing to read; in a home that is not written by us, that is the reason."""
+    """Return the error for a store with nothing to read.
+
+    In a home that this program does not write, that is the reason given.
+    """
     if not home.may_write:
         return StateUnavailableError(home.title, f"{home.reason} {why}", home.hint)
     return StateUnavailableError("There are no sessions in this home yet.", why, _HOW_TO_BEGIN)
@@ -123,7 +126,7 @@ def _nothing_yet(home: HomeKind, why: str) -> StateUnavailableError:
 def _connect(
     path: Path, *, read_only: bool, patience: Patience
 ) -> tuple[sqlite3.Connection, Access]:
-    """Open in the best way the system allows: for writing, for reading, or as a frozen file."""
+    """Open with the best access the system allows: for writing, for reading, or immutable."""
     ways: list[Access] = ["rw", "ro"]
     if read_only or not may_write(path):
         ways = ["ro"]
@@ -181,14 +184,14 @@ def _has_full_text(conn: sqlite3.Connection) -> bool:
 def judge(
     conn: sqlite3.Connection, path: Path, layout: FileLayout, access: Access, marks: HomeMarks
 ) -> StoreCondition:
-    """Say whether we may write to this file, and if not, why and what to do.
+    """Decide whether this file may be written, and if not, why and what to do.
 
     Args:
-        conn: To look with.
+        conn: Connection for reading.
         path: The file.
-        layout: What it has.
+        layout: Its schema.
         access: How it was opened.
-        marks: What is outside the file.
+        marks: The marks outside the file.
     """
     version = layout.version
     tables = has_marks(layout.objects, layout.columns.get("sessions", frozenset()))
@@ -206,7 +209,7 @@ def judge(
 def _why_not(
     conn: sqlite3.Connection, path: Path, layout: FileLayout, access: Access
 ) -> tuple[str, str]:
-    """Why the file is only read, and what to do about it; ("", "") when it may be written."""
+    """Return why the file is only read, and what to do about it; ("", "") if it may be written."""
     version = layout.version
     if version is None:
         return "The session database does not say which version it has.", _MIGRATE

@@ -1,8 +1,8 @@
-"""What a file of another version needs before it can be written, and what speaks against writing.
+"""What a file of another version needs before it can be written, and what prevents writing.
 
 A file of an older version gets the columns, tables and indexes it lacks, exactly as version 22 has
 them, and keeps its number, so that the program that owns it still does its own migrations later.
-A file of a newer version gets nothing at all.
+Nothing is ever added to a file of a newer version.
 """
 
 import sqlite3
@@ -19,19 +19,19 @@ from hermes_desktop.state.database.schema import (
 )
 
 OLDEST_WRITABLE = 11
-"""Before it the search index was built in another way."""
+"""The oldest version that can be written; before it the search index was built differently."""
 
 _LEFT_TO_ITS_OWNER = {"schema_version", "session_model_usage"}
-"""An old usage table lacks a column of its key; its owner makes the table anew."""
+"""Tables that are not widened: an old usage table lacks a key column; its owner rebuilds it."""
 
 
 def may_widen(version: int | None) -> bool:
-    """Whether a file of this version may be given what it lacks."""
+    """Return whether missing parts may be added to a file of this version."""
     return version is not None and OLDEST_WRITABLE <= version < SCHEMA_VERSION
 
 
 def additions(layout: FileLayout) -> Iterator[str]:
-    """The statements that bring columns, tables and indexes up to version 22, in order."""
+    """Yield the statements that bring columns, tables and indexes up to version 22, in order."""
     for table, columns in TABLES.items():
         if table not in layout.objects:
             yield table_ddl(table, columns)
@@ -45,10 +45,10 @@ def additions(layout: FileLayout) -> Iterator[str]:
 
 
 def widen(conn: sqlite3.Connection) -> None:
-    """Add what is missing, inside a write transaction; whoever comes second finds nothing to add.
+    """Add what is missing, inside a write transaction; a second call finds nothing to add.
 
-    Two sessions of one title keep it: the unique index is then left to the program that owns the
-    file, which takes the title from one of them.
+    Two sessions with the same title keep it: the unique index is then left to the program that owns
+    the file, which removes the title from one of them.
     """
     layout = read_layout(conn)
     if not may_widen(layout.version):
@@ -62,9 +62,9 @@ def widen(conn: sqlite3.Connection) -> None:
 
 
 def needs_widening(layout: FileLayout) -> bool:
-    """Whether a column or a table is missing that our statements name.
+    """Return whether a column or a table is missing that the statements of this program use.
 
-    An index alone is no reason: it may be missing because it cannot be made.
+    A missing index alone is no reason: it may be missing because it cannot be created.
     """
     if not may_widen(layout.version):
         return False
@@ -75,9 +75,9 @@ def needs_widening(layout: FileLayout) -> bool:
 
 
 def has_unmarked_messages(conn: sqlite3.Connection, layout: FileLayout) -> bool:
-    """Whether messages are neither in use nor put aside, so that no query finds them.
+    """Return whether messages are marked neither active nor inactive, so that no query finds them.
 
-    Files in which the column was added without a rule may hold such rows.
+    Files in which the column was added without a constraint may have such rows.
     """
     known = layout.version is not None and layout.version <= SCHEMA_VERSION
     if not known or "active" not in layout.columns["messages"]:
@@ -91,12 +91,12 @@ def has_unmarked_messages(conn: sqlite3.Connection, layout: FileLayout) -> bool:
 
 
 def mark_messages(conn: sqlite3.Connection) -> None:
-    """Count those messages as in use, as the program does that owns the file."""
+    """Mark those messages as active, as the program that owns the file does."""
     conn.execute("UPDATE messages SET active = 1 WHERE active IS NULL")
 
 
 def obstacles(conn: sqlite3.Connection, layout: FileLayout) -> list[str]:
-    """Why a file of a newer version cannot be written safely, in words; [] if it can."""
+    """Return why a file of a newer version cannot be written safely, as text; [] if it can."""
     lacking = [
         f"{table}.{column.name}"
         for table in ("sessions", "messages", "state_meta")
@@ -116,17 +116,17 @@ def obstacles(conn: sqlite3.Connection, layout: FileLayout) -> list[str]:
 
 
 def broken_indexes(conn: sqlite3.Connection, layout: FileLayout) -> Iterator[str]:
-    """Search indexes that this SQLite cannot load; each message added would fail on them."""
+    """Yield search indexes this SQLite cannot load; each message added would fail on them."""
     names = conn.execute(
         "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name LIKE 'messages\\_fts%' "
         "ESCAPE '\\' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
     ).fetchall()
     for (name,) in names:
-        if f"{name}_insert" not in layout.objects:  # nothing feeds it
+        if f"{name}_insert" not in layout.objects:  # no trigger fills it
             continue
         try:
             conn.execute(f'SELECT rowid FROM main."{name}" LIMIT 0').fetchall()
         except sqlite3.OperationalError as error:
-            if "no such" not in str(error):  # a lock, say
+            if "no such" not in str(error):  # a lock, for example
                 raise
             yield f"its search index {name} needs a part that SQLite has not got here ({error})"

@@ -1,1 +1,1 @@
-"""Frozen records and the decoding of stored values."""
+"""Immutable records, and the encoding and decoding of stored values."""

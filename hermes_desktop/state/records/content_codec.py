@@ -1,4 +1,4 @@
-"""How text, structured content and tool calls are stored, and what a person sees of them."""
+"""Encoding and decoding of stored text, structured content and tool calls."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 STRUCTURED = "\x00json:"
-"""Stands before structured content. SQL text functions stop at the NUL, so decode in Python."""
+"""Prefix of structured content. SQL text functions stop at the NUL, so decode in Python."""
 
 PREVIEW_CHARS = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -16,14 +16,14 @@ _LINE_BREAK = re.compile("[\r\n]")
 
 
 def clean_text(text: str) -> str:
-    """Replace lone surrogates by U+FFFD, for they cannot be stored."""
+    """Replace lone surrogates, which cannot be stored, by U+FFFD."""
     if text.isascii() or not _SURROGATE.search(text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def bindable(value: Any) -> Any:
-    """A value SQLite takes: text without lone surrogates, everything else as it is."""
+    """Return a value SQLite accepts: text without lone surrogates, any other value unchanged."""
     return clean_text(value) if isinstance(value, str) else value
 
 
@@ -38,13 +38,13 @@ def _clean_nested(value: Any) -> Any:
 
 
 def to_json(value: Any) -> str | None:
-    """JSON text, ASCII only; None for what is empty."""
+    """Return JSON text, ASCII only; None for an empty value."""
     return json.dumps(_clean_nested(value), default=str) if value else None
 
 
 def encode_content(content: Any) -> Any:
-    """What the column holds for a message's content."""
-    if type(content) is str:  # by far the most frequent
+    """Return the column value that stores a message's content."""
+    if type(content) is str:  # by far the most frequent case
         return clean_text(content)
     if isinstance(content, list | tuple | Mapping):
         return STRUCTURED + json.dumps(_clean_nested(content), default=str)
@@ -52,7 +52,7 @@ def encode_content(content: Any) -> Any:
 
 
 def decode_content(stored: Any) -> Any:
-    """The content as it was given; what cannot be decoded comes back as stored."""
+    """Return the original content; a value that cannot be decoded is returned as stored."""
     if isinstance(stored, str) and stored.startswith(STRUCTURED):
         try:
             return _clean_nested(json.loads(stored[len(STRUCTURED) :]))
@@ -62,7 +62,7 @@ def decode_content(stored: Any) -> Any:
 
 
 def decode_json(stored: Any) -> Any:
-    """Decode a JSON column; None when it is empty or no JSON."""
+    """Decode a JSON column; return None when it is empty or not JSON."""
     if not isinstance(stored, str | bytes) or not stored:
         return None
     try:
@@ -72,7 +72,7 @@ def decode_json(stored: Any) -> Any:
 
 
 def plain_text(content: Any) -> str:
-    """The words in a content of any shape: text as it is, of structured content the text parts."""
+    """Return the text of content of any shape; of structured content, its text parts."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -96,19 +96,19 @@ def _part_text(part: Any) -> str:
 
 
 def preview_of(stored: Any) -> str:
-    """The first words of a stored content, on one line."""
+    """Return the beginning of a stored content, on one line."""
     text = plain_text(decode_content(stored))
     text = _LINE_BREAK.sub(" ", text[: PREVIEW_CHARS + 3]).strip()
     return text if len(text) <= PREVIEW_CHARS else text[:PREVIEW_CHARS] + "..."
 
 
 def epoch(value: Any) -> float | None:
-    """Seconds since the epoch from a number or a datetime; None for anything else."""
+    """Return seconds since the epoch from a number or a datetime; None for anything else."""
     try:
         if isinstance(value, datetime):
             return value.timestamp()
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value) if math.isfinite(value) else None
-    except (OverflowError, ValueError):  # an integer or a date outside of any calendar
+    except (OverflowError, ValueError):  # an integer or a date outside the range of the calendar
         return None
     return None

@@ -1,20 +1,23 @@
-"""Messages that later versions keep from being shown: SQL that works with every version's tables.
+"""SQL conditions for messages that later versions hide; they work with every version's tables.
 
-Their columns are looked up in a subquery. Where a file lacks one, SQLite takes the column of that
-name from the enclosing query instead, and that one says that nothing is kept back.
+The columns of later versions are looked up in a subquery. Where a file lacks one, SQLite resolves
+the name to the enclosing query's column, whose value means that nothing is hidden.
 """
 
 _SUMMARY = "[CONTEXT COMPACTION"
-"""How both programs begin a summary that stands for earlier messages."""
+"""Beginning of a summary that replaces earlier messages, as written by both programs."""
 
 
 def is_shown_sql(alias: str) -> str:
-    """SQL: may this message be shown to a person?"""
+    """Return an SQL condition: the message may be shown to the user."""
     return _unless("display_kind IS 'hidden'", alias)
 
 
 def is_said_sql(alias: str) -> str:
-    """SQL: may it be shown, and did somebody say it, so that it can stand for its session?"""
+    """Return an SQL condition: the message may be shown, and is no summary but part of the dialog.
+
+    Only such a message may represent its session.
+    """
     summary = f"coalesce({alias}.content, '') LIKE '{_SUMMARY}%'"
     return f"NOT {summary} AND " + _unless(
         "display_kind IS 'hidden' OR _compressed_summary IS 1", alias

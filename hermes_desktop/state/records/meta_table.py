@@ -1,4 +1,4 @@
-"""Small facts by key in ``state_meta``. Keys of others are never touched."""
+"""Key-value entries of the ``state_meta`` table. Keys of other programs are never modified."""
 
 import sqlite3
 
@@ -6,13 +6,13 @@ from hermes_desktop.state.records.content_codec import clean_text
 
 
 def get(conn: sqlite3.Connection, key: str) -> str | None:
-    """What is stored under a key, None if nothing."""
+    """Return the value stored under a key, None if there is none."""
     row = conn.execute("SELECT value FROM state_meta WHERE key = ?", (clean_text(key),)).fetchone()
     return None if row is None else row[0]
 
 
 def put(conn: sqlite3.Connection, key: str, value: str) -> None:
-    """Store a text under a key, in the place of what was there."""
+    """Store a text under a key, replacing the previous value."""
     conn.execute(
         "INSERT INTO state_meta (key, value) VALUES (?, ?) "
         "ON CONFLICT (key) DO UPDATE SET value = excluded.value",

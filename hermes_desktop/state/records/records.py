@@ -1,6 +1,6 @@
-"""What leaves the state layer: frozen records with decoded values.
+"""Immutable records with decoded values that the state layer returns.
 
-No SQLite here, so every layer may import this module.
+This module does not use SQLite, so every layer may import it.
 """
 
 from collections.abc import Mapping
@@ -11,22 +11,22 @@ from hermes_desktop.core.errors import StateReadOnlyError
 from hermes_desktop.core.home_kind import SHARED, HomeKind
 
 SessionRow = dict[str, Any]
-"""What ``get_session`` returns: all columns of the row by name, as found."""
+"""Result of ``get_session``: all columns of the row by name, as stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """One line of the session list.
+    """One row of the session list.
 
     For a compression chain this is the projected row: fields of the root, with id, title, end,
     counts, model and preview of the tip (state-store, "Projection").
 
     Attributes:
         id: Session id; of a chain, the tip's.
-        root_id: Id of the row the line stands for; equal to ``id`` without a chain.
-        source: Where it began (``cli``, ``telegram``, …), exactly as stored.
+        root_id: Id of the database row that is shown; equal to ``id`` without a chain.
+        source: Where the session was started (``cli``, ``telegram``, …), exactly as stored.
         title: Title, or None.
-        preview: First words of the first user message, "" if there is none.
+        preview: Beginning of the first user message, "" if there is none.
         started_at: Epoch seconds; of a chain, the root's.
         last_active: Epoch seconds of the latest message, else ``started_at``.
         ended_at: Epoch seconds, None while open.
@@ -61,12 +61,12 @@ class SessionSummary:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever said in it."""
+        """Whether the session never had a message."""
         return self.message_count == 0
 
     @property
     def label(self) -> str:
-        """What to call it: title, else first words, else a phrase; never its id."""
+        """The display name: the title, else the preview, else a fixed phrase; never the id."""
         return self.title or self.preview or "Untitled session"
 
 
@@ -76,14 +76,15 @@ class Message:
 
     Attributes:
         id: Row id; messages are ordered by it.
-        role: ``user``, ``assistant``, ``tool``, ``system``, ``session_meta`` or a later one.
+        role: ``user``, ``assistant``, ``tool``, ``system``, ``session_meta`` or a role of a later
+            version.
         content: Text of the message; structured content is flattened to its text parts.
         parts: Structured content as stored, None when the content was plain text.
         tool_calls: Decoded calls, () when there are none. Each is the mapping as stored.
-        active: False when it is no longer part of what the model is told.
-        compacted: True when it was summarised away (still shown); ``active`` is False then.
-        stands_for: Of a summary: how many messages the model is told it in place of; None for all
-            others, and where it is not known.
+        active: False when it is no longer part of the model's context.
+        compacted: True when it was summarized away (still shown); ``active`` is False then.
+        stands_for: Of a summary: how many messages it replaces in the model's context; None for all
+            other messages, and where the number is not known.
     """
 
     id: int
@@ -106,10 +107,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SessionMark:
-    """What one look at a session saw: equal marks mean nobody added, undid or rewrote.
+    """A fingerprint of a session: equal marks mean that nothing was added, undone or rewritten.
 
-    The count alone is not enough: a foreign undo, or a rewrite with as many rows, leaves it as it
-    was.
+    The message count alone is not enough: an undo by another program, or a rewrite with the same
+    number of rows, leaves it unchanged.
     """
 
     message_count: int
@@ -119,13 +120,13 @@ class SessionMark:
 
 @dataclass(frozen=True, slots=True)
 class StateChanges:
-    """What the change watcher found since it last looked.
+    """The changes that the change watcher found since its last check.
 
     Attributes:
         touched: Sessions with new or changed rows.
-        removed: Sessions whose row is gone.
-        reload_all: We cannot tell which; read everything again.
-        file_replaced: The file behind the name is another one now; connections were reopened.
+        removed: Sessions whose row was deleted.
+        reload_all: The changed sessions cannot be determined; reload everything.
+        file_replaced: The path now refers to another file; connections were reopened.
     """
 
     touched: frozenset[str] = frozenset()
@@ -139,15 +140,15 @@ class StateChanges:
 
 @dataclass(frozen=True, slots=True)
 class StoreCondition:
-    """In what condition a state.db is, seen from us.
+    """Whether and why a state.db may be written, and what kind of home it is in.
 
     Attributes:
         schema_version: The number stored in the file, None when there is none.
-        writable: Whether we may append to it.
-        reason: Why not, "" when writable; a sentence for a person.
+        writable: Whether this program may append to it.
+        reason: Why not, "" when writable; a sentence for the user.
         hint: What to do about it.
-        notice: What a person should know about a store that is written; "" if nothing.
-        home: What kind of home it is in, see :mod:`hermes_desktop.core.home_kind`.
+        notice: What the user should know about a store that is written; "" if nothing.
+        home: The kind of home it is in, see :mod:`hermes_desktop.core.home_kind`.
     """
 
     schema_version: int | None
@@ -160,11 +161,11 @@ class StoreCondition:
 
     @property
     def title(self) -> str:
-        """Why nothing is written, in one sentence; "" when it may be."""
+        """Why nothing is written, in one sentence; "" when the store is writable."""
         if self.writable:
             return ""
         return self.home.title or "This history may only be looked at."
 
     def refusal(self) -> StateReadOnlyError:
-        """The error with which a change is refused."""
+        """Return the error with which a change is refused."""
         return StateReadOnlyError(self.title, self.reason, self.hint)

@@ -1,4 +1,4 @@
-"""What SQLite says, in words a person can act on."""
+"""Translation of SQLite errors into errors that the user can act on."""
 
 import shutil
 import sqlite3
@@ -21,29 +21,30 @@ _REPAIR = (
 
 
 class MissingSessionError(NotFoundError, sqlite3.IntegrityError):
-    """The session that should be written to, or be the parent, has no row."""
+    """The session to write to, or the parent session, has no row."""
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """The basic SQLite result code behind an error, 0 when there is none."""
+    """Return the primary SQLite result code of an error, 0 when there is none."""
     code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF if isinstance(code, int) else 0
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether somebody else holds the file, so that trying again makes sense."""
+    """Return whether another connection locks the file, so that a retry makes sense."""
     return primary_code(error) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
 def is_bad_text(error: sqlite3.Error) -> bool:
-    """Whether a stored text is no UTF-8, which the strict reader refuses."""
+    """Return whether a stored text is not UTF-8, which the strict reader refuses."""
     return "Could not decode to UTF-8" in str(error)
 
 
 def breaks_a_rule(error: sqlite3.Error) -> bool:
-    """Whether a statement broke a rule of the tables, which is its author's mistake.
+    """Return whether a statement violated a table constraint, which is a bug in the statement.
 
-    A constraint without a name is none of the tables': a damaged search index says that.
+    A constraint error without a name does not come from the tables: a damaged search index raises
+    it.
     """
     return (
         isinstance(error, sqlite3.IntegrityError)
@@ -52,7 +53,7 @@ def breaks_a_rule(error: sqlite3.Error) -> bool:
 
 
 def in_words(error: sqlite3.Error, path: Path) -> HermesError:
-    """Turn an error of SQLite into one of ours; the original stays as its cause."""
+    """Convert an SQLite error to a HermesError; the caller keeps the original as its cause."""
     where = f"{path}: {error}."
     code = primary_code(error)
     if is_busy(error):
@@ -79,7 +80,7 @@ def in_words(error: sqlite3.Error, path: Path) -> HermesError:
 
 
 def _is_full(path: Path) -> bool:
-    """Whether the disk lacks even the room for the log's index, which readers need, too."""
+    """Return whether the disk lacks even the space for the log's index, which readers need, too."""
     try:
         return shutil.disk_usage(path.parent).free < _LEAST_ROOM
     except OSError:
@@ -112,7 +113,7 @@ def _damaged_or_unknown(error: sqlite3.Error, path: Path, where: str) -> HermesE
 
 
 def not_a_database(path: Path, detail: str) -> StateUnavailableError:
-    """The file holds something else."""
+    """Return the error for a file that is not a Hermes session database."""
     return StateUnavailableError(
         "state.db is not a Hermes session database.",
         f"{path}: {detail.rstrip('.')}. It was left as it is.",
@@ -121,7 +122,7 @@ def not_a_database(path: Path, detail: str) -> StateUnavailableError:
 
 
 def cannot_open(path: Path, detail: str) -> StateUnavailableError:
-    """The file is there, or could be, and we may not have it."""
+    """Return the error for a file that exists, or could be created, but cannot be accessed."""
     return StateUnavailableError(
         "The session database cannot be opened.",
         f"{path}: {detail.rstrip('.')}.",

@@ -1,4 +1,4 @@
-"""Ending long work early: SQLite asks now and then whether anybody still wants the answer."""
+"""Cancellation of long queries: SQLite's progress handler checks a cancel signal."""
 
 import contextlib
 import sqlite3
@@ -12,23 +12,23 @@ from hermes_desktop.state.records.sqlite_errors import primary_code
 T = TypeVar("T")
 
 _STEPS_BETWEEN_LOOKS = 50_000
-"""SQLite's own steps, about a millisecond's worth."""
+"""SQLite virtual machine steps between two checks, about a millisecond's worth."""
 
 
 class CancelSignal(Protocol):
-    """What tells that nobody wants the answer any more; ``threading.Event`` is one."""
+    """A signal that the result is no longer wanted; ``threading.Event`` is one."""
 
     def is_set(self) -> bool:
-        """Whether to stop."""
+        """Return whether to stop."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long piece of work is.
+    """Progress of a long operation.
 
     Attributes:
-        step: What is being done, for a person.
+        step: The current step, as text for the user.
         done: How much of ``total`` is done, in pages, rows or checks.
     """
 
@@ -41,11 +41,11 @@ OnProgress: TypeAlias = Callable[[Progress], None]
 
 
 class StoppedError(Exception):
-    """The work was cancelled while SQLite was at it."""
+    """The operation was cancelled while SQLite was running it."""
 
 
 def silent(_: Progress) -> None:
-    """Tell nobody."""
+    """Ignore progress reports."""
 
 
 def stoppable(
@@ -58,13 +58,13 @@ def stoppable(
     """Run a query that ends within milliseconds when ``cancel`` is set.
 
     Args:
-        conn: To read with.
+        conn: Connection for reading.
         fn: The query.
-        cancel: Looked at now and then; None never stops it.
-        steps: So many steps of SQLite lie between two looks.
+        cancel: Checked at intervals; None never stops it.
+        steps: SQLite steps between two checks.
 
     Raises:
-        StoppedError: It was set.
+        StoppedError: The signal was set.
     """
     if cancel is None:
         return fn(conn)
@@ -81,7 +81,7 @@ def stoppable(
 
 
 def stop_if(cancel: CancelSignal | None, what: str) -> None:
-    """Give up between two steps.
+    """Raise CancelledError between two steps if the signal is set.
 
     Raises:
         CancelledError: The signal is set.

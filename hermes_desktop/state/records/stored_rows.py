@@ -1,6 +1,6 @@
-"""Rows exactly as they are stored: read with all columns, kept as JSON text, written again.
+"""Rows exactly as stored: read with all columns, serialized as JSON text, and inserted again.
 
-Columns this version does not know are kept like all others, and so are texts that are no UTF-8.
+Columns this version does not know are kept like all others, and so are texts that are not UTF-8.
 """
 
 import base64
@@ -15,22 +15,22 @@ T = TypeVar("T")
 Row = dict[str, Any]
 
 CHUNK = 200
-"""So many values fit well into one statement."""
+"""Number of values that fit well into one statement."""
 
 
 class BadText(bytes):
-    """A stored text that is no UTF-8."""
+    """A stored text that is not UTF-8."""
 
     __slots__ = ()
 
 
 def encode_row(row: Mapping[str, Any]) -> str:
-    """A row as JSON text from which the very same values come back."""
+    """Return a row as JSON text that decodes to exactly the same values."""
     return json.dumps({name: _encoded(value) for name, value in row.items()}, ensure_ascii=False)
 
 
 def decode_row(text: str) -> Row:
-    """The row of :func:`encode_row`."""
+    """Decode a row encoded by :func:`encode_row`."""
     return {name: _decoded(value) for name, value in json.loads(text).items()}
 
 
@@ -50,7 +50,7 @@ def _decoded(value: Any) -> Any:
 
 
 def stored_text(raw: bytes) -> Any:
-    """A stored text; what is no UTF-8 stays as it is, so that it can be written back."""
+    """Decode a stored text; bytes that are not UTF-8 are kept, so that they can be written back."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -59,7 +59,7 @@ def stored_text(raw: bytes) -> Any:
 
 @contextlib.contextmanager
 def texts_as_stored(conn: sqlite3.Connection) -> Iterator[None]:
-    """Let queries give texts exactly as stored."""
+    """Make queries return texts exactly as stored."""
     before = conn.text_factory
     conn.text_factory = stored_text
     try:
@@ -70,7 +70,7 @@ def texts_as_stored(conn: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def one_view(conn: sqlite3.Connection) -> Iterator[None]:
-    """Let several queries see one state of the file, with texts exactly as stored."""
+    """Run several queries on one snapshot of the file, with texts exactly as stored."""
     with texts_as_stored(conn):
         conn.execute("BEGIN")
         try:
@@ -82,7 +82,7 @@ def one_view(conn: sqlite3.Connection) -> Iterator[None]:
 def rows_by_id(
     conn: sqlite3.Connection, table: str, column: str, values: Sequence[Any]
 ) -> list[Row]:
-    """All columns of the rows with these values, of a session its number, too."""
+    """Return all columns of the rows with these values; for sessions, also the rowid."""
     number = "rowid, " if table == "sessions" else ""
     found: list[Row] = []
     with texts_as_stored(conn):
@@ -95,7 +95,7 @@ def rows_by_id(
 def insert_row(
     conn: sqlite3.Connection, table: str, present: Collection[str], row: Row, conflict: str = ""
 ) -> None:
-    """Insert those columns of a row that the table has."""
+    """Insert the columns of a row that the table has."""
     insert_rows(conn, table, present, [row], conflict)
 
 
@@ -106,7 +106,7 @@ def insert_rows(
     rows: Sequence[Row],
     conflict: str = "",
 ) -> None:
-    """Insert rows in order; one statement for many, because each one makes the indexes write."""
+    """Insert rows in order, many per statement, because each statement updates the indexes."""
     for names, alike in itertools.groupby(rows, key=tuple):
         kept = [name for name in names if name in present]
         into = f"INSERT {conflict} INTO {table} ({', '.join(map(quoted, kept))}) VALUES "
@@ -117,31 +117,31 @@ def insert_rows(
 
 
 def place(value: Any) -> str:
-    """What stands for a value in a statement that stores it."""
+    """Return the placeholder for a value in a statement that stores it."""
     return "CAST(? AS TEXT)" if isinstance(value, BadText) else "?"
 
 
 def insertable(conn: sqlite3.Connection, table: str) -> frozenset[str]:
-    """What :func:`insert_row` may name."""
+    """Return the column names that :func:`insert_row` may use."""
     return frozenset(("rowid", *columns(conn, table)))
 
 
 def columns(conn: sqlite3.Connection, table: str) -> tuple[str, ...]:
-    """The columns a table has; none when there is no such table."""
+    """Return the columns of a table; empty when there is no such table."""
     return tuple(row[1] for row in conn.execute(f"PRAGMA main.table_info({table})").fetchall())
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever it is made of."""
+    """Return a name quoted for SQL, whatever characters it contains."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def marks(values: Collection[Any]) -> str:
-    """As many question marks as values."""
+    """Return as many placeholders as there are values."""
     return ", ".join("?" * len(values))
 
 
 def chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Values in portions that fit into one statement."""
+    """Split values into chunks that fit into one statement."""
     for start in range(0, len(values), CHUNK):
         yield values[start : start + CHUNK]

@@ -1,7 +1,7 @@
-"""What other programs may have put into a column, as the type the column should have had.
+"""Conversion of stored values to the type their column should have.
 
-SQLite keeps a text in a column of numbers, and bytes in any column. One such row must not take the
-whole list away.
+SQLite accepts a text in a numeric column, and bytes in any column. One such row, written by another
+program, must not make the whole list fail.
 """
 
 from datetime import UTC, datetime
@@ -17,20 +17,20 @@ _FINER_UNITS = ((1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
 
 
 def as_text(value: Any) -> str | None:
-    """Text of whatever is stored, None for nothing."""
+    """Return any stored value as text, None for NULL."""
     if value is None or isinstance(value, str):
         return value
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def as_title(value: Any) -> str | None:
-    """A stored title, cut where no list could show it any more; nothing limits the column."""
+    """Return a stored title, truncated to a length that lists can show; the column has no limit."""
     title = as_text(value)
     return title if title is None or len(title) <= _LONGEST_TITLE else title[:_LONGEST_TITLE] + "…"
 
 
 def as_seconds(value: Any, otherwise: float = 0.0) -> float:
-    """Epoch seconds of a stored time; ``otherwise`` for a value that is no time.
+    """Return a stored time as epoch seconds; ``otherwise`` for a value that is not a time.
 
     Milli-, micro- and nanoseconds are recognized by their size, ISO 8601 texts by their form; one
     without a time zone is taken as UTC, as SQLite's own date functions do.
@@ -42,7 +42,7 @@ def as_seconds(value: Any, otherwise: float = 0.0) -> float:
 
 
 def seconds_of(value: Any) -> float | None:
-    """Epoch seconds as in :func:`as_seconds`; None for a value that is no time."""
+    """Return epoch seconds as :func:`as_seconds` does; None for a value that is not a time."""
     found = iso_seconds(value) if isinstance(value, str) else epoch(value)
     if found is None or abs(found) < LATEST_SECONDS:
         return found
@@ -53,7 +53,7 @@ def seconds_of(value: Any) -> float | None:
 
 
 def iso_seconds(text: str) -> float | None:
-    """Epoch seconds of an ISO 8601 time; None for any other text."""
+    """Return the epoch seconds of an ISO 8601 time; None for any other text."""
     try:
         moment = datetime.fromisoformat(text.strip())
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -62,10 +62,10 @@ def iso_seconds(text: str) -> float | None:
 
 
 def seconds_sql(column: str) -> str:
-    """SQL for what :func:`as_seconds` returns, NULL where that has no answer.
+    """Return an SQL expression for the result of :func:`as_seconds`, NULL where that has no result.
 
-    It can use no index: to find rows that need it, ask for values above ``LATEST_SECONDS``, which
-    text and bytes are in SQLite's order of types.
+    It cannot use an index: to find rows that need it, query for values above ``LATEST_SECONDS``;
+    text and bytes sort above all numbers in SQLite.
     """
     finer = " ".join(f"WHEN abs({column}) < {limit} THEN {column} / {unit}"
                      for limit, unit in _FINER_UNITS)  # fmt: skip
@@ -77,10 +77,10 @@ def seconds_sql(column: str) -> str:
 
 
 def total_sql(column: str) -> str:
-    """SQL for a sum of whole numbers that no odd value can make fail."""
+    """Return an SQL sum of whole numbers that no unexpected value can make fail."""
     return f"CAST(total({column}) AS INTEGER)"
 
 
 def as_count(value: Any) -> int:
-    """A number of something; 0 for what is none."""
+    """Return a stored count; 0 for a value that is not an integer."""
     return value if isinstance(value, int) else 0

@@ -1,8 +1,7 @@
-"""Messages for a person to read: the shown ones, decoded, in pages.
+"""Messages as shown to the user: visible ones only, decoded, in pages.
 
 Pages are cut by row id. The ids of one session are taken from its index (a ``+`` before a column
-keeps the planner from walking through the rows of all sessions), then only the rows of the page
-are read.
+keeps the planner from scanning the rows of all sessions), then only the rows of the page are read.
 """
 
 import sqlite3
@@ -31,7 +30,7 @@ EXISTS (
     AND o.tool_calls IS m.tool_calls AND o.tool_call_id IS m.tool_call_id
 )
 """
-"""A message that outlived a summary stands twice: as it was said, and among what is told again."""
+"""A message kept by a compaction is stored twice: the original, and a copy in the new context."""
 _NOT_TOLD = f"""
 SELECT COUNT(*) FROM messages AS m
 WHERE m.session_id = ? AND m.id < ? AND m.active = 0 AND m.compacted = 1
@@ -63,7 +62,7 @@ def read_page(
     after_id: int | None,
     limit: int,
 ) -> list[Message]:
-    """One page of shown messages in order: after an id, before an id, or the last ones."""
+    """Return one page of visible messages in order: after an id, before an id, or the last ones."""
     forward = after_id is not None and before_id is None
     found: list[Message] = []
     edge, step = (after_id if forward else before_id), limit
@@ -81,13 +80,13 @@ def read_page(
 
 
 def count_not_told(conn: sqlite3.Connection, session_id: str, before_id: int, mark: str) -> int:
-    """How many messages a model is not told any more: a summary stands in their place.
+    """Return how many messages a summary replaces in the model's context.
 
     Args:
-        conn: For reading.
+        conn: Connection for reading.
         session_id: The session.
         before_id: The summary's row.
-        mark: What summaries begin with; earlier ones do not count.
+        mark: The text summaries begin with; earlier summaries are not counted.
     """
     values = (clean_text(session_id), before_id, f"{mark}%")
     return int(conn.execute(_NOT_TOLD, values).fetchone()[0])
@@ -120,7 +119,7 @@ def _ids(
 def messages_by_ids(
     conn: sqlite3.Connection, ids: Collection[int], *, shown_only: bool = False
 ) -> list[Message]:
-    """Messages by row id, in order of the ids; missing ones are left out."""
+    """Return messages by row id, in order of the ids; missing ones are left out."""
     wanted = sorted(set(ids))
     shown = f" AND {_SHOWN}" if shown_only else ""
     found: list[Message] = []
@@ -140,7 +139,7 @@ def _message(row: sqlite3.Row) -> Message:
     plain = content is None or isinstance(content, str | bytes | int | float)
     reasoning = as_text(row["reasoning"] or row["reasoning_content"] or None)
     if row["role"] == "assistant" and isinstance(content, str):
-        # Earlier versions, and other programs, stored thinking as part of the reply.
+        # Earlier versions, and other programs, stored reasoning as part of the reply.
         content, thinking = split_thinking(content)
         reasoning = reasoning or thinking or None
     return Message(
@@ -171,18 +170,18 @@ def _calls(stored: Any) -> Iterable[Mapping[str, Any]]:
 
 
 class SessionMarks:
-    """Marks of sessions, each asked for often.
+    """A cache for session marks, which are read often.
 
-    The greatest row id of a long session costs a walk along its index. Row ids only grow, so that a
-    second question looks at the rows that were added since, and at whether the row found before
-    still stands. Thread-safe.
+    Finding the greatest row id of a long session requires a scan of its index. Row ids only grow,
+    so a repeated read checks only the rows added since, and whether the row found before still
+    exists. Thread-safe.
     """
 
     _FAR = 5_000
-    """Above so many new rows in all sessions the walk along the index is cheaper."""
+    """With more new rows than this in all sessions, the index scan is cheaper."""
 
     _NEAR = 300
-    """So many of the newest rows of all sessions cost less than that walk."""
+    """Checking this many of the newest rows of all sessions costs less than the index scan."""
 
     _KEPT = 512
 
@@ -191,12 +190,12 @@ class SessionMarks:
         self._lock = threading.Lock()
 
     def clear(self) -> None:
-        """Forget everything: the file is another one."""
+        """Clear the cache, because the file was replaced."""
         with self._lock:
             self._known.clear()
 
     def read(self, conn: sqlite3.Connection, session_id: str) -> SessionMark | None:
-        """The session's mark now; None when it has no row."""
+        """Return the session's current mark; None when it has no row."""
         session_id = clean_text(session_id)
         conn.execute("BEGIN")
         try:
@@ -216,7 +215,7 @@ class SessionMarks:
         with self._lock:
             seen, newest = self._known.get(session_id, (-1, 0))
         known = 0 <= seen <= highest <= seen + self._FAR
-        # A session that is asked about for the first time is often one that somebody just wrote to.
+        # A session that is read for the first time has often just been written to.
         edge = seen if known else highest - self._NEAR
         found = conn.execute(
             "SELECT max(id) FROM messages WHERE id > ? AND +session_id = ?", (edge, session_id)
