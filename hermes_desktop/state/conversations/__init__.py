@@ -1,1 +1,1 @@
-"""The messages of a session: rows, turns, branches, compaction."""
+"""The messages of a session: rows, turns, branches, and compaction."""

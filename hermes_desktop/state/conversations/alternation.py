@@ -1,7 +1,8 @@
-"""A conversation in the shape that endpoints insist on: question, answer, question, answer.
+"""Repair of conversations to the alternation of user and assistant messages that endpoints require.
 
-Crashes, stops and foreign writers leave two questions in a row, halves of an answer, results of
-calls that nobody made. Most endpoints refuse such a history, and with it every later message.
+Crashes, cancelled turns and other writers leave two user messages in a row, partial replies, and
+results of calls that were never made. Most endpoints refuse such a history, and with it every later
+message.
 """
 
 from collections.abc import Iterable
@@ -14,9 +15,9 @@ _FILLED_TOO = ("codex_message_items", "finish_reason")
 
 
 def repaired(messages: Iterable[Message]) -> list[Message]:
-    """The conversation without results of unknown calls, neighbours of one role joined.
+    """Return the conversation without results of unknown calls, neighbors of one role merged.
 
-    The messages given are left as they are.
+    The given messages are not modified.
     """
     kept: list[Message] = []
     open_calls: set[str] = set()

@@ -1,4 +1,4 @@
-"""A conversation copied so that it can go on in another direction."""
+"""Branches: copies of a conversation that continue in another direction."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _COPIED = (
     "api_content",
 )
 WANTED = "session_id = ? AND active = 1 AND role <> 'session_meta' AND +id <= ?"
-"""Which messages of the origin are copied, up to a row id."""
+"""Condition for the messages of the origin that are copied, up to a row id."""
 
 _STEP_S = 0.000001
 _CALLS = (
@@ -37,12 +37,12 @@ _CALLS = (
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """What a branch is made of.
+    """The parameters of a branch.
 
     Attributes:
         origin_id: The session that is copied.
         branch_id: Id of the copy.
-        source: Where the copy lives on; None: where the origin lives.
+        source: The source of the copy; None: the origin's.
         title: Wanted title; None: the next number of the origin's. A taken one is numbered.
         until_message_id: Copy up to and including this row; None for all.
         end_origin: End the origin with the reason ``branched``, as the command line does.
@@ -58,11 +58,11 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a copy is made of, as it looked when the copy was begun.
+    """A snapshot of the origin, taken when the copy was started.
 
     Attributes:
         extent: How many messages are copied, and the sum of their row ids.
-        rewinds: How often something was taken back in it.
+        rewinds: How often messages were undone in it.
     """
 
     row: dict[str, Any]
@@ -88,7 +88,7 @@ def create(conn: sqlite3.Connection, branch: Branch, now: float) -> int:
 
 
 def begin(conn: sqlite3.Connection, branch: Branch, now: float) -> Origin:
-    """Make the row of the copy and its mark; see :func:`create`."""
+    """Insert the row of the copy with its mark; see :func:`create`."""
     origin = look(conn, branch)
     branch_id = clean_text(branch.branch_id)
     if sessions_table.exists(conn, branch_id):
@@ -121,7 +121,7 @@ def begin(conn: sqlite3.Connection, branch: Branch, now: float) -> Origin:
 
 
 def look(conn: sqlite3.Connection, branch: Branch) -> Origin:
-    """What there is to copy.
+    """Return a snapshot of what is to be copied.
 
     Raises:
         MissingSessionError: The origin has no row.
@@ -164,7 +164,7 @@ def _copy(
     part: tuple[int, str],
     row_ids: Sequence[int],
 ) -> None:
-    """Copy what the model would be told; the copies are new rows, written now."""
+    """Copy the messages in the model's context; the copies are new rows with the current time."""
     names = ", ".join(_COPIED)
     done, condition = part
     conn.execute(
@@ -184,7 +184,7 @@ def _copy(
 
 
 def complete(conn: sqlite3.Connection, branch: Branch, origin: Origin, now: float) -> int:
-    """Give the copy its title and its counters. Returns how many messages it has."""
+    """Set the title and the counters of the copy. Returns how many messages it has."""
     branch_id = clean_text(branch.branch_id)
     base = titles.sanitize_title(branch.title) or origin.row["title"]
     if base:

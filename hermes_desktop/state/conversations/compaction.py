@@ -1,7 +1,7 @@
-"""A conversation made shorter: in its own row, or in a new one that it goes on in.
+"""Compaction: a conversation is shortened in its own session, or continued in a new one.
 
-Either happens in one transaction, so that who is killed in the middle, at whatever step, leaves the
-conversation as it was. What others added while the summary was written goes along.
+Either happens in one transaction, so a process killed at any step leaves the conversation
+unchanged. Messages that were added while the summary was written are kept.
 """
 
 import sqlite3
@@ -26,7 +26,7 @@ _TAKEN_ALONG = (
     "billing_mode",
     "archived",
 )
-"""What a continuation takes over beside what a row is made with, so that its chat finds it."""
+"""Columns a continuation inherits in addition to those set at insertion, so its chat finds it."""
 
 _MADE_WITH = (
     "model",
@@ -42,12 +42,12 @@ _MADE_WITH = (
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What a conversation is shortened to.
+    """The result of a compaction, to be applied to a conversation.
 
     Attributes:
         session_id: The conversation.
-        holder: Who compresses it, as the lock says.
-        messages: What stands for the messages up to ``seen_up_to``.
+        holder: The holder of the compression lock.
+        messages: The messages that replace those up to ``seen_up_to``.
         seen_up_to: Greatest row id that was read.
         seen_rows: How many active rows were read.
     """
@@ -60,12 +60,15 @@ class Compaction:
 
 
 def in_place(conn: sqlite3.Connection, wanted: Compaction, now: float) -> int:
-    """Set the messages aside and begin anew in the same row. Returns how many came meanwhile.
+    """Archive the messages and insert the new context in the same session.
+
+    Returns:
+        How many messages were added in the meantime.
 
     Raises:
         MissingSessionError: The session has no row.
-        BusyError: The lock is not ours (any more).
-        RefusedError: The conversation was changed or rotated meanwhile; nothing was done.
+        BusyError: The lock is not held by this holder (any more).
+        RefusedError: The conversation was changed or rotated in the meantime; nothing was done.
     """
     session_id = clean_text(wanted.session_id)
     later = _looked_at(conn, wanted, now)
@@ -76,7 +79,7 @@ def in_place(conn: sqlite3.Connection, wanted: Compaction, now: float) -> int:
 def rotate(
     conn: sqlite3.Connection, wanted: Compaction, new_id: str, now: float, layout: FileLayout
 ) -> int:
-    """End the session, and let its conversation go on in a new one. Returns and raises likewise.
+    """End the session and continue its conversation in a new one. Returns and raises likewise.
 
     The order is that of other programs: end, child, goal, title, prompt, messages.
     """
@@ -87,7 +90,7 @@ def rotate(
         raise sessions_table.missing(session_id)
     if sessions_table.exists(conn, new_id):
         raise RefusedError("The session was not shortened.", f"There is a session {new_id}.")
-    sessions_table.reopen(conn, session_id)  # whatever ended it, it goes on
+    sessions_table.reopen(conn, session_id)  # the conversation continues, whatever ended it
     sessions_table.end(conn, session_id, "compression", now)
     _make_child(conn, row, new_id, now, layout)
     _move_goal(conn, session_id, new_id)
@@ -101,7 +104,7 @@ def rotate(
 
 
 def _looked_at(conn: sqlite3.Connection, wanted: Compaction, now: float) -> list[dict[str, Any]]:
-    """Make sure that nothing but additions happened meanwhile; the additions."""
+    """Verify that only additions happened in the meantime, and return the additions."""
     session_id = clean_text(wanted.session_id)
     sessions_table.require(conn, session_id)
     if compression_locks.holder_of(conn, session_id, now) != clean_text(wanted.holder):
@@ -128,7 +131,7 @@ def _make_child(
     config = decode_json(row["model_config"])
     kept = config.items() if isinstance(config, dict) else ()
     fields: Any = {name: row[name] for name in _MADE_WITH}
-    # The marks of a branch or a subagent belong to where it began, not to where it goes on.
+    # The marks of a branch or a subagent belong to the first session, not to its continuation.
     plain = {key: value for key, value in kept if not key.startswith("_")}
     fields |= {"model_config": plain, "parent_session_id": row["id"]}
     sessions_table.insert(conn, new_id, row["source"], now, fields, layout)

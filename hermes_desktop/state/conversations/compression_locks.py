@@ -1,7 +1,7 @@
-"""Who is compressing a session now, and when the next attempt may be made.
+"""Compression locks, and the cooldown after a failed compression.
 
-Two programs that compress one conversation would fork it: no lock, no compression. A lock falls
-when nobody has refreshed it in time, or when it is known for certain that its holder is gone.
+Two programs that compress one conversation would fork it: no lock, no compression. A lock expires
+when it is not refreshed in time, or when its holder is known for certain to be gone.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ LIFETIME_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A lock that somebody has. Times in epoch seconds."""
+    """A lock that is held. Times in epoch seconds."""
 
     holder: str
     acquired_at: float
@@ -26,7 +26,7 @@ class Held:
 def acquire(
     conn: sqlite3.Connection, session_id: str, holder: str, now: float, lifetime_s: float
 ) -> bool:
-    """Take the lock, or take it again; one that expired, or whose holder is gone, falls first."""
+    """Acquire or re-acquire the lock; an expired one, or one whose holder is gone, is removed."""
     session_id, holder = clean_text(session_id), clean_text(holder)
     if not session_id or not holder:
         return False
@@ -46,7 +46,7 @@ def acquire(
 def refresh(
     conn: sqlite3.Connection, session_id: str, holder: str, now: float, lifetime_s: float
 ) -> bool:
-    """Hold the lock longer. False: it is not ours (any more), or it has expired."""
+    """Extend the lock. False: it is not held by this holder (any more), or it has expired."""
     done = conn.execute(
         "UPDATE compression_locks SET expires_at = ? "
         "WHERE session_id = ? AND holder = ? AND expires_at >= ?",
@@ -56,7 +56,7 @@ def refresh(
 
 
 def release(conn: sqlite3.Connection, session_id: str, holder: str) -> None:
-    """Give the lock back; one of somebody else stays."""
+    """Release the lock; a lock of another holder is left."""
     conn.execute(
         "DELETE FROM compression_locks WHERE session_id = ? AND holder = ?",
         (clean_text(session_id), clean_text(holder)),
@@ -64,7 +64,7 @@ def release(conn: sqlite3.Connection, session_id: str, holder: str) -> None:
 
 
 def held(conn: sqlite3.Connection, session_id: str, now: float) -> Held | None:
-    """The lock of a session, None if nobody has it (any more)."""
+    """Return the lock of a session, None if it is not held (any more)."""
     row = conn.execute(
         "SELECT holder, acquired_at, expires_at FROM compression_locks "
         "WHERE session_id = ? AND expires_at >= ?",
@@ -74,7 +74,7 @@ def held(conn: sqlite3.Connection, session_id: str, now: float) -> Held | None:
 
 
 def holder_of(conn: sqlite3.Connection, session_id: str, now: float) -> str | None:
-    """Who holds the lock, None if nobody does (any more)."""
+    """Return the holder of the lock, None if it is not held (any more)."""
     found = held(conn, session_id, now)
     return None if found is None else found.holder
 
@@ -82,7 +82,7 @@ def holder_of(conn: sqlite3.Connection, session_id: str, now: float) -> str | No
 def set_cooldown(
     conn: sqlite3.Connection, session_id: str, until: float | None, error: str | None
 ) -> None:
-    """Note that compressing failed and when it may be tried again; None takes the note away."""
+    """Record that compression failed and when it may be retried; None clears the record."""
     conn.execute(
         "UPDATE sessions SET compression_failure_cooldown_until = ?, "
         "compression_failure_error = ? WHERE id = ?",
@@ -91,7 +91,7 @@ def set_cooldown(
 
 
 def cooldown(conn: sqlite3.Connection, session_id: str, now: float) -> dict[str, Any] | None:
-    """Until when to wait, how many seconds that is, and why; None when nothing is in the way."""
+    """Return the end of the cooldown, the seconds left and the error; None without a cooldown."""
     row = conn.execute(
         "SELECT compression_failure_cooldown_until, compression_failure_error "
         "FROM sessions WHERE id = ?",

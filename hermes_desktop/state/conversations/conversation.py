@@ -1,4 +1,4 @@
-"""A session's messages as a model is told them: plain dicts, only what says something."""
+"""A session's messages in the model's format: plain dicts without empty fields."""
 
 import re
 import sqlite3
@@ -18,11 +18,11 @@ _ASSISTANT_TEXT = ("finish_reason", "reasoning")
 def conversation(
     rows: Iterable[sqlite3.Row], *, drop_replayed: bool = False
 ) -> list[dict[str, Any]]:
-    """Turn rows, in order, into messages.
+    """Convert rows, in order, to messages.
 
     Args:
         rows: Rows with all columns.
-        drop_replayed: Leave out a user message that an ancestor session ended with already.
+        drop_replayed: Leave out a user message with which an ancestor session already ended.
     """
     messages: list[dict[str, Any]] = []
     after_review = False
@@ -40,7 +40,7 @@ _REVIEWS = (
     "Review the conversation above and consider saving to memory",
     "Review the conversation above and update the skill library",
 )
-"""How older releases asked the model, in the person's name, to look back; nobody typed it."""
+"""Prompts with which older releases, as the user, asked the model for a review; not user input."""
 
 
 def _is_review(message: Mapping[str, Any]) -> bool:
@@ -70,7 +70,7 @@ def _message(row: sqlite3.Row) -> dict[str, Any]:
 
 def _assistant_fields(row: sqlite3.Row) -> dict[str, Any]:
     fields = {name: row[name] for name in _ASSISTANT_TEXT if row[name]}
-    if row["reasoning_content"] is not None:  # some endpoints want it back even when it is empty
+    if row["reasoning_content"] is not None:  # some endpoints require it even when it is empty
         fields["reasoning_content"] = row["reasoning_content"]
     for name in JSON_COLUMNS:
         value = decode_json(row[name])
@@ -80,14 +80,14 @@ def _assistant_fields(row: sqlite3.Row) -> dict[str, Any]:
 
 
 def without_memory(text: str) -> str:
-    """Text without what was remembered into it for one request."""
+    """Return a text without the memory block that was added to it for one request."""
     if "memory-context" in text.lower():
         text = _MEMORY_TAG.sub("", _MEMORY_BLOCK.sub("", text))
     return text.strip()
 
 
 def _is_replayed(before: list[dict[str, Any]], message: dict[str, Any]) -> bool:
-    """A user turn that repeats the last one, as rotations of older releases left behind."""
+    """Return whether this user message repeats the last one, as rotations of older releases did."""
     if message["role"] != "user" or not isinstance(message["content"], str):
         return False
     for earlier in reversed(before):

@@ -1,8 +1,8 @@
-"""One turn per conversation among all programs of ours that work on one home.
+"""Locks that allow one turn per conversation among all processes of this program in one home.
 
-Each conversation has a lock of its own, named by its first session, so that the name stays when
-the conversation goes on in another session. Nothing of it is in the shared file: ``hermes`` knows
-nothing of these locks, and is not kept out by them.
+Each conversation has its own lock, named by its first session, so that the name stays when the
+conversation continues in another session. Nothing is stored in the shared file: ``hermes`` does not
+know these locks, and is not kept out by them.
 """
 
 import contextlib
@@ -30,12 +30,12 @@ log = logging.getLogger(__name__)
 FOLDER = "turns"
 _LEFT = ".left"
 _LEFT_KEPT_S = 3_600.0
-"""Nobody takes an older message for a running turn."""
+"""An older message is not taken for a running turn."""
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
 class ConversationLock:
-    """One attempt to have a conversation to oneself. Any thread."""
+    """One attempt to lock a conversation. Any thread."""
 
     def __init__(self, locks: "ConversationLocks", lock: SharedLock, session_id: str) -> None:
         self._locks = locks
@@ -44,9 +44,9 @@ class ConversationLock:
         self._noted = False
 
     def try_now(self) -> bool:
-        """Take it if it is free, or stand in line. Where locks do not work, it is yours at once.
+        """Acquire the lock if it is free, else queue for it; without working locks, always acquire.
 
-        Blocking for as long as a file takes to open.
+        Blocking for as long as it takes to open a file.
         """
         try:
             held = self._lock.try_now()
@@ -59,7 +59,7 @@ class ConversationLock:
         return held
 
     def owner(self) -> LockOwner | None:
-        """Which program has it, None if nobody has or it cannot be found out."""
+        """Return the program that holds the lock, None if it is free or the holder is unknown."""
         try:
             return self._lock.owner()
         except OSError as error:
@@ -67,7 +67,7 @@ class ConversationLock:
             return None
 
     def give_back(self) -> None:
-        """Let others in, or leave the line. What a turn left without a reply is noted before."""
+        """Release the lock, or leave the queue; before, record a message left unanswered."""
         if self._lock.held:
             self._locks.note_end(self._session_id)
         try:
@@ -80,9 +80,9 @@ class ConversationLocks:
     """The locks of one home. Any thread; every call may open a file.
 
     Args:
-        db: Knows which sessions are one conversation.
-        folder: Our own folder in the home.
-        program: What other programs are told of this one.
+        db: Determines which sessions belong to one conversation.
+        folder: This program's folder in the home.
+        program: The name under which other programs see this one.
     """
 
     def __init__(self, db: "SessionDB", folder: Path, program: str) -> None:
@@ -95,7 +95,7 @@ class ConversationLocks:
         self._told = False
 
     def attempt(self, session_id: str) -> ConversationLock:
-        """Get ready to lock the conversation that a session belongs to.
+        """Prepare a lock for the conversation that a session belongs to.
 
         Raises:
             StateError: The shared file cannot be read.
@@ -105,7 +105,9 @@ class ConversationLocks:
         return ConversationLock(self, lock, session_id)
 
     def owner(self, session_id: str) -> LockOwner | None:
-        """Which program of ours, this one included, runs a turn in the conversation; None: none.
+        """Return the process of this program that runs a turn in the conversation, None if none.
+
+        This process is included.
 
         Raises:
             StateError: The shared file cannot be read.
@@ -117,10 +119,10 @@ class ConversationLocks:
             return None
 
     def note_end(self, session_id: str) -> None:
-        """A turn of ours is over, or was killed: note a last message that still wants a reply.
+        """Record the last message if it is unanswered after a turn of ours has ended or was killed.
 
-        The lock is held meanwhile. Of a killed turn, what another program said since may be taken
-        for a part of it.
+        The lock is held meanwhile. After a killed turn, messages that another program has added
+        since may be taken for a part of it.
         """
         try:
             tip = self._db.get_compression_tip(session_id)
@@ -130,11 +132,11 @@ class ConversationLocks:
                 write_bytes_atomic(file, str(last[0].id).encode())
             else:
                 file.unlink(missing_ok=True)
-        except (HermesError, OSError, sqlite3.Error) as error:  # somebody may wait in vain for it
+        except (HermesError, OSError, sqlite3.Error) as error:  # its sender may get no reply
             log.info("What a turn left behind is not noted: %s", error)
 
     def left_by_us(self, session_id: str) -> int:
-        """The last message, wanting a reply, that a turn of ours left when it ended; 0 for none.
+        """Return the unanswered last message that a turn of ours left when it ended; 0 for none.
 
         Raises:
             StateError: The shared file cannot be read.
@@ -145,7 +147,7 @@ class ConversationLocks:
             return 0
 
     def note_problem(self, error: OSError) -> None:
-        """Locks do not work here; keep why, for :meth:`problem_to_tell`."""
+        """Record that locks do not work here, and why, for :meth:`problem_to_tell`."""
         with self._guard:
             if self._problem is not None:
                 return
@@ -153,7 +155,7 @@ class ConversationLocks:
         log.warning("Conversations cannot be locked (%s)", self._problem)
 
     def problem_to_tell(self) -> str:
-        """Why locks do not work, told once; "" when they do, or when it was told."""
+        """Return why locks do not work, once; "" when they do, or when it was already returned."""
         with self._guard:
             if self._problem is None or self._told:
                 return ""
@@ -168,7 +170,7 @@ class ConversationLocks:
         return "id." + hashlib.sha256(root.encode()).hexdigest()[:40]
 
     def _tidy(self) -> None:
-        """Once: files of programs that were killed, and notes that nobody needs any more."""
+        """Remove, once, files of killed processes and expired records."""
         with self._guard:
             if self._tidied:
                 return
@@ -181,7 +183,7 @@ class ConversationLocks:
 
 
 def wants_reply(message: Message) -> bool:
-    """Whether a conversation that ends with this message is not answered yet."""
+    """Return whether a conversation that ends with this message is still unanswered."""
     return message.role in {"user", "tool"} or bool(
         message.role == "assistant" and message.tool_calls
     )

@@ -1,4 +1,4 @@
-"""Messages around one message, and the last things a person said."""
+"""Messages around a given message, and the most recent user messages."""
 
 import sqlite3
 from collections.abc import Collection
@@ -18,11 +18,11 @@ _NOTHING: dict[str, Any] = {"window": [], "messages_before": 0, "messages_after"
 
 
 def around(conn: sqlite3.Connection, session_id: str, message_id: int, size: int) -> dict[str, Any]:
-    """A message with at most ``size`` before and after it, whether active or not.
+    """Return a message with at most ``size`` before and after it, whether active or not.
 
     Returns:
         ``window`` (decoded rows in order), ``messages_before`` and ``messages_after``: how many of
-        them stand on either side. Nothing when the message is not in the session.
+        them are on either side. Empty when the message is not in the session.
     """
     session_id = clean_text(session_id)
     row = conn.execute(
@@ -56,15 +56,15 @@ def anchored(
     bookend: int,
     keep_roles: Collection[str] | None,
 ) -> dict[str, Any]:
-    """Like :func:`around`, with how the conversation began and ended beside it.
+    """Return the same as :func:`around`, with the beginning and the end of the conversation.
 
     Args:
         conn: Any connection.
         session_id: The session.
-        message_id: The message in the middle; it is shown whatever its role.
+        message_id: The message in the middle; it is included whatever its role.
         size: How many messages on either side.
-        bookend: How many of the first and of the last things said, outside the window.
-        keep_roles: Roles shown in the window; None for all.
+        bookend: How many of the first and of the last spoken messages, outside the window.
+        keep_roles: Roles included in the window; None for all.
     """
     view = around(conn, session_id, message_id, size)
     window = view["window"]
@@ -94,7 +94,7 @@ def _spoken(
 def recent_questions(
     conn: sqlite3.Connection, session_id: str, limit: int, *, include_inactive: bool
 ) -> list[dict[str, Any]]:
-    """Id, time and first words of the last user messages, the newest first."""
+    """Return id, time and beginning of the last user messages, the newest first."""
     active = "" if include_inactive else " AND active = 1"
     rows = conn.execute(
         "SELECT id, timestamp, content FROM messages "
@@ -111,10 +111,10 @@ def _preview(stored: Any) -> str:
 
 
 def set_sent_text(conn: sqlite3.Connection, session_id: str, content: Any, sent: str) -> int:
-    """Note what the model was really sent for the last user message, if that is this one.
+    """Store the text really sent to the model for the last user message, if its content matches.
 
     Returns:
-        1, or 0 when the last active user message says something else.
+        1, or 0 when the last active user message has another content.
     """
     row = conn.execute(
         "SELECT id, content FROM messages WHERE session_id = ? AND role = 'user' AND active = 1 "

@@ -1,7 +1,7 @@
-"""Rows of ``messages``: added, replaced, taken back. Every change keeps the session's counters.
+"""Rows of ``messages``: insertion, replacement, undo. Every change updates the session's counters.
 
 ``message_count`` is what other processes compare to notice a change, so it is written in the same
-transaction as the rows. It counts what was added, not what is active.
+transaction as the rows. It counts the messages added, not those that are active.
 """
 
 import functools
@@ -23,7 +23,7 @@ from hermes_desktop.state.sessions import sessions_table
 
 
 class MessageFields(TypedDict, total=False):
-    """What may be said about a message beside role and content."""
+    """The optional fields of a message in addition to role and content."""
 
     tool_name: str | None
     tool_calls: Any
@@ -51,7 +51,7 @@ _COUNT_ONE = {
     for calls in (False, True)
     for times in (False, True)
 }
-"""By whether calls are counted and whether the time is noted."""
+"""Statements by whether tool calls are counted and whether the activity time is stored."""
 
 _STEP_S = 0.000001
 _FIELDS = tuple(MessageFields.__annotations__)
@@ -61,7 +61,7 @@ _COLUMNS = {"id", "session_id", "active", *_KNOWN}
 
 
 def _row(session_id: str, message: Mapping[str, Any], default_time: float) -> Row:
-    """The columns of a message that are not NULL or what the table holds anyway."""
+    """Return the columns of a message that are neither NULL nor the table's default."""
     get = message.get
     row: Row = {
         "session_id": session_id,
@@ -86,7 +86,7 @@ def _row(session_id: str, message: Mapping[str, Any], default_time: float) -> Ro
 
 
 def _stored_json(value: Any) -> str | None:
-    """JSON text; a text is taken for JSON already."""
+    """Return JSON text; a string is taken as JSON already."""
     return clean_text(value) if isinstance(value, str) and value else to_json(value)
 
 
@@ -99,7 +99,7 @@ _ENCODED = tuple((n, _ENCODERS.get(n, bindable)) for n in _FIELDS if n not in _A
 
 @functools.lru_cache(maxsize=128)
 def _insert(names: tuple[str, ...]) -> str:
-    """The statement for these columns; messages come in few shapes."""
+    """Return the statement for these columns, cached because messages have few shapes."""
     return f"INSERT INTO messages ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 
 
@@ -113,24 +113,24 @@ def _call_count(message: Mapping[str, Any]) -> int:
 
 
 Addition = Callable[[sqlite3.Connection], int]
-"""Adds one message inside a write transaction and returns its row's id."""
+"""Adds one message inside a write transaction and returns the id of its row."""
 
 
 def addition(
     session_id: str, message: Mapping[str, Any], now: float, *, notes_time: bool = False
 ) -> Addition:
-    """Make ready to add one message at the end of a session, with its counters.
+    """Prepare the addition of one message at the end of a session, with its counters.
 
-    All that can be done before others have to wait is done here.
+    Everything that can be done before other processes have to wait is done here.
 
     Args:
         session_id: The session.
-        message: What is added.
+        message: The message to add.
         now: When, epoch seconds.
-        notes_time: Whether the file notes when something last happened (later versions do).
+        notes_time: Whether the file stores the time of the last activity (later versions do).
 
     Raises:
-        TypeError: A field nobody knows.
+        TypeError: An unknown field.
         MissingSessionError: When it is run: the session has no row.
     """
     if not _KNOWN.issuperset(message):
@@ -186,7 +186,7 @@ def insert_some(
 def set_counters(
     conn: sqlite3.Connection, session_id: str, messages: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Count just these messages."""
+    """Set the counters to just these messages."""
     conn.execute(
         "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?",
         (len(messages), sum(map(_call_count, messages)), session_id),
@@ -201,7 +201,7 @@ def replace(
     *,
     active_only: bool,
 ) -> None:
-    """Put other messages in the place of a session's, or only of its active ones."""
+    """Replace all messages of a session, or only its active ones, by other messages."""
     session_id = clean_text(session_id)
     sessions_table.require(conn, session_id)
     rest = " AND active = 1" if active_only else ""
@@ -210,7 +210,7 @@ def replace(
 
 
 def clear(conn: sqlite3.Connection, session_id: str) -> None:
-    """Delete every message of a session, with its counters; nothing for an unknown one."""
+    """Delete every message of a session and reset its counters; no effect for an unknown one."""
     session_id = clean_text(session_id)
     conn.execute("DELETE FROM messages WHERE session_id = ?", (session_id,))
     conn.execute(
@@ -219,7 +219,7 @@ def clear(conn: sqlite3.Connection, session_id: str) -> None:
 
 
 def count_down(conn: sqlite3.Connection, session_id: str, gone: int) -> None:
-    """Note that some of its messages are deleted, so that others see a change."""
+    """Lower the counter by the deleted messages, so that other processes notice a change."""
     conn.execute(
         "UPDATE sessions SET message_count = max(coalesce(message_count, 0) - ?, 0) WHERE id = ?",
         (gone, session_id),
@@ -227,7 +227,7 @@ def count_down(conn: sqlite3.Connection, session_id: str, gone: int) -> None:
 
 
 def has_archived(conn: sqlite3.Connection, session_id: str) -> bool:
-    """Whether a session has messages that were summarised away."""
+    """Return whether a session has messages that were summarized away."""
     row = conn.execute(
         "SELECT 1 FROM messages WHERE session_id = ? AND active = 0 AND compacted = 1 LIMIT 1",
         (clean_text(session_id),),
@@ -238,7 +238,7 @@ def has_archived(conn: sqlite3.Connection, session_id: str) -> bool:
 def archive_and_compact(
     conn: sqlite3.Connection, session_id: str, messages: Sequence[Mapping[str, Any]], now: float
 ) -> int:
-    """Mark what is active as summarised away (it stays visible) and add the new beginning."""
+    """Mark the active messages as summarized away (still visible) and insert the new context."""
     session_id = clean_text(session_id)
     sessions_table.require(conn, session_id)
     done = conn.execute(
@@ -250,7 +250,7 @@ def archive_and_compact(
 
 
 def target(conn: sqlite3.Connection, session_id: str, message_id: int) -> sqlite3.Row:
-    """The user message that is to be taken back.
+    """Return the user message that is to be undone.
 
     Raises:
         ValueError: It is not in this session, or not the user's.
@@ -266,7 +266,7 @@ def target(conn: sqlite3.Connection, session_id: str, message_id: int) -> sqlite
 
 
 def rewind(conn: sqlite3.Connection, session_id: str, message_id: int) -> dict[str, Any]:
-    """Take back a user message and everything after it; the rows stay, hidden.
+    """Undo a user message and everything after it; the rows stay, but inactive.
 
     Returns:
         ``rewound_count``, ``target_message`` (decoded) and ``new_head_id`` (None at the top).
@@ -292,7 +292,7 @@ def rewind(conn: sqlite3.Connection, session_id: str, message_id: int) -> dict[s
 
 
 def restore_rewound(conn: sqlite3.Connection, session_id: str, since_id: int) -> int:
-    """Bring back what was taken back from this row on. Returns how many rows."""
+    """Restore undone messages from this row on. Returns how many rows."""
     done = conn.execute(
         "UPDATE messages SET active = 1 WHERE session_id = ? AND id >= ? AND active = 0",
         (clean_text(session_id), since_id),
@@ -301,7 +301,7 @@ def restore_rewound(conn: sqlite3.Connection, session_id: str, since_id: int) ->
 
 
 def decoded(row: sqlite3.Row) -> dict[str, Any]:
-    """All columns of a row, content and tool calls decoded, the other JSON columns as text."""
+    """Return all columns of a row, content and tool calls decoded, other JSON columns as text."""
     values = dict(row)
     values["content"] = decode_content(values["content"])
     if values.get("tool_calls"):
@@ -318,7 +318,7 @@ def select(
     limit: int | None = None,
     offset: int = 0,
 ) -> list[sqlite3.Row]:
-    """Rows of some sessions in order of their ids."""
+    """Return rows of some sessions in order of their ids."""
     ids = [clean_text(session_id) for session_id in session_ids]
     active = "" if include_inactive else " AND active = 1"
     return conn.execute(
@@ -329,7 +329,7 @@ def select(
 
 
 def count(conn: sqlite3.Connection, session_id: str | None = None) -> int:
-    """How many rows there are, of one session or of all, inactive ones included."""
+    """Return the number of rows of one session or of all, inactive ones included."""
     if session_id is None:
         row = conn.execute("SELECT count(*) FROM messages").fetchone()
     else:
@@ -340,7 +340,7 @@ def count(conn: sqlite3.Connection, session_id: str | None = None) -> int:
 
 
 def has_platform_message(conn: sqlite3.Connection, session_id: str, message_id: str) -> bool:
-    """Whether a platform's message is stored already."""
+    """Return whether a platform's message is already stored."""
     row = conn.execute(
         "SELECT 1 FROM messages WHERE session_id = ? AND platform_message_id = ? LIMIT 1",
         (clean_text(session_id), clean_text(str(message_id))),

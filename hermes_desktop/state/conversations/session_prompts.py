@@ -1,7 +1,7 @@
-"""The system prompts that this program sends, by session, in our own store.
+"""The system prompts this program sends, by session, in its own store.
 
-The shared file never gets a prompt of ours: `hermes` would resume the session with it, instead of
-with its own that names its skills and tools.
+The shared file never gets a prompt of this program: `hermes` would resume the session with it,
+instead of with its own that names its skills and tools.
 """
 
 import logging
@@ -22,21 +22,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 UNUSED_S = 3_600.0
-"""A prompt is kept before its session has a row; after so long without one, nobody needs it."""
+"""How long a prompt without a session row is kept; prompts are stored before their sessions."""
 
 
 class SessionPrompts:
-    """Answers which system prompt a session is sent with. Blocking; any thread may call it.
+    """Provides the system prompt of each session. Blocking; any thread may call it.
 
-    Once a session has a prompt of ours it keeps it, whatever its row says by then, so that every
-    request begins with the same bytes. Continuations and branches inherit it.
+    Once this program has stored a prompt for a session, the session keeps it, even if its row
+    changes, so that every request begins with the same bytes. Continuations and branches inherit
+    it.
 
     All methods may raise ``BusyError`` and ``StateError`` for the shared file. When our own store
-    fails, that is logged: a session can go on without it.
+    fails, that is logged: a session can continue without it.
 
     Args:
         db: The sessions.
-        own: Where our prompts are kept.
+        own: The store of our prompts.
     """
 
     def __init__(self, db: "SessionDB", own: OwnStore) -> None:
@@ -44,21 +45,21 @@ class SessionPrompts:
         self._own = own
 
     def sent(self, session_id: str) -> str | None:
-        """The prompt the next request begins with, as far as it is known before a turn.
+        """Return the prompt the next request begins with, as far as it is known before a turn.
 
         That is ours, else the one in the session's row; None when there is neither.
         """
         return self._ours(session_id) or self._stored(session_id)
 
     def settle(self, session_id: str, build: Callable[[str | None], str]) -> str:
-        """The prompt of a session; makes and keeps one if it has none of ours yet.
+        """Return the prompt of a session; build and store one if it has none of ours yet.
 
         Args:
             session_id: The session; its row need not exist yet.
-            build: Makes the prompt, given the one in the session's row, or None.
+            build: Builds the prompt, given the one in the session's row, or None.
 
         Returns:
-            The prompt that is kept. It may be that of another process which was faster.
+            The stored prompt. It may be that of another process, which was faster.
         """
         prompt = self._ours(session_id)
         if prompt is None:
@@ -66,16 +67,16 @@ class SessionPrompts:
         return self._keep(session_id, prompt)
 
     def carry(self, origin_id: str, new_id: str) -> None:
-        """Let a session that continues or copies another one have its prompt of ours."""
+        """Copy our prompt of a session to one that continues or copies it."""
         prompt = self._ours(origin_id)
         if prompt is not None:
             self._keep(new_id, prompt)
 
     def forget_gone(self, named: Collection[str] = ()) -> int:
-        """Forget prompts whose session was deleted, by whichever program. Returns how many.
+        """Delete prompts of sessions that any program has deleted. Returns how many.
 
         Args:
-            named: Sessions that had a row. Others without one have an hour to get it.
+            named: Sessions that had a row. Other prompts without a row are kept for an hour.
         """
         try:
             return self._forget_gone(named)
@@ -84,11 +85,11 @@ class SessionPrompts:
             return 0
 
     def close(self) -> None:
-        """Close our own store; another call opens it again."""
+        """Close our own store; another call reopens it."""
         self._own.close()
 
     def _ours(self, session_id: str) -> str | None:
-        """The kept prompt of a session, or of the one whose conversation it goes on with."""
+        """Return the stored prompt of a session, or of the one whose conversation it continues."""
         direct = self._read([session_id])
         if direct is not None:
             return direct

@@ -1,4 +1,4 @@
-"""Conversations as rows: which rows belong to one, and the copy of them that the trash keeps."""
+"""The rows that belong to a conversation, and the copy of them that the trash stores."""
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
@@ -20,12 +20,12 @@ NAMED_PROMPTS = "system_prompts"
 _KINDS = {"sessions": "id", "messages": "session_id", "session_model_usage": "session_id"}
 
 
-# ------------------------------------------------------------------------------ what belongs to it
+# ------------------------------------------------------------------------------ belongings
 
 
 @dataclass(frozen=True, slots=True)
 class Belongings:
-    """The sessions that go together, and what hangs on them from outside.
+    """The sessions that belong together, and their links to other sessions.
 
     Attributes:
         root_id: The first segment, or the only session.
@@ -39,7 +39,7 @@ class Belongings:
 
 
 def belongings(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
-    """Everything that goes when this conversation goes; None for an unknown id."""
+    """Return everything that is deleted with this conversation; None for an unknown id."""
     scope = deletion.conversation_scope(conn, session_id)
     if not scope.session_ids or is_on_its_way(conn, session_id):
         return None
@@ -51,7 +51,7 @@ def belongings(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
 
 
 def ended_session(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
-    """One session without its conversation, as a prune takes it; None if unknown or open again."""
+    """Return one session without its conversation, for a prune; None if unknown or open again."""
     row = conn.execute(
         "SELECT 1 FROM sessions WHERE id = ? AND ended_at IS NOT NULL", (session_id,)
     ).fetchone()
@@ -75,9 +75,10 @@ def _links(conn: sqlite3.Connection, ids: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def fingerprint(conn: sqlite3.Connection, what: Belongings) -> tuple[object, ...]:
-    """What a copy is compared by before the originals go: any change makes another one.
+    """Return a fingerprint that verifies a copy before the originals are deleted.
 
-    Quick enough for a write transaction: only rows of these sessions and their children are read.
+    Any change to the originals results in another one. Quick enough for a write transaction: only
+    rows of these sessions and their children are read.
     """
     flags = [n for n in ("active", "compacted") if n in columns(conn, "messages")]
     sums = "".join(f", sum({name})" for name in flags)
@@ -98,7 +99,7 @@ def fingerprint(conn: sqlite3.Connection, what: Belongings) -> tuple[object, ...
 
 
 def size_of(conn: sqlite3.Connection, what: Belongings) -> int:
-    """About how many bytes the rows hold."""
+    """Return the approximate size of the rows in bytes."""
     total = 0
     for table, key in _KINDS.items():
         names = columns(conn, table)
@@ -116,12 +117,12 @@ def size_of(conn: sqlite3.Connection, what: Belongings) -> int:
 
 
 def rows_of(conn: sqlite3.Connection, what: Belongings) -> Iterator[tuple[str, str]]:
-    """Kind and text of every row, few at a time in memory."""
+    """Yield kind and text of every row, with few at a time in memory."""
     for table, key in _KINDS.items():
         if not columns(conn, table):
             continue
         order = " ORDER BY +id" if table == "messages" else ""
-        # Sessions that began at the same moment are listed in the order of their numbers.
+        # Sessions that were started at the same moment are listed in the order of their row ids.
         number = "rowid, " if table == "sessions" else ""
         for session_id in what.session_ids:
             cursor = conn.execute(
@@ -134,9 +135,9 @@ def rows_of(conn: sqlite3.Connection, what: Belongings) -> Iterator[tuple[str, s
 
 
 def _named_prompts(conn: sqlite3.Connection, what: Belongings) -> list[Row]:
-    """The prompts that these sessions name by a hash, which later versions keep in one place.
+    """Return the prompts these sessions refer to by hash, which later versions store once each.
 
-    Their program deletes such a prompt as soon as no session names it any more.
+    Their program deletes such a prompt as soon as no session refers to it any more.
     """
     if "hash" not in columns(conn, NAMED_PROMPTS):
         return []
@@ -159,8 +160,8 @@ class Kept:
     """The rows of one conversation in the trash.
 
     Attributes:
-        prompts: The prompts that we send, by session.
-        system_prompts: Those of the shared file that its sessions name by a hash.
+        prompts: The prompts that this program sends, by session.
+        system_prompts: Those of the shared file that its sessions refer to by a hash.
     """
 
     sessions: list[Row] = field(default_factory=list)
@@ -172,7 +173,7 @@ class Kept:
 
     @classmethod
     def of(cls, rows: Collection[tuple[str, str]], links: Collection[tuple[str, str]]) -> "Kept":
-        """Sort rows of :func:`rows_of` by kind."""
+        """Group rows of :func:`rows_of` by kind."""
         kept = cls(links=tuple(links))
         lists = {"session_model_usage": kept.usage}
         for kind, text in rows:
@@ -189,11 +190,11 @@ class Kept:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Its sessions, as they were called."""
+        """The original ids of its sessions."""
         return tuple(row["id"] for row in self.sessions)
 
     def pieces(self) -> list[Piece[Row]]:
-        """Its messages in order, each with the length of its words."""
+        """Return its messages in order, each with the length of its text."""
         return [
             Piece(row, sum(len(each) for each in row.values() if isinstance(each, str | bytes)))
             for row in sorted(self.messages, key=lambda row: row["id"])
@@ -201,7 +202,7 @@ class Kept:
 
 
 def existing(conn: sqlite3.Connection, ids: Collection[str]) -> dict[str, int]:
-    """How many message rows those of these sessions have that exist."""
+    """Return the sessions that exist, with the number of their message rows."""
     found: dict[str, int] = {}
     for chunk in chunks(list(ids)):
         for row in conn.execute(

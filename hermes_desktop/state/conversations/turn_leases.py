@@ -1,4 +1,7 @@
-"""Turns of newer releases of ``hermes``, which say in the shared file that they run. Only read."""
+"""Turn leases with which newer releases of ``hermes`` mark a running turn in the shared file.
+
+They are only read.
+"""
 
 import sqlite3
 from collections.abc import Collection
@@ -7,7 +10,7 @@ from hermes_desktop.core.files.lock_holder import pid_of, runs_here
 
 
 def holder_of(conn: sqlite3.Connection, ids: Collection[str], now: float) -> str | None:
-    """Who runs a turn in one of these sessions by a lease that has not expired; None: nobody.
+    """Return the holder of an unexpired turn lease on one of these sessions, None without one.
 
     Args:
         conn: The shared file.
@@ -22,12 +25,12 @@ def holder_of(conn: sqlite3.Connection, ids: Collection[str], now: float) -> str
             f"WHERE expires_at > ? AND conversation_id IN ({marks}) ORDER BY expires_at DESC",
             (now, *wanted),
         ).fetchall()
-    except sqlite3.OperationalError:  # older files have no such table
+    except sqlite3.OperationalError:  # older files do not have the table
         return None
     return str(rows[0][0]) if rows else None
 
 
 def holder_words(holder: str) -> str:
-    """A holder for a person."""
+    """Return the display name of a holder."""
     pid = pid_of(holder)
     return f"hermes (process {pid})" if pid is not None and runs_here(holder) else "hermes"

@@ -84,7 +84,7 @@ class StoreFile:
             self._mark_messages()
 
     def _mark_messages(self) -> None:
-        """Mark unmarked messages; tried once, and left to the next opening if the file is locked."""
+        """Mark unmarked messages; tried once, left to the next opening while the file is locked."""
         try:
             if widening.has_unmarked_messages(self.conn, self.layout):
                 connection.write(self.conn, self._guarded(widening.mark_messages), _ONCE)

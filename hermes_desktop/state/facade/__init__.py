@@ -1,1 +1,1 @@
-"""SessionDB, the only thing other packages use."""
+"""The facade SessionDB, the public interface of the state layer."""

@@ -1,7 +1,8 @@
-"""All conversations in order of their latest message, kept in memory.
+"""An in-memory index of all conversations, ordered by their latest message.
 
-Reading the order from the file costs more the more conversations there are; a person who types into
-the filter wants it at once. The index is read once and then follows what the change watcher finds.
+The more conversations there are, the longer it takes to read the order from the file, and the list
+filter needs it while the user types. The index is read once and then updated with what the change
+watcher finds.
 """
 
 import bisect
@@ -24,17 +25,17 @@ _ALL = ListFilter(exclude_sources=("tool",), limit=None, include_archived=True)
 _CHUNK = 200
 _FIRST_LOOK = 1_000
 _LISTED = (False, False)
-"""Neither archived nor empty."""
+"""The key of lines that are neither archived nor empty."""
 _WRITTEN_LAST = """
 SELECT DISTINCT session_id FROM (SELECT session_id FROM messages ORDER BY id DESC LIMIT ?)
 """
 _MANY = 500
-"""Above so many touched sessions reading everything is the quicker way."""
+"""With more touched sessions than this, a full rebuild is faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexPage:
-    """A part of the list.
+    """A page of the list.
 
     Attributes:
         keys: Pairs of root id and tip id, as ``SessionDB.summaries`` takes them.
@@ -46,7 +47,7 @@ class IndexPage:
 
 
 class _Entry:
-    """One line and what a text is looked for in it."""
+    """One line of the list, and the text that the filter searches."""
 
     __slots__ = ("archived", "empty", "hay", "key", "members", "order", "source")
 
@@ -61,15 +62,15 @@ class _Entry:
 
     @property
     def shelf(self) -> tuple[bool, bool]:
-        """In which of the ordered lists it stands."""
+        """The key of the ordered list that contains it."""
         return self.archived, self.empty
 
 
 class ActivityIndex:
-    """The order of the list. Used on one thread.
+    """The order of the session list. Used on one thread.
 
     Args:
-        db: Where the sessions are read from.
+        db: The store that the sessions are read from.
     """
 
     def __init__(self, db: SessionReads) -> None:
@@ -77,17 +78,17 @@ class ActivityIndex:
         self._entries: dict[str, _Entry] = {}
         self._root_of: dict[str, str] = {}
         self._oldest_first: dict[tuple[bool, bool], list[_Entry]] = _shelved(())
-        """By whether they are archived and whether they are empty: each is a list of its own."""
+        """Separate lists by whether their lines are archived and whether they are empty."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def rebuild(self) -> None:
-        """Read everything anew.
+        """Read the whole index.
 
         Raises:
-            BusyError: Another program keeps the file locked; the index is as it was.
-            StateError: It cannot be read; the index is as it was.
+            BusyError: Another program keeps the file locked; the index is unchanged.
+            StateError: It cannot be read; the index is unchanged.
         """
 
         def load(conn: sqlite3.Connection) -> list[_Entry]:
@@ -103,10 +104,10 @@ class ActivityIndex:
         self._root_of = {name: entry.key[0] for entry in entries for name in entry.members}
 
     def first_page(self, *, limit: int = 50) -> IndexPage:
-        """The newest lines with messages, found without the index; for the time until it is built.
+        """Return the newest lines with messages without the index, until it is built.
 
-        Looks at the messages written last, so that a conversation whose messages carry older
-        times than they were written at may stand elsewhere later. ``total`` counts the lines found.
+        Reads the messages written last, so a conversation whose messages carry older times than the
+        time of writing may move later. ``total`` counts the lines found.
 
         Raises:
             BusyError: Another program keeps the file locked.
@@ -125,7 +126,7 @@ class ActivityIndex:
             looked, seen = looked * 8, len(ids)
 
     def apply(self, changes: StateChanges) -> None:
-        """Follow what changed; costs as much as was touched.
+        """Update the index with changes; the cost depends on the number of touched sessions.
 
         Raises:
             BusyError: As for :meth:`rebuild`.
@@ -146,7 +147,7 @@ class ActivityIndex:
                 self._put(_Entry(line))
 
     def _lines_around(self, conn: sqlite3.Connection, ids: Collection[str]) -> list[Line]:
-        """The lines that cover these sessions or what hangs below them."""
+        """Return the lines that cover these sessions or their descendants."""
         roots: set[str] = set()
         for name in {*ids, *_children(conn, ids)}:
             roots.add([name, *lineage.compression_ancestors(conn, clean_text(name))][-1])
@@ -185,15 +186,15 @@ class ActivityIndex:
         limit: int = 200,
         offset: int = 0,
     ) -> IndexPage:
-        """The newest lines that fit.
+        """Return the newest lines that match.
 
         Args:
-            text: Part of a title or id of any segment; case and marks do not matter.
+            text: Part of a title or id of any segment; case and punctuation are ignored.
             source: Exactly this source; None for all.
             empty: False for lines with messages, True for those without, None for both.
-            archived: Those that were put away instead of the others.
-            limit: At most so many keys.
-            offset: Skip so many first.
+            archived: Archived lines instead of the others.
+            limit: Maximum number of keys.
+            offset: Number of keys to skip.
         """
         entries = self._entries_of(empty, archived=archived)
         if source is not None:
@@ -212,12 +213,12 @@ class ActivityIndex:
         return sorted(itertools.chain(*both), key=_order)
 
     def sources(self, *, empty: bool | None = False, archived: bool = False) -> dict[str, int]:
-        """How many lines each source has, counted as :meth:`select` does; the largest first."""
+        """Return the number of lines per source, counted as by :meth:`select`; largest first."""
         counts = Counter(entry.source for entry in self._entries_of(empty, archived=archived))
         return dict(counts.most_common())
 
     def key_of(self, session_id: str) -> tuple[str, str] | None:
-        """The line that covers a session, None if none does."""
+        """Return the line that covers a session, None if there is none."""
         root = self._root_of.get(session_id)
         return None if root is None else self._entries[root].key
 

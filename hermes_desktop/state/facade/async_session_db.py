@@ -1,4 +1,4 @@
-"""AsyncSessionDB: the methods of SessionDB, awaitable."""
+"""AsyncSessionDB: the methods of SessionDB as coroutine functions."""
 
 import functools
 import sqlite3
@@ -19,10 +19,10 @@ def _awaitable(
     method: Callable[Concatenate[SessionDB, P], T],
     workers_of: "Callable[[AsyncSessionDB], WorkerThreads]",
 ) -> "Callable[Concatenate[AsyncSessionDB, P], Coroutine[Any, Any, T]]":
-    """A method of SessionDB as a coroutine function with the same parameters.
+    """Return a method of SessionDB as a coroutine function with the same parameters.
 
-    The method is looked up by its name when it is called, so that an object which has only some
-    of them can stand in for the database.
+    The method is looked up by its name when it is called, so that an object which has only some of
+    the methods can replace the database.
     """
 
     @functools.wraps(method)
@@ -49,13 +49,13 @@ class AsyncSessionDB:
     """Runs the methods of a SessionDB on worker threads.
 
     Every public method of :class:`SessionDB` has its line below and keeps its parameters and
-    result; the documentation stands there. ``export_each`` is missing: its iterator reads while
-    it is iterated, which would be on the loop. Methods that may write share one thread and run
-    in the order of the calls.
+    result; it is documented there. ``export_each`` is missing: its iterator reads while it is
+    iterated, which would be on the event loop. Methods that may write share one thread and run in
+    the order of the calls.
 
     Args:
-        db: The database, or any object with the methods that are used; also at ``_db``.
-        read: Workers for reads; made when needed if not given.
+        db: The database, or any object with the methods that are used; also available as ``_db``.
+        read: Workers for reads; created on demand if not given.
         write: Workers for writes; a single thread.
     """
 
@@ -72,13 +72,13 @@ class AsyncSessionDB:
         self._own = [own for own, given in ((self._read, read), (self._write, write)) if not given]
 
     def close_workers(self) -> None:
-        """End the worker threads this object made; those it was given, and the store, stay."""
+        """Stop the worker threads created by this object; given ones, and the store, are left."""
         for workers in self._own:
             workers.close()
 
     @property
     def db_path(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return self._db.db_path
 
     @property
@@ -88,25 +88,25 @@ class AsyncSessionDB:
 
     @property
     def layout(self) -> FileLayout:
-        """Which tables and columns the file really has."""
+        """The tables and columns the file actually has."""
         return self._db.layout
 
     @property
     def keeps_deliveries(self) -> bool:
-        """Whether deliveries can be noted beside the file."""
+        """Whether deliveries can be stored in the file."""
         return self._db.keeps_deliveries
 
     @property
     def shares_pins(self) -> bool:
-        """Whether pins are kept in the file itself."""
+        """Whether pins are stored in the file itself."""
         return self._db.shares_pins
 
     async def sanitize_title(self, title: str | None) -> str | None:
-        """As :meth:`SessionDB.sanitize_title`."""
+        """Call :meth:`SessionDB.sanitize_title`."""
         return self._db.sanitize_title(title)
 
     async def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        """As :meth:`SessionDB.read`."""
+        """Call :meth:`SessionDB.read`."""
         return await self._read.run(self._db.read, fn)
 
     async def _execute_write(self, fn: Callable[[sqlite3.Connection], T]) -> T:

@@ -1,4 +1,4 @@
-"""Shortening conversations, as methods of the store."""
+"""The compaction methods of SessionDB."""
 
 from hermes_desktop.state.conversations import compaction
 from hermes_desktop.state.conversations.compaction import Compaction
@@ -6,24 +6,26 @@ from hermes_desktop.state.facade.store_face import WritingFace
 
 
 class CompactionFace(WritingFace):
-    """The part of ``SessionDB`` that makes conversations shorter. One transaction each."""
+    """The part of ``SessionDB`` that compacts conversations. One transaction each."""
 
     def compact_in_place(self, wanted: Compaction) -> int:
-        """Set messages aside, still shown, and begin anew; see :func:`compaction.in_place`.
+        """Archive messages, still visible, and insert a new context.
+
+        See :func:`compaction.in_place`.
 
         Returns:
-            How many messages of others came meanwhile and went along.
+            How many messages were added by other writers in the meantime and kept.
 
         Raises:
             MissingSessionError: The session has no row.
-            BusyError: Somebody else compresses it.
-            RefusedError: It was changed meanwhile; nothing was done.
+            BusyError: Another holder compresses it.
+            RefusedError: It was changed in the meantime; nothing was done.
         """
         now = self._clock.time()
         return self._execute_write(lambda conn: compaction.in_place(conn, wanted, now))
 
     def rotate_session(self, wanted: Compaction, new_id: str) -> int:
-        """End a session and go on in a new one; see :func:`compaction.rotate`.
+        """End a session and continue in a new one; see :func:`compaction.rotate`.
 
         Returns and raises as :meth:`compact_in_place`.
         """

@@ -1,4 +1,4 @@
-"""Conversations as a model is told them and as a person looks into them: methods of the store."""
+"""The conversation methods of SessionDB: the model's context, and views for the user."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -32,13 +32,13 @@ class ConversationReads(StoreFace):
         include_inactive: bool = False,  # noqa: FBT001, FBT002
         repair_alternation: bool = False,  # noqa: FBT001, FBT002
     ) -> Conversation:
-        """Messages as a model is told them.
+        """Return messages in the model's format.
 
         Args:
             session_id: The session.
-            include_ancestors: With the messages of all ancestors before its own.
-            include_inactive: With what was taken back or summarised away.
-            repair_alternation: In the shape that endpoints insist on; see :mod:`alternation`.
+            include_ancestors: Include the messages of all ancestors before its own.
+            include_inactive: Include messages that were undone or summarized away.
+            repair_alternation: Repair to the order that endpoints require; see :mod:`alternation`.
         """
 
         def select(conn: sqlite3.Connection) -> list[sqlite3.Row]:
@@ -50,13 +50,13 @@ class ConversationReads(StoreFace):
         return alternation.repaired(found) if repair_alternation else found
 
     def get_resume_conversations(self, session_id: str) -> tuple[Conversation, Conversation]:
-        """What the model is told on resuming, repaired, and what a person is shown: all of it."""
+        """Return the repaired context for the model, and the whole conversation for the user."""
         told = self.get_messages_as_conversation(session_id, repair_alternation=True)
         shown = self.get_messages_as_conversation(session_id, include_ancestors=True)
         return told, shown
 
     def get_ancestor_display_prefix(self, session_id: str) -> Conversation:
-        """What a person is shown before a session's own messages: those of its ancestors."""
+        """Return the messages of a session's ancestors, which are shown before its own."""
 
         def select(conn: sqlite3.Connection) -> list[sqlite3.Row]:
             ids: Sequence[str] = lineage.ancestry(conn, clean_text(session_id))[:-1]
@@ -67,7 +67,7 @@ class ConversationReads(StoreFace):
     def get_messages_around(
         self, session_id: str, around_message_id: int, window: int = 5
     ) -> dict[str, Any]:
-        """A message and its neighbours; see :func:`message_windows.around`."""
+        """Return a message and its neighbors; see :func:`message_windows.around`."""
         return self.read(
             lambda conn: message_windows.around(conn, session_id, around_message_id, window)
         )
@@ -80,7 +80,7 @@ class ConversationReads(StoreFace):
         bookend: int = 3,
         keep_roles: Sequence[str] | None = ("user", "assistant"),
     ) -> dict[str, Any]:
-        """A message, its neighbours, and how it all began and ended."""
+        """Return a message, its neighbors, and the beginning and end of the conversation."""
         return self.read(
             lambda conn: message_windows.anchored(
                 conn,
@@ -98,7 +98,7 @@ class ConversationReads(StoreFace):
         limit: int = 20,
         include_inactive: bool = False,  # noqa: FBT001, FBT002 - see above
     ) -> list[dict[str, Any]]:
-        """``id``, ``timestamp`` and ``preview`` of the last user messages, the newest first."""
+        """Return ``id``, ``timestamp`` and ``preview`` of the last user messages, newest first."""
         return self.read(
             lambda conn: message_windows.recent_questions(
                 conn, session_id, limit, include_inactive=include_inactive
@@ -111,10 +111,10 @@ class ConversationReads(StoreFace):
         limit: int = 20,
         include_archived: bool = True,  # noqa: FBT001, FBT002 - see above
     ) -> list[SessionRow]:
-        """Lines of the list whose id, or that of a segment, holds a text; "" finds nothing.
+        """Return list rows whose id, or that of a segment, contains a text; "" finds nothing.
 
-        The id itself comes first, then ids that begin with the text, then the others; among each
-        of them the latest used first.
+        The exact id comes first, then ids that begin with the text, then the rest; within each
+        group the most recently used first.
         """
         if not query.strip():
             return []
@@ -127,7 +127,7 @@ class ConversationReads(StoreFace):
         return self.read(lambda conn: session_list.list_rich(conn, choice, self.layout))
 
     def list_cron_job_runs(self, job_id: str, limit: int = 20, offset: int = 0) -> list[SessionRow]:
-        """The runs of a scheduled job, the latest first."""
+        """Return the runs of a scheduled job, the latest first."""
         return self.read(
             lambda conn: session_list.runs_of_job(
                 conn, job_id, self.layout, limit=limit, offset=offset
@@ -138,14 +138,14 @@ class ConversationReads(StoreFace):
         self,
         include_archived: bool = False,  # noqa: FBT001, FBT002 - see above
     ) -> list[SessionRow]:
-        """``cwd``, ``sessions`` and ``last_active`` of each folder, the latest used first."""
+        """Return ``cwd``, ``sessions`` and ``last_active`` of each folder, last used first."""
         return self.read(
             lambda conn: session_facts.distinct_cwds(conn, include_archived=include_archived)
         )
 
 
 class ConversationFace(WritingFace, ConversationReads):
-    """The part of ``SessionDB`` that copies conversations and notes what was really sent."""
+    """The part of ``SessionDB`` that copies conversations and stores the text actually sent."""
 
     def create_branch(
         self,
@@ -156,12 +156,12 @@ class ConversationFace(WritingFace, ConversationReads):
     ) -> int:
         """Copy a conversation into a new session; see :class:`Branch`.
 
-        A long one is copied in many transactions and seen by nobody before it is complete.
+        A long one is copied in many transactions and stays hidden until it is complete.
 
         Args:
-            branch: What is copied, and where to.
-            on_progress: Hears how far a long copy is.
-            cancel: Once set, what was copied is taken away again.
+            branch: The session to copy, and its destination.
+            on_progress: Receives the progress of a long copy.
+            cancel: Once set, the partial copy is removed.
 
         Returns:
             How many messages were copied.
@@ -176,10 +176,10 @@ class ConversationFace(WritingFace, ConversationReads):
         return long_branch.create_branch(self, branch, now, on_progress=on_progress, cancel=cancel)
 
     def set_latest_user_api_content(self, session_id: str, content: Any, api_content: str) -> int:
-        """Note the text that was sent for the last user message, if that is ``content``.
+        """Store the text that was sent for the last user message, if that is ``content``.
 
         Returns:
-            1, or 0 when the last one says something else.
+            1, or 0 when the last user message has another content.
         """
         return self._execute_write(
             lambda conn: message_windows.set_sent_text(conn, session_id, content, api_content)

@@ -1,4 +1,4 @@
-"""Sessions deleted, hidden and pruned, as methods of the store."""
+"""The methods of SessionDB that delete, archive and prune sessions."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -26,31 +26,31 @@ from hermes_desktop.state.sessions.bulk_selection import Selection
 from hermes_desktop.state.sessions.deletion import DeletionScope
 
 Still = Callable[[sqlite3.Connection], tuple[str, Sequence[object]]]
-"""Gives a condition on the session ``s`` as SQL, with its values."""
+"""Returns a condition on the session ``s`` as SQL, with its values."""
 
 
 class DeletionReads(PinReads):
-    """The part of ``SessionDB`` that says what a deletion or a bulk operation would touch."""
+    """The part of ``SessionDB`` that previews a deletion or a bulk operation."""
 
     def lineage_ids_for_delete(self, session_id: str) -> DeletionScope:
-        """The whole conversation a session belongs to, and the subagents that go with it."""
+        """Return the whole conversation a session belongs to, and its subagents."""
         return self.read(lambda conn: deletion.conversation_scope(conn, session_id))
 
     def selection(self, choice: SessionFilter, *, for_archive: bool = False) -> Selection:
-        """What pruning (or archiving) with this filter would touch, and what it would spare."""
+        """Return what pruning (or archiving) with this filter would affect and what it spares."""
         own_pins = self._own_pins()
         return self.read(
             lambda conn: bulk_selection.select(conn, choice, own_pins, spare_parts=not for_archive)
         )
 
     def candidates(self, choice: SessionFilter) -> list[Candidate]:
-        """The sessions that :meth:`prune` with this filter would delete, the oldest first."""
+        """Return the sessions that :meth:`prune` with this filter would delete, oldest first."""
         return list(self.selection(choice).candidates)
 
     def ended_session_of(
         self, choice: SessionFilter
     ) -> Callable[[sqlite3.Connection, str], Belongings | None]:
-        """As :func:`trash_rows.ended_session`, for sessions that still meet the conditions."""
+        """Return :func:`trash_rows.ended_session`, limited to sessions that still match."""
 
         def taking(conn: sqlite3.Connection, session_id: str) -> Belongings | None:
             where, values = choice.where(conn)
@@ -69,21 +69,21 @@ class DeletionReads(PinReads):
         source: str | None = None,
         **conditions: Unpack[FilterFields],
     ) -> list[SessionRow]:
-        """What :meth:`prune_sessions` would delete, as rows.
+        """Return what :meth:`prune_sessions` would delete, as rows.
 
         Raises:
-            TypeError: A condition nobody knows.
+            TypeError: An unknown condition.
         """
         choice = bulk_filters.by_age(older_than_days, source, self._clock.time(), conditions)
         return [candidate.as_row() for candidate in self.candidates(choice)]
 
     def prune_selection(self, older_than_days: float) -> Selection:
-        """What :meth:`prune_sessions` would delete with this age, and what it would spare."""
+        """Return what :meth:`prune_sessions` would delete with this age, and what it spares."""
         choice = bulk_filters.by_age(older_than_days, None, self._clock.time(), {})
         return self.selection(choice)
 
     def count_empty_sessions(self) -> int:
-        """How many sessions :meth:`delete_empty_sessions` would delete."""
+        """Return how many sessions :meth:`delete_empty_sessions` would delete."""
         return len(self._empty())
 
     def _empty(self) -> list[str]:
@@ -95,9 +95,9 @@ class DeletionReads(PinReads):
 class DeletionFace(PinFace, DeletionReads):
     """The part of ``SessionDB`` that deletes and archives.
 
-    ``sessions_dir``, where it is given, is the folder with transcripts of older releases and error
-    dumps: those of deleted sessions go, too. ``routing_scope`` is our own scope of the routing
-    table: its rows that lead to deleted sessions go, those of other scopes stay.
+    ``sessions_dir``, if given, is the folder with transcripts of older releases and error dumps:
+    those of deleted sessions are deleted, too. ``routing_scope`` is this program's own scope of the
+    routing table: its rows for deleted sessions are deleted, those of other scopes stay.
     """
 
     def delete_session(
@@ -107,13 +107,13 @@ class DeletionFace(PinFace, DeletionReads):
         *,
         routing_scope: str | None = None,
     ) -> bool:
-        """Delete one session with its subagents; other children become conversations of their own.
+        """Delete one session with its subagents; other children become independent conversations.
 
         Returns:
             False when there is no such session.
 
         Raises:
-            RefusedError: Something we do not know still refers to it.
+            RefusedError: A part of the store that we do not know still refers to it.
         """
         return bool(self.delete_sessions([session_id], sessions_dir, routing_scope=routing_scope))
 
@@ -126,7 +126,7 @@ class DeletionFace(PinFace, DeletionReads):
     ) -> int:
         """Delete sessions with their subagents, in short transactions. Returns how many.
 
-        Subagents are not counted; unknown ids and None are left out.
+        Subagents are not counted; unknown ids and None are ignored.
         """
         wanted = self.read(lambda conn: deletion.existing(conn, session_ids))
         return self._delete(
@@ -145,9 +145,9 @@ class DeletionFace(PinFace, DeletionReads):
         on_progress: OnProgress = silent,
         cancel: CancelSignal | None = None,
     ) -> int:
-        """Delete those of the ids for which a condition still holds when their turn comes.
+        """Delete those sessions for which a condition still holds when their portion is processed.
 
-        Unless ``spare_pinned`` is False, what was pinned meanwhile stays.
+        Unless ``spare_pinned`` is False, sessions pinned in the meantime are kept.
         """
         started = (lambda conn: deletion.subagents_of_each(conn, ids)) if cascade else _nobody
         agents = self.read(started)
@@ -176,7 +176,7 @@ class DeletionFace(PinFace, DeletionReads):
         *,
         spare_pinned: bool,
     ) -> tuple[int, list[str]]:
-        """How many of the named ones went, and the ids of all that went."""
+        """Return how many of the named sessions were deleted, and the ids of all deleted ones."""
         named: list[str] = []
 
         def choose(conn: sqlite3.Connection) -> list[str]:
@@ -205,17 +205,17 @@ class DeletionFace(PinFace, DeletionReads):
             self._own.write(lambda own: pins.remove(own, pinned))
 
     def finish_what_was_cut_short(self) -> int:
-        """Finish deletions and take back copies that a crash cut short. Returns how many."""
+        """Finish deletions and undo copies that a crash interrupted. Returns how many."""
         return long_deletion.finish(self, self._clock.time())
 
     def delete_session_if_empty(self, session_id: str, sessions_dir: Path | None = None) -> bool:
-        """Delete a session that has no title, no message and no child. False: it was left."""
+        """Delete a session that has no title, no message and no child. False: it was kept."""
         return bool(
             self._delete([clean_text(session_id)], _that(deletion.NEVER_USED), sessions_dir)
         )
 
     def delete_empty_sessions(self, sessions_dir: Path | None = None) -> int:
-        """Delete ended sessions without messages, not archived or pinned ones. How many."""
+        """Delete ended sessions without messages, unless archived or pinned. Returns how many."""
         return self._delete(self._empty(), _that(deletion.EMPTY), sessions_dir, cascade=False)
 
     def prune(
@@ -227,10 +227,10 @@ class DeletionFace(PinFace, DeletionReads):
         on_progress: OnProgress = silent,
         cancel: CancelSignal | None = None,
     ) -> int:
-        """Delete what a filter selects; children are cut loose, subagents too. Returns how many.
+        """Delete what a filter selects; children are detached, also subagents. Returns how many.
 
-        A session that was reopened, used or pinned meanwhile stays; so does what is left once
-        ``cancel`` is set.
+        A session that was reopened, used or pinned in the meantime stays, and so do the remaining
+        ones once ``cancel`` is set.
         """
         ids = [candidate.id for candidate in self.candidates(choice)]
         return self._delete(
@@ -251,19 +251,19 @@ class DeletionFace(PinFace, DeletionReads):
         sessions_dir: Path | None = None,
         **conditions: Unpack[FilterFields],
     ) -> int:
-        """Delete ended sessions that nobody used for long and that meet all conditions. How many.
+        """Delete ended sessions unused for a long time that match all conditions. Returns how many.
 
         Raises:
-            TypeError: A condition nobody knows.
+            TypeError: An unknown condition.
         """
         choice = bulk_filters.by_age(older_than_days, source, self._clock.time(), conditions)
         return self.prune(choice, sessions_dir)
 
     def archive(self, choice: SessionFilter) -> int:
-        """Hide the conversations that a filter selects, all their segments.
+        """Archive the conversations that a filter selects, all their segments.
 
         Returns:
-            How many selected sessions were not hidden before.
+            How many selected sessions were not archived before.
         """
         selected = self.selection(choice, for_archive=True).candidates
         fresh = [found.id for found in selected if not found.archived]
@@ -283,10 +283,10 @@ class DeletionFace(PinFace, DeletionReads):
         source: str | None = None,
         **conditions: Unpack[FilterFields],
     ) -> int:
-        """Like :meth:`archive`, with the conditions as keywords.
+        """Archive like :meth:`archive`, with the conditions as keywords.
 
         Raises:
-            TypeError: A condition nobody knows.
+            TypeError: An unknown condition.
         """
         choice = bulk_filters.by_age(older_than_days, source, self._clock.time(), conditions)
         return self.archive(choice)

@@ -1,4 +1,4 @@
-"""What the gateway's outbox and inbox ask of the conversation store, as methods of it."""
+"""The methods of SessionDB for the gateway's outbox and inbox."""
 
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
@@ -13,13 +13,13 @@ from hermes_desktop.state.shared_tables.delivery_table import Obligation, Obliga
 
 
 class DeliveryReads(StoreFace):
-    """The part of ``SessionDB`` that looks for replies and for messages that came before."""
+    """The part of ``SessionDB`` that looks up replies and received messages."""
 
     @property
     def keeps_deliveries(self) -> bool:
-        """Whether the outbox may stand in this file.
+        """Whether the outbox may be stored in this file.
 
-        It can be written, is of no newer kind, and nobody gave the table other columns.
+        The file is writable, not of a newer version, and the table has no other columns.
         """
         version = self.layout.version
         if not self.condition.writable or version is None or version > SCHEMA_VERSION:
@@ -27,15 +27,15 @@ class DeliveryReads(StoreFace):
         return self.read(delivery_table.fits)
 
     def open_deliveries(self, platforms: Collection[str]) -> list[Obligation]:
-        """Replies for these platforms that did not surely arrive, the oldest first."""
+        """Return replies for these platforms not known to be delivered, the oldest first."""
         return self.read(lambda conn: delivery_table.open_ones(conn, platforms))
 
     def delivery_owed_since(self, session_key: str, since: float) -> bool:
-        """Whether a reply to a chat was noted at or after a moment."""
+        """Return whether a reply to a chat was recorded at or after a time."""
         return self.read(lambda conn: delivery_table.owed_since(conn, session_key, since))
 
     def last_message_row(self) -> int:
-        """The greatest row of all messages, 0 when there are none."""
+        """Return the greatest row id of all messages, 0 when there are none."""
         return int(
             self.read(lambda conn: conn.execute("SELECT max(id) FROM messages").fetchone()[0]) or 0
         )
@@ -43,30 +43,30 @@ class DeliveryReads(StoreFace):
     def reply_after(
         self, session_id: str, after_row: int, message_id: str | None = None
     ) -> str | None:
-        """The finished reply that a conversation ends with, if it came after a row.
+        """Return the finished reply with which a conversation ends, if it was added after a row.
 
         Args:
-            session_id: The conversation, as it was called then.
+            session_id: The conversation, by its id at that time.
             after_row: The row.
-            message_id: The platform's message that it answers. Where others have said something
-                just before or after that, nobody knows whom the reply answers: it is none then.
+            message_id: The platform's message that it answers. If another sender wrote just before
+                or after that, it is ambiguous whom the reply answers: the result is None then.
         """
         return self.read(lambda conn: _reply_after(conn, session_id, after_row, message_id))
 
     def prompt_stored_after(
         self, session_id: str, after_row: int, message_id: str | None = None
     ) -> bool:
-        """Whether a platform's message is in a conversation; without an id, anything said."""
+        """Return whether a platform's message is in a conversation; without an id, any prompt."""
         return self.read(lambda conn: _prompt_after(conn, session_id, after_row, message_id))
 
     def overtaken_after(self, session_id: str, after_row: int, message_id: str | None) -> bool:
-        """Whether somebody has said something in a conversation after a platform's message."""
+        """Return whether the last reply may answer another message than the platform's one."""
         return self.read(
             lambda conn: _is_overtaken(_rows_after(conn, session_id, after_row), message_id)
         )
 
     def chat_has_message(self, session_key: str, message_id: str) -> bool:
-        """Whether a platform's message is stored in one of the latest sessions of a chat."""
+        """Return whether a platform's message is stored in one of the latest sessions of a chat."""
         return self.read(lambda conn: _chat_has_message(conn, session_key, message_id))
 
 
@@ -74,32 +74,32 @@ class DeliveryFace(WritingFace, DeliveryReads):
     """The part of ``SessionDB`` that writes the outbox."""
 
     def owe_delivery(self, owed: Obligation, owner: Owner) -> None:
-        """Note a reply before it is sent."""
+        """Store a reply before it is sent."""
         now = self._clock.time()
         self._on_deliveries(lambda conn: delivery_table.owe(conn, owed, owner, now))
 
     def set_delivery_state(
         self, obligation_id: str, state: ObligationState, error: str | None = None
     ) -> None:
-        """Note how far a reply got."""
+        """Store the delivery state of a reply."""
         now = self._clock.time()
         self._on_deliveries(
             lambda conn: delivery_table.set_state(conn, obligation_id, state, now, error)
         )
 
     def take_over_delivery(self, owed: Obligation, owner: Owner) -> bool:
-        """Become the one who sees to a reply; False when somebody else was faster."""
+        """Claim a reply; False when another process was faster."""
         now = self._clock.time()
         return bool(
             self._on_deliveries(lambda conn: delivery_table.take_over(conn, owed, owner, now))
         )
 
     def forgive_delivery_attempt(self, obligation_id: str) -> None:
-        """Take back the count of an attempt that surely did not leave."""
+        """Uncount an attempt that certainly did not leave."""
         self._on_deliveries(lambda conn: delivery_table.forgive(conn, obligation_id))
 
     def prune_deliveries(self) -> None:
-        """Forget old settled replies."""
+        """Delete old settled replies."""
         now = self._clock.time()
         self._on_deliveries(lambda conn: delivery_table.prune(conn, now))
 
@@ -134,9 +134,9 @@ def _prompt_after(
 
 
 def _rows_after(conn: sqlite3.Connection, session_id: str, after_row: int) -> list[sqlite3.Row]:
-    """What a turn, and others meanwhile, have written, also where its conversation went on.
+    """Return what was written since a turn began, also in the session's continuation.
 
-    Before it stands the row that was the last one when the turn began.
+    The first row is the one that was the last when the turn began.
     """
     wanted = clean_text(session_id)
     last = lineage.compression_tip(conn, wanted) or wanted
@@ -154,9 +154,9 @@ def _rows_after(conn: sqlite3.Connection, session_id: str, after_row: int) -> li
 
 
 def _is_answered_by(rows: Sequence[sqlite3.Row], message_id: str | None) -> bool:
-    """Whether nobody else can be meant by what a conversation ends with.
+    """Return whether the last reply of a conversation can only answer this message.
 
-    That is so if nothing was open when the message came, and nobody said anything after it.
+    That is so if no message was unanswered when it came, and no user message followed it.
     """
     asked = [at for at, row in enumerate(rows) if _is_message(row, message_id)]
     if not asked or any(row["role"] == "user" for row in rows[asked[-1] + 1 :]):
@@ -166,7 +166,7 @@ def _is_answered_by(rows: Sequence[sqlite3.Row], message_id: str | None) -> bool
 
 
 def _is_overtaken(rows: Sequence[sqlite3.Row], message_id: str | None) -> bool:
-    """Whether a message is there, but is not what the conversation is about alone."""
+    """Return whether a message is stored, but the last reply may answer another one."""
     known = any(_is_message(row, message_id) for row in rows)
     return known and not _is_answered_by(rows, message_id)
 

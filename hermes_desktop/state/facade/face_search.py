@@ -1,4 +1,4 @@
-"""The searching part of SessionDB."""
+"""The search methods of SessionDB."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from hermes_desktop.state.search.search_records import SearchHit, SearchOutcome,
 
 
 class SearchFace(SessionReads):
-    """What :class:`SessionDB` finds in messages; any thread may use it."""
+    """The part of :class:`SessionDB` that searches messages; any thread may use it."""
 
     def search(
         self,
@@ -23,10 +23,11 @@ class SearchFace(SessionReads):
         """Find messages and deliver them in pages.
 
         Args:
-            query: What to look for.
+            query: The query.
             on_hits: Called on the calling thread with each page, in order.
-            cancel: Set from another thread to stop; what runs in SQLite ends within milliseconds,
-                soonest by an :class:`~hermes_desktop.state.search.search_stopping.Interruption`.
+            cancel: Set from another thread to stop; a running SQLite query ends within
+                milliseconds, soonest by an
+                :class:`~hermes_desktop.state.search.search_stopping.Interruption`.
 
         Raises:
             BusyError: Another program keeps the file locked.
@@ -45,17 +46,17 @@ class SearchFace(SessionReads):
         sort: str | None = None,
         include_inactive: bool = False,  # noqa: FBT001, FBT002 - see SessionDB
     ) -> list[dict[str, Any]]:
-        """Find messages as rows with a snippet (``>>>hit<<<``) and the messages around.
+        """Find messages as rows with a snippet (``>>>hit<<<``) and the surrounding messages.
 
         Args:
-            query: Words, "phrases", ``beginnings*``, AND, OR, NOT; never an error.
+            query: Words, "phrases", ``prefixes*``, AND, OR, NOT; never an error.
             source_filter: Only in conversations of these sources.
             exclude_sources: Not in these.
             role_filter: Only messages of these roles.
-            limit: At most so many rows.
-            offset: Skip so many first.
+            limit: Maximum number of rows.
+            offset: Number of rows to skip.
             sort: ``newest`` or ``oldest``; anything else: the best match first.
-            include_inactive: Also what the user took back.
+            include_inactive: Also messages that the user undid.
         """
         request = search_rows.Request(
             SearchQuery(

@@ -1,7 +1,7 @@
-"""What a messaging gateway keeps in the store, as methods of it.
+"""The methods of SessionDB for a messaging gateway.
 
-The routing rows belong to whoever holds the gateway's lock; nothing in this program calls their
-writers without it.
+The routing rows belong to the process that holds the gateway's lock; nothing in this program calls
+their writers without it.
 """
 
 import sqlite3
@@ -24,7 +24,7 @@ class GatewayReads(StoreFace):
     def list_gateway_sessions(
         self, *, platform: str | None = None, active_only: bool = True
     ) -> list[SessionRow]:
-        """The newest session of each chat; see :func:`peers.newest_by_key`."""
+        """Return the newest session of each chat; see :func:`peers.newest_by_key`."""
         return self.read(lambda conn: peers.newest_by_key(conn, platform, active_only=active_only))
 
     def find_session_by_origin(
@@ -35,7 +35,7 @@ class GatewayReads(StoreFace):
         thread_id: str | None = None,
         user_id: str | None = None,
     ) -> str | None:
-        """The open session of a chat; see :func:`peers.find_by_origin`."""
+        """Return the open session of a chat; see :func:`peers.find_by_origin`."""
         return self.read(
             lambda conn: peers.find_by_origin(
                 conn, platform=platform, chat_id=chat_id, thread_id=thread_id, user_id=user_id
@@ -45,45 +45,45 @@ class GatewayReads(StoreFace):
     def find_latest_gateway_session_for_peer(
         self, /, *, source: str, session_key: str | None = None, **address: str | None
     ) -> SessionRow | None:
-        """The session that a chat goes on with; see :func:`peers.latest_of_peer`.
+        """Return the session with which a chat continues; see :func:`peers.latest_of_peer`.
 
         Args:
             source: The platform, exactly as stored.
-            session_key: The routing key; nothing is found without one.
+            session_key: The routing key; without one the result is None.
             address: ``user_id``, ``chat_id``, ``chat_type`` and ``thread_id``.
         """
         peer = {**address, "source": source, "session_key": session_key}
         return self.read(lambda conn: peers.latest_of_peer(conn, peer))
 
     def load_gateway_routing_entries(self, *, scope: str = "") -> dict[str, str]:
-        """The routing entries of a scope as JSON text, by key."""
+        """Return the routing entries of a scope as JSON text, by key."""
         return self.read(lambda conn: routing_table.load(conn, scope))
 
     def get_handoff_state(self, session_id: str) -> dict[str, Any] | None:
-        """``state``, ``platform`` and ``error`` of a hand-off; None for an unknown session."""
+        """Return ``state``, ``platform`` and ``error`` of a hand-off; None if unknown."""
         return self.read(lambda conn: handoff_table.state(conn, session_id))
 
     def list_pending_handoffs(self) -> list[SessionRow]:
-        """Sessions that wait to be handed to a chat, the oldest first."""
+        """Return the sessions with a pending hand-off to a chat, the oldest first."""
         return self.read(handoff_table.pending)
 
     def get_compression_lock_holder(self, session_id: str) -> str | None:
-        """Who compresses a session now, None if nobody does."""
+        """Return the holder of a session's compression lock, None if it is not held."""
         now = self._clock.time()
         return self.read(lambda conn: compression_locks.holder_of(conn, session_id, now))
 
     def compression_lock(self, session_id: str) -> Held | None:
-        """The lock of whoever compresses a session now, None if nobody does."""
+        """Return a session's compression lock, None if it is not held."""
         now = self._clock.time()
         return self.read(lambda conn: compression_locks.held(conn, session_id, now))
 
     def get_compression_failure_cooldown(self, session_id: str) -> dict[str, Any] | None:
-        """``cooldown_until``, ``remaining_seconds`` and ``error``; None when nothing is set."""
+        """Return ``cooldown_until``, ``remaining_seconds`` and ``error``; None if not set."""
         now = self._clock.time()
         return self.read(lambda conn: compression_locks.cooldown(conn, session_id, now))
 
     def get_compression_fallback_streak(self, session_id: str) -> int:
-        """How often in a row compressing had to make do with its fallback."""
+        """Return how often in a row compression used its fallback."""
         name = "compression_fallback_streak"
         return int(self.read(lambda conn: sessions_table.column(conn, session_id, name)) or 0)
 
@@ -100,7 +100,7 @@ class GatewayFace(WritingFace, GatewayReads):
         session_key: str | None = None,
         **peer: str | None,
     ) -> None:
-        """Store which chat a session belongs to; nothing happens without a key.
+        """Store which chat a session belongs to; no effect without a key.
 
         Args:
             session_id: The session.
@@ -117,7 +117,7 @@ class GatewayFace(WritingFace, GatewayReads):
         session_id: str,
         finalized: bool = True,  # noqa: FBT001, FBT002 - positional in programs that use this class
     ) -> None:
-        """Note that the end of an expired chat session was dealt with."""
+        """Record that the end of an expired chat session was handled."""
         self._execute_write(
             lambda conn: sessions_table.set_column(
                 conn, session_id, "expiry_finalized", int(finalized)
@@ -127,12 +127,12 @@ class GatewayFace(WritingFace, GatewayReads):
     def save_routing_changes(
         self, *, scope: str, changed: Mapping[str, Entry], removed: Collection[str] = ()
     ) -> int:
-        """Save a routing index by difference, in one transaction. Returns how many rows changed.
+        """Save the changes of a routing index in one transaction. Returns how many rows changed.
 
         Args:
             scope: Resolved path of the sessions folder.
             changed: Entries to store, by key.
-            removed: Keys that the caller knew and removed; unknown ones of others stay.
+            removed: Keys that the caller knew and removed; unknown ones of other writers stay.
         """
         now = self._clock.time()
         return self._execute_write(
@@ -152,13 +152,13 @@ class GatewayFace(WritingFace, GatewayReads):
         scope: str = "",
         known: Collection[str] | None = None,
     ) -> None:
-        """Make a scope hold these entries.
+        """Replace the entries of a scope.
 
         Args:
             entries: All entries of the caller, by key.
             scope: Resolved path of the sessions folder.
             known: Keys the caller has read or written before: only of these the missing ones are
-                deleted. None: every key whose entry can be read. What cannot be read stays.
+                deleted. None: every key whose entry can be read. Unreadable entries stay.
         """
         now = self._clock.time()
 
@@ -176,25 +176,25 @@ class GatewayFace(WritingFace, GatewayReads):
         self.save_routing_changes(scope=scope, changed={}, removed=session_keys)
 
     def request_handoff(self, session_id: str, platform: str) -> bool:
-        """Ask that a chat takes a session over. False: unknown, or under way already."""
+        """Request a hand-off of a session to a chat. False: unknown, or already in progress."""
         return self._execute_write(lambda conn: handoff_table.request(conn, session_id, platform))
 
     def claim_handoff(self, session_id: str) -> bool:
-        """Take a hand-off on; True for exactly one of those who try."""
+        """Claim a hand-off; True for exactly one of several callers."""
         return self._execute_write(lambda conn: handoff_table.claim(conn, session_id))
 
     def complete_handoff(self, session_id: str) -> None:
-        """Say that a hand-off was done."""
+        """Mark a hand-off as completed."""
         self._execute_write(lambda conn: handoff_table.finish(conn, session_id, None))
 
     def fail_handoff(self, session_id: str, error: str) -> None:
-        """Say that a hand-off failed, and why."""
+        """Mark a hand-off as failed, with the error."""
         self._execute_write(lambda conn: handoff_table.finish(conn, session_id, str(error)))
 
     def try_acquire_compression_lock(
         self, session_id: str, holder: str, ttl_seconds: float = LIFETIME_S
     ) -> bool:
-        """Take the right to compress a session. False: somebody else has it, or the store fails."""
+        """Acquire a session's compression lock. False: it is held elsewhere, or the store fails."""
         now = self._clock.time()
         return self._or_false(
             lambda conn: compression_locks.acquire(conn, session_id, holder, now, ttl_seconds)
@@ -203,14 +203,14 @@ class GatewayFace(WritingFace, GatewayReads):
     def refresh_compression_lock(
         self, session_id: str, holder: str, ttl_seconds: float = LIFETIME_S
     ) -> bool:
-        """Keep the right to compress. False: it is lost."""
+        """Extend a compression lock. False: it is lost."""
         now = self._clock.time()
         return self._or_false(
             lambda conn: compression_locks.refresh(conn, session_id, holder, now, ttl_seconds)
         )
 
     def release_compression_lock(self, session_id: str, holder: str) -> None:
-        """Give the right to compress back; it also runs out by itself."""
+        """Release a compression lock; it also expires automatically."""
 
         def release(conn: sqlite3.Connection) -> bool:
             compression_locks.release(conn, session_id, holder)
@@ -227,19 +227,19 @@ class GatewayFace(WritingFace, GatewayReads):
     def record_compression_failure_cooldown(
         self, session_id: str, cooldown_until: float, error: str | None = None
     ) -> None:
-        """Note that compressing failed and not to try again before a time (epoch seconds)."""
+        """Record that compression failed and must not be retried before a time (epoch seconds)."""
         self._execute_write(
             lambda conn: compression_locks.set_cooldown(conn, session_id, cooldown_until, error)
         )
 
     def clear_compression_failure_cooldown(self, session_id: str) -> None:
-        """Take that note away."""
+        """Clear the compression cooldown."""
         self._execute_write(
             lambda conn: compression_locks.set_cooldown(conn, session_id, None, None)
         )
 
     def set_compression_fallback_streak(self, session_id: str, streak: int) -> None:
-        """Store how often in a row compressing had to make do with its fallback, at least 0."""
+        """Store how often in a row compression used its fallback, at least 0."""
         name = "compression_fallback_streak"
         value = max(0, int(streak))
         self._execute_write(lambda conn: sessions_table.set_column(conn, session_id, name, value))

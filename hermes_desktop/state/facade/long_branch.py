@@ -1,7 +1,7 @@
-"""A long conversation copied in many short transactions.
+"""Copying a long conversation in many short transactions.
 
-The copy stays hidden until it is complete, see :mod:`hidden_rows`; one that was cut short is taken
-away by ``SessionDB.finish_what_was_cut_short``.
+The copy stays hidden until it is complete, see :mod:`hidden_rows`; an interrupted one is removed by
+``SessionDB.finish_what_was_cut_short``.
 """
 
 import os
@@ -33,14 +33,14 @@ def create_branch(
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> int:
-    """Copy a conversation, however long it is. Returns how many messages were copied.
+    """Copy a conversation of any length. Returns how many messages were copied.
 
     Raises:
         MissingSessionError: The origin has no row.
         RefusedError: The id of the copy is taken.
         TitleError: The title is too long.
         CancelledError: ``cancel`` was set; there is no copy.
-        BusyError: Somebody changes the origin all the time; there is no copy.
+        BusyError: The origin changes all the time; there is no copy.
     """
     for _ in range(_ATTEMPTS):
         pieces = db.read(lambda conn: _pieces_if_any(conn, branch))
@@ -62,7 +62,7 @@ def _pieces_if_any(conn: sqlite3.Connection, branch: Branch) -> list[Piece[int]]
     try:
         return _pieces(conn, branch)
     except MissingSessionError:
-        return []  # told by the transaction that would copy
+        return []  # reported by the transaction that would copy
 
 
 def _pieces(conn: sqlite3.Connection, branch: Branch) -> list[Piece[int]]:
@@ -106,13 +106,13 @@ def _attempt(
 
 
 def _numbered(pieces: Sequence[Piece[int]]) -> list[Piece[tuple[int, int]]]:
-    """Each row id with its place in the whole."""
+    """Return each row id with its position in the whole."""
     return [Piece((place, each.value), each.bytes) for place, each in enumerate(pieces)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Copying:
-    """The steps; each runs inside a write transaction."""
+    """The steps of a copy; each runs inside a write transaction."""
 
     branch: Branch
     branch_id: str
@@ -128,7 +128,7 @@ class _Copying:
         return None
 
     def complete(self, conn: sqlite3.Connection) -> int | Ended:
-        """Show the copy, if the origin is still what was copied."""
+        """Reveal the copy, if the origin has not changed since."""
         if not hidden_rows.all_carry(conn, [self.branch_id], self.mark.token):
             return Ended.CROSSED
         if self.is_changed(conn):

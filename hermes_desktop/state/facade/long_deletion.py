@@ -1,7 +1,8 @@
-"""Long sessions deleted for good, and what a crash left on its way: many short transactions.
+"""Permanent deletion of long sessions in many short transactions, resumed after a crash.
 
-The first one hides the rows, see :mod:`hidden_rows`, so that nobody finds half a session; the last
-one removes them. What somebody adds meanwhile was not meant: it stays, with its session.
+The first one hides the rows, see :mod:`hidden_rows`, so that half a session is never visible; the
+last one removes them. Messages added in the meantime were not meant to be deleted: they stay, with
+their session.
 """
 
 import os
@@ -19,7 +20,7 @@ from hermes_desktop.state.sessions import deletion, hidden_rows
 from hermes_desktop.state.sessions.hidden_rows import Mark, Way
 
 Choice = Callable[[sqlite3.Connection], Sequence[str]]
-"""Which of the sessions are to go in fact, looked at inside the first transaction."""
+"""Selects the sessions to delete, inside the first transaction."""
 
 _WORDS = ("content", "tool_calls", "reasoning", "reasoning_content", "api_content")
 
@@ -27,11 +28,11 @@ _WORDS = ("content", "tool_calls", "reasoning", "reasoning_content", "api_conten
 def remove_long(
     db: WritingFace, choose: Choice, now: float, on_step: OnStep = unheard
 ) -> list[str]:
-    """Delete sessions with many messages for good. Returns those that are gone.
+    """Permanently delete sessions with many messages. Returns those that were deleted.
 
     Raises:
-        RefusedError: Something we do not know refers to one of them; they are seen again, without
-            the messages.
+        RefusedError: A part of the store that we do not know refers to one of them; they become
+            visible again, without the messages.
     """
 
     def begin(conn: sqlite3.Connection) -> tuple[list[str], Mark]:
@@ -47,12 +48,12 @@ def remove_long(
 
 
 def undo_copy(db: WritingFace, ids: Collection[str], mark: Mark) -> None:
-    """Take away a copy that was not completed."""
+    """Remove a copy that was not completed."""
     _go_on(db, _Removal(tuple(ids), mark), unheard)
 
 
 def finish(db: WritingFace, now: float) -> int:
-    """Finish what a crash cut short. Returns how many sessions; cheap when there is nothing."""
+    """Finish interrupted deletions. Returns how many sessions; cheap when there are none."""
     groups: dict[Mark, list[str]] = defaultdict(list)
     for session_id, mark in db.read(lambda conn: list(hidden_rows.on_their_way(conn))):
         if mark.way in {Way.FOR_GOOD, Way.COPY} and mark.is_abandoned(now):
@@ -65,7 +66,7 @@ def finish(db: WritingFace, now: float) -> int:
 def message_pieces(
     conn: sqlite3.Connection, condition: str, values: Sequence[object]
 ) -> list[Piece[int]]:
-    """Row ids of messages in order, each with about the length of its words."""
+    """Return row ids of messages in order, each with the approximate length of its text."""
     present = [name for name in _WORDS if name in columns(conn, "messages")]
     length = " + ".join(f"coalesce(length(CAST({name} AS BLOB)), 0)" for name in present)
     rows = conn.execute(
@@ -76,7 +77,7 @@ def message_pieces(
 
 @dataclass(frozen=True, slots=True)
 class _Removal:
-    """The steps; each runs inside a write transaction."""
+    """The steps of a deletion; each runs inside a write transaction."""
 
     ids: tuple[str, ...]
     mark: Mark
@@ -91,7 +92,7 @@ class _Removal:
         return self.mark.upto if self.mark.way is Way.FOR_GOOD else 2**62
 
     def remove(self, conn: sqlite3.Connection, row_ids: Sequence[int]) -> Ended | None:
-        """Delete messages of sessions that are still on this way."""
+        """Delete messages of sessions that still carry this mark."""
         ours = self._ours(conn)
         if not ours:
             return Ended.GONE
@@ -104,7 +105,7 @@ class _Removal:
         return None
 
     def close(self, conn: sqlite3.Connection) -> list[str]:
-        """Delete the sessions without messages; show those again that somebody wrote to."""
+        """Delete the sessions without messages; reveal those to which messages were added."""
         ours = self._ours(conn)
         kept = [each for each in ours if _has_messages(conn, each)]
         for each in kept:

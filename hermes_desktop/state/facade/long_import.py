@@ -1,4 +1,4 @@
-"""A long session imported in many short transactions; nobody sees it before it is complete."""
+"""Import of a long session in many short transactions; hidden until it is complete."""
 
 import os
 import secrets
@@ -19,7 +19,7 @@ from hermes_desktop.state.sessions.hidden_rows import Mark, Way
 
 
 def import_long(db: WritingFace, session: Session, now: float, done: ImportReport) -> ImportReport:
-    """Import one session, unless there is one with its id.
+    """Import one session, unless a session with its id exists.
 
     Returns:
         A new report: ``done`` with this session added.
@@ -49,7 +49,7 @@ def import_long(db: WritingFace, session: Session, now: float, done: ImportRepor
 
 @dataclass(slots=True)
 class _Import:
-    """The steps; each runs inside a write transaction."""
+    """The steps of an import; each runs inside a write transaction."""
 
     session: Session
     session_id: str
@@ -77,7 +77,7 @@ class _Import:
         messages = self.session["messages"]
         self.ids = importing.kept_ids(conn, [message.get("id") for message in messages])
         if self.ids is not None:
-            # The greatest id first: the ids below it are nobody else's from then on.
+            # Inserting the greatest id first reserves the ids below it.
             self._insert(conn, len(messages) - 1, len(messages))
         report.imported.append(self.session["id"])
         return report

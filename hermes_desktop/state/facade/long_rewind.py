@@ -1,11 +1,10 @@
-"""Taking back, bringing back and clearing many messages: short transactions, from the right end.
+"""Undo, restore and clearing of many messages in short transactions, from the right end.
 
-What is taken back goes the newest first, what is brought back comes the oldest first. So whoever
-looks in between, and whoever comes after a crash, finds a conversation that ends earlier, never one
-with a hole. Doing it again finishes it. To put *other* messages in the place of many
-(``replace_messages``, ``archive_and_compact``) has no such order: half of it would be a talk
-that nobody had, or none at all, and the search index is rewritten row by row whatever is done. That
-stays one transaction.
+Undo starts with the newest messages, restore with the oldest. So a reader in between, or after a
+crash, finds a conversation that ends earlier, never one with a hole. Repeating the operation
+finishes it. Replacing many messages by *others* (``replace_messages``, ``archive_and_compact``) has
+no such order: half of it would be a conversation that never took place, or none at all, and the
+search index is rewritten row by row in any case. That remains one transaction.
 """
 
 import sqlite3
@@ -21,11 +20,11 @@ from hermes_desktop.state.records.stored_rows import chunks, marks
 
 
 def rewind(db: WritingFace, session_id: str, message_id: int) -> dict[str, Any]:
-    """Take back a user message and everything after it, see :func:`messages_table.rewind`.
+    """Undo a user message and everything after it, see :func:`messages_table.rewind`.
 
     Raises:
         ValueError: The message is not in this session, or not the user's; nothing was changed.
-        BusyError: Another program keeps the file locked; the newest messages may be taken back.
+        BusyError: Another program keeps the file locked; the newest messages may be undone.
     """
     name = clean_text(session_id)
     db.read(lambda conn: messages_table.target(conn, name, message_id))
@@ -36,7 +35,7 @@ def rewind(db: WritingFace, session_id: str, message_id: int) -> dict[str, Any]:
 
 
 def restore(db: WritingFace, session_id: str, since_id: int) -> int:
-    """Bring back what was taken back from this row on. Returns how many rows."""
+    """Restore undone messages from this row on. Returns how many rows."""
     name = clean_text(session_id)
     which = "session_id = ? AND id >= ? AND active = 0"
     before = _in_short_steps(db, which, (name, since_id), _SET.format(1), newest_first=False)
@@ -46,7 +45,7 @@ def restore(db: WritingFace, session_id: str, since_id: int) -> int:
 
 
 def clear(db: WritingFace, session_id: str) -> None:
-    """Delete every message of a session, with its counters; nothing for an unknown one."""
+    """Delete every message of a session and reset its counters; no effect for an unknown one."""
     name = clean_text(session_id)
     _in_short_steps(db, "session_id = ?", (name,), _DELETE, newest_first=True)
     db._execute_write(lambda conn: messages_table.clear(conn, name))  # noqa: SLF001 - same package
@@ -59,7 +58,7 @@ _DELETE = "DELETE FROM messages WHERE id IN ({0}) AND session_id = ?"
 def _in_short_steps(
     db: WritingFace, which: str, values: tuple[Any, ...], change: str, *, newest_first: bool
 ) -> int:
-    """Change what is too much for one transaction, all but the last step. Returns how many rows."""
+    """Change what exceeds one transaction, all but the last step. Returns how many rows."""
     pieces: list[Piece[int]] = db.read(lambda conn: message_pieces(conn, which, values))
     if fits_one(len(pieces), sum(piece.bytes for piece in pieces)):
         return 0

@@ -1,4 +1,4 @@
-"""Upkeep of the store, as methods of it."""
+"""The maintenance methods of SessionDB."""
 
 import logging
 from pathlib import Path
@@ -18,22 +18,22 @@ log = logging.getLogger(__name__)
 
 
 class MetaReads(StoreFace):
-    """The part of ``SessionDB`` that reads small facts."""
+    """The part of ``SessionDB`` that reads key-value entries."""
 
     def get_meta(self, key: str) -> str | None:
-        """The text stored under a key, None if there is none."""
+        """Return the text stored under a key, None if there is none."""
         return self.read(lambda conn: meta_table.get(conn, key))
 
     def own_fact(self, name: str) -> str | None:
-        """The text stored under a name in our own database, None if there is none."""
+        """Return the text stored under a name in our own database, None if there is none."""
         return self._own.read(lambda own: own_facts.get(own, name), default=None)
 
 
 class MaintenanceFace(DeletionFace, MetaReads):
-    """The part of ``SessionDB`` that keeps the store in order."""
+    """The part of ``SessionDB`` that maintains the store."""
 
     def set_meta(self, key: str, value: str) -> None:
-        """Store a text under a key. Keys of ours begin with ``desktop:``."""
+        """Store a text under a key. Keys of this program begin with ``desktop:``."""
         self._execute_write(lambda conn: meta_table.put(conn, key, value))
 
     def put_own_fact(self, name: str, value: str) -> None:
@@ -41,7 +41,7 @@ class MaintenanceFace(DeletionFace, MetaReads):
         self._own.write(lambda own: own_facts.put(own, name, value))
 
     def prune_empty_ghost_sessions(self, sessions_dir: Path | None = None) -> int:
-        """Delete terminal sessions of yesterday and before that never held a word."""
+        """Delete terminal sessions older than a day that never had a message."""
         latest = self._clock.time() - DAY_S
         ids = self.read(lambda conn: deletion.ids_where(conn, maintenance.GHOST, latest))
         return self._delete(
@@ -49,7 +49,7 @@ class MaintenanceFace(DeletionFace, MetaReads):
         )
 
     def finalize_orphaned_compression_sessions(self) -> int:
-        """End continuations that were left behind; see :data:`maintenance.ORPHAN`."""
+        """End abandoned continuations; see :data:`maintenance.ORPHAN`."""
         now = self._clock.time()
         latest = now - maintenance.ORPHAN_AGE_S
         ids = self.read(lambda conn: deletion.ids_where(conn, maintenance.ORPHAN, latest))
@@ -69,13 +69,13 @@ class MaintenanceFace(DeletionFace, MetaReads):
         sessions_dir: Path | None = None,
         cancel: CancelSignal | None = None,
     ) -> dict[str, Any]:
-        """Prune once in a while. Never raises: upkeep must not stop a start.
+        """Prune at most once per interval. Never raises: maintenance must not prevent a start.
 
         Only one of the processes that share the file prunes at a time. When ``cancel`` is set in
-        between, the rest is due at once.
+        the middle, the rest is due at once.
 
         Returns:
-            ``skipped`` (done not long ago), ``pruned``, ``vacuumed`` and, if it failed, ``error``.
+            ``skipped`` (done recently), ``pruned``, ``vacuumed`` and, if it failed, ``error``.
         """
         result: dict[str, Any] = {"skipped": False, "pruned": 0, "vacuumed": False}
         try:
@@ -95,11 +95,11 @@ class MaintenanceFace(DeletionFace, MetaReads):
         return result
 
     def last_auto_prune(self) -> float:
-        """When old sessions were pruned last, by whichever program, epoch seconds; 0: unknown."""
+        """Return when any program last pruned old sessions, epoch seconds; 0: unknown."""
         return self.read(maintenance.last_prune)
 
     def auto_prune_due_at(self, min_interval_hours: float = 24) -> float:
-        """When :meth:`maybe_auto_prune_and_vacuum` prunes next, epoch seconds; 0: any time."""
+        """Return when :meth:`maybe_auto_prune_and_vacuum` is due, epoch seconds; 0: any time."""
         last = self.last_auto_prune()
         return last + min_interval_hours * 3600 if last else 0.0
 
@@ -112,9 +112,9 @@ class MaintenanceFace(DeletionFace, MetaReads):
         return True
 
     def optimize_fts(self) -> int:
-        """Put the search indexes in order, in short steps. Returns how many there are.
+        """Merge the search indexes in short steps. Returns how many there are.
 
-        0 for a file of a newer layout, which is left alone.
+        0 for a file of a newer layout, which is not modified.
         """
         tables = maintenance.indexes(self.layout)
         for table in tables:
@@ -128,10 +128,10 @@ class MaintenanceFace(DeletionFace, MetaReads):
         return len(tables)
 
     def rebuild_fts(self) -> int:
-        """Make the search indexes anew from the messages. Returns how many there are.
+        """Rebuild the search indexes from the messages. Returns how many there are.
 
-        Done in portions, so that others can write meanwhile and every moment finds a usable
-        index. 0 for a file of a newer layout, where that would damage it.
+        Done in portions, so that other processes can write meanwhile and the index is usable at any
+        time. 0 for a file of a newer layout, where that would damage it.
         """
         tables = maintenance.indexes(self.layout)
         if not tables:
@@ -146,7 +146,7 @@ class MaintenanceFace(DeletionFace, MetaReads):
         return len(tables)
 
     def vacuum(self) -> int:
-        """Put the indexes in order and give unused space back to the disk.
+        """Optimize the indexes and return unused space to the disk.
 
         Returns:
             How many search indexes there are.

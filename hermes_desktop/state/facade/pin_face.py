@@ -1,4 +1,4 @@
-"""Pinned sessions, as methods of the store."""
+"""The methods of SessionDB for pinned sessions."""
 
 import logging
 import sqlite3
@@ -12,20 +12,20 @@ log = logging.getLogger(__name__)
 
 
 class PinReads(StoreFace):
-    """The part of ``SessionDB`` that says which sessions are pinned."""
+    """The part of ``SessionDB`` that reads which sessions are pinned."""
 
     _pins_failing = False
 
     @property
     def shares_pins(self) -> bool:
-        """Whether the shared file stores pins, so that `hermes` knows them, too."""
+        """Whether the shared file stores pins, so that `hermes` sees them, too."""
         return "pinned" in self.layout.columns["sessions"]
 
     def pinned_ids(self) -> frozenset[str]:
-        """Every segment of every pinned conversation.
+        """Return every segment of every pinned conversation.
 
         Raises:
-            StateError: Our own database cannot be read; then nobody knows what is pinned.
+            StateError: Our own database cannot be read; then it is unknown what is pinned.
         """
         own_pins = self._own_pins()
         return self.read(lambda conn: pins.pinned_conversations(conn, own_pins))
@@ -34,7 +34,10 @@ class PinReads(StoreFace):
         return self._own.read(pins.in_own_store, default=frozenset[str]())
 
     def own_pins_if_readable(self) -> frozenset[str]:
-        """The pins of our own database, for a list: without marks it is better than not at all."""
+        """Return the pins of our own database for a list; empty when they cannot be read.
+
+        A list without pins is better than none.
+        """
         try:
             found = self._own_pins()
         except (BusyError, StateError) as error:
@@ -67,7 +70,7 @@ class PinFace(WritingFace, PinReads):
         )
 
     def _pin_in_shared_file(self, session_id: str, *, pinned: bool) -> bool:
-        """Use the column. Pins from the time before the file had it move there, too."""
+        """Set the shared column, and move pins there from the time before the file had it."""
         own_pins = self._own_pins()
 
         def change(conn: sqlite3.Connection) -> bool:

@@ -1,4 +1,4 @@
-"""SessionDB: one state.db as an object that any thread may use. Thin; the work stands elsewhere."""
+"""SessionDB: a thread-safe facade of one state.db that delegates to the modules of this package."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -37,20 +37,20 @@ class SessionDB(
 ):
     """The conversations of one home. Thread-safe, starts no thread.
 
-    Every write is one short transaction. While another program holds the file a write waits,
-    about 20 s at most. All methods may raise ``BusyError`` and ``StateError`` (among them
+    Every write is one short transaction. While another program locks the file a write waits, about
+    20 s at most. All methods may raise ``BusyError`` and ``StateError`` (among them
     ``StateReadOnlyError`` for writes to a file that is only read, see :attr:`condition`).
 
     Args:
-        db_path: The file; made (mode 0600) if missing. None: that of the home the environment
+        db_path: The file; created (mode 0600) if missing. None: that of the home the environment
             names.
-        read_only: Never make or write anything.
-        clock: Where times come from.
+        read_only: Never create or write anything.
+        clock: The source of times.
         patience: How long writes wait for other programs.
 
     Raises:
-        StateUnavailableError: The file cannot be opened or is no conversation store; it was left
-            as it is.
+        StateUnavailableError: The file cannot be opened or is not a conversation store; it was left
+            unchanged.
         BusyError: Another program keeps it locked.
     """
 
@@ -71,7 +71,7 @@ class SessionDB(
         )
 
     def create_session(self, session_id: str, source: str, **fields: Unpack[SessionFields]) -> str:
-        """Make a session; of an existing one only fill in what is unknown. Returns the id.
+        """Create a session; in an existing one only fill in missing values. Returns the id.
 
         Raises:
             MissingSessionError: ``parent_session_id`` names no session.
@@ -90,7 +90,7 @@ class SessionDB(
         model: str | None = None,
         **fields: Unpack[OptionalFields],
     ) -> str:
-        """Like :meth:`create_session`, for a session that may well exist."""
+        """Create a session like :meth:`create_session`, when it may already exist."""
         return self.create_session(session_id, source, model=model, **fields)
 
     def end_session(self, session_id: str, end_reason: str) -> None:
@@ -99,11 +99,11 @@ class SessionDB(
         self._execute_write(lambda conn: sessions_table.end(conn, session_id, end_reason, now))
 
     def reopen_session(self, session_id: str) -> None:
-        """Take the end of a session back."""
+        """Reopen an ended session."""
         self._execute_write(lambda conn: sessions_table.reopen(conn, session_id))
 
     def promote_to_session_reset(self, session_id: str, reason: str = "session_reset") -> bool:
-        """End a session on purpose, also one that only lost its agent. Never raises for the file.
+        """End a session deliberately, also one that only lost its agent. Never raises StateError.
 
         Returns:
             Whether this call ended it.
@@ -124,7 +124,7 @@ class SessionDB(
         self._execute_write(lambda conn: sessions_table.set_column(conn, session_id, name, value))
 
     def set_session_title(self, session_id: str, title: str | None) -> bool:
-        """Give a session a title; a blank one takes it away. False: no such session.
+        """Set the title of a session; a blank one removes it. False: no such session.
 
         Raises:
             TitleError: Too long, or another session has it.
@@ -136,7 +136,7 @@ class SessionDB(
         )
 
     def set_auto_title_if_empty(self, session_id: str, title: str) -> bool:
-        """Give a title that nobody chose to a session that has none. False: nothing was done.
+        """Set a generated title of a session that has none. False: nothing was done.
 
         Raises:
             TitleError: Too long, or another session has it.
@@ -148,13 +148,13 @@ class SessionDB(
         )
 
     def _noted(self, chosen_by: str) -> str | None:
-        """Who chose a title, in files that note it (later versions do)."""
+        """Return the origin of a title for files that store it (later versions do), else None."""
         return chosen_by if "title_source" in self.layout.columns["sessions"] else None
 
     def append_message(
         self, session_id: str, role: str, content: Any = None, **fields: Unpack[MessageFields]
     ) -> int:
-        """Add a message; the session's counters go with it. Returns the row id.
+        """Add a message and update the session's counters. Returns the row id.
 
         Raises:
             MissingSessionError: The session has no row (any more).
@@ -171,7 +171,7 @@ class SessionDB(
         messages: Sequence[Mapping[str, Any]],
         active_only: bool = False,  # noqa: FBT001, FBT002 - see __init__
     ) -> None:
-        """Put other messages in the place of all, or of the active ones."""
+        """Replace all messages, or the active ones, by other messages."""
         now = self._clock.time()
         self._execute_write(
             lambda conn: messages_table.replace(
@@ -182,7 +182,11 @@ class SessionDB(
     def archive_and_compact(
         self, session_id: str, compacted_messages: Sequence[Mapping[str, Any]]
     ) -> int:
-        """Set the active messages aside, still shown, and begin anew. Returns how many."""
+        """Archive the active messages, still visible, and insert a new context.
+
+        Returns:
+            How many messages were archived.
+        """
         now = self._clock.time()
         return self._execute_write(
             lambda conn: messages_table.archive_and_compact(
@@ -191,11 +195,11 @@ class SessionDB(
         )
 
     def clear_messages(self, session_id: str) -> None:
-        """Delete all messages of a session and set its counters to nothing."""
+        """Delete all messages of a session and reset its counters."""
         long_rewind.clear(self, session_id)
 
     def rewind_to_message(self, session_id: str, target_message_id: int) -> dict[str, Any]:
-        """Take back a user message and what follows; see :func:`messages_table.rewind`.
+        """Undo a user message and what follows; see :func:`messages_table.rewind`.
 
         Raises:
             ValueError: No such message in this session, or not the user's.
@@ -203,5 +207,5 @@ class SessionDB(
         return long_rewind.rewind(self, session_id, target_message_id)
 
     def restore_rewound(self, session_id: str, since_message_id: int) -> int:
-        """Bring back what was taken back from this row on. Returns how many rows."""
+        """Restore undone messages from this row on. Returns how many rows."""
         return long_rewind.restore(self, session_id, since_message_id)

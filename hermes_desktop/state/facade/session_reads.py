@@ -1,4 +1,4 @@
-"""What SessionDB can tell without changing anything."""
+"""The reading methods of SessionDB."""
 
 import sqlite3
 from collections.abc import Collection, Sequence
@@ -26,29 +26,29 @@ class SessionReads(PinReads):
     """
 
     def get_session(self, session_id: str) -> SessionRow | None:
-        """All columns of a session by name, None if there is none."""
+        """Return all columns of a session by name, None if there is none."""
         return self.read(lambda conn: sessions_table.get(conn, session_id))
 
     def resolve_session_id(self, session_id_or_prefix: str) -> str | None:
-        """The id that is this text or, alone, begins with it; "" finds nothing."""
+        """Return the id that is this text or the only one that begins with it; "" finds nothing."""
         return self.read(lambda conn: sessions_table.find_by_prefix(conn, session_id_or_prefix))
 
     def ids_with_prefix(self, text: str, *, limit: int) -> list[str]:
-        """At most ``limit`` ids that begin with the text; "" finds nothing."""
+        """Return at most ``limit`` ids that begin with the text; "" finds nothing."""
         return self.read(lambda conn: sessions_table.ids_with_prefix(conn, text, limit=limit))
 
     @staticmethod
     def sanitize_title(title: str | None) -> str | None:
-        """The title as it would be stored; see :func:`titles.sanitize_title`."""
+        """Return the title as it would be stored; see :func:`titles.sanitize_title`."""
         return titles.sanitize_title(title)
 
     def get_session_title(self, session_id: str) -> str | None:
-        """A session's title, None without."""
+        """Return a session's title, None without one."""
         title = self.read(lambda conn: sessions_table.column(conn, session_id, "title"))
         return title if isinstance(title, str) else None
 
     def get_session_by_title(self, title: str) -> SessionRow | None:
-        """The session with exactly this title."""
+        """Return the session with exactly this title."""
 
         def find(conn: sqlite3.Connection) -> SessionRow | None:
             row = conn.execute("SELECT * FROM sessions WHERE title = ?", (clean_text(title),))
@@ -58,27 +58,27 @@ class SessionReads(PinReads):
         return self.read(find)
 
     def resolve_session_by_title(self, title: str) -> str | None:
-        """The id a title means: the newest ``title #…`` if there is one, else the exact title."""
+        """Return the id for a title: the newest ``title #…`` if any exists, else the exact one."""
         return self.read(lambda conn: titles.find_by_title(conn, clean_text(title)))
 
     def get_next_title_in_lineage(self, base_title: str) -> str:
-        """The next free title of this name: itself, or numbered ``#2`` and on."""
+        """Return the next free title of this name: the name itself, or numbered ``#2`` and up."""
         return self.read(lambda conn: titles.next_title(conn, clean_text(base_title)))
 
     def get_compression_tip(self, session_id: str) -> str:
-        """Where a conversation goes on after it was compressed."""
+        """Return the last continuation of a conversation that was compressed."""
         return self.read(lambda conn: lineage.compression_tip(conn, clean_text(session_id)))
 
     def get_compression_lineage(self, session_id: str) -> list[str]:
-        """All segments of the conversation a session belongs to, in order."""
+        """Return all segments of the conversation a session belongs to, in order."""
         return self.read(lambda conn: lineage.compression_lineage(conn, clean_text(session_id)))
 
     def get_conversation_root(self, session_id: str) -> str:
-        """The oldest ancestor of a session, itself if it has none."""
+        """Return the oldest ancestor of a session, the session itself if it has none."""
         return self.read(lambda conn: lineage.conversation_root(conn, clean_text(session_id)))
 
     def resolve_resume_session_id(self, session_id: str) -> str:
-        """Which session to go on with when this one is resumed."""
+        """Return the session to continue when this one is resumed."""
         return self.read(lambda conn: lineage.resume_target(conn, clean_text(session_id)))
 
     def get_messages(
@@ -88,7 +88,7 @@ class SessionReads(PinReads):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Messages with all columns, in order, content and tool calls decoded."""
+        """Return messages with all columns, in order, content and tool calls decoded."""
         rows = self.read(
             lambda conn: messages_table.select(
                 conn, [session_id], include_inactive=include_inactive, limit=limit, offset=offset
@@ -97,15 +97,15 @@ class SessionReads(PinReads):
         return [messages_table.decoded(row) for row in rows]
 
     def message_count(self, session_id: str | None = None) -> int:
-        """How many message rows there are, inactive ones included."""
+        """Return the number of message rows, inactive ones included."""
         return self.read(lambda conn: messages_table.count(conn, session_id))
 
     def has_archived_messages(self, session_id: str) -> bool:
-        """Whether a session has messages that were summarised away."""
+        """Return whether a session has messages that were summarized away."""
         return self.read(lambda conn: messages_table.has_archived(conn, session_id))
 
     def has_platform_message_id(self, session_id: str, platform_message_id: str) -> bool:
-        """Whether a platform's message is stored already."""
+        """Return whether a platform's message is already stored."""
         return self.read(
             lambda conn: messages_table.has_platform_message(conn, session_id, platform_message_id)
         )
@@ -113,14 +113,14 @@ class SessionReads(PinReads):
     def list_sessions_rich(
         self, source: str | None = None, **options: Unpack[ListOptions]
     ) -> list[SessionRow]:
-        """The list of conversations as rows; the choices are those of ``ListFilter``."""
+        """Return the session list as rows; the options are those of ``ListFilter``."""
         choice = ListFilter(source=source, **options)
         return self.read(lambda conn: session_list.list_rich(conn, choice, self.layout))
 
     def search_sessions(
         self, source: str | None = None, limit: int = 20, offset: int = 0
     ) -> list[SessionRow]:
-        """All sessions, children and archived ones too, the latest activity first."""
+        """Return all sessions, children and archived ones too, the latest activity first."""
         return self.read(lambda conn: session_list.recent_rows(conn, source, limit, offset))
 
     def session_count(
@@ -130,7 +130,7 @@ class SessionReads(PinReads):
         exclude_children: bool = False,
         **options: Unpack[ListOptions],
     ) -> int:
-        """How many sessions there are; limit and order do not matter."""
+        """Return the number of sessions; limit and order do not matter."""
         options["include_children"] = not exclude_children
         choice = ListFilter(source=source, **options)
         return self.read(lambda conn: session_list.count(conn, choice, self.layout))
@@ -147,16 +147,16 @@ class SessionReads(PinReads):
         include_archived: bool = False,
         empty: bool | None = None,
     ) -> list[SessionSummary]:
-        """The list of conversations as records.
+        """Return the session list as records.
 
         Args:
             source: Only this one, exactly as stored; then nothing is excluded.
             exclude_sources: Left out when no source is named.
-            limit: At most so many; None for all.
-            offset: Skip so many first.
+            limit: Maximum number of records; None for all.
+            offset: Number of records to skip.
             order: By start, or by the latest message; newest first.
             query: Part of a title or id.
-            include_archived: Show archived ones too.
+            include_archived: Include archived ones too.
             empty: True for sessions without messages only, False for those with.
         """
         choice = ListFilter(
@@ -176,12 +176,12 @@ class SessionReads(PinReads):
         )
 
     def summaries(self, ids: Collection[tuple[str, str]]) -> dict[str, SessionSummary]:
-        """Lines for pairs of (root id, tip id), by tip id; missing rows are left out."""
+        """Return list records for pairs of (root id, tip id), by tip id, without missing rows."""
         own_pins = self.own_pins_if_readable()
         return self.read(lambda conn: session_summaries.summaries(conn, ids, own_pins))
 
     def summary(self, session_id: str) -> SessionSummary | None:
-        """The line that covers this session: fields of its root, shown as of its tip."""
+        """Return the list record that covers this session: fields of its root, as of its tip."""
         own_pins = self.own_pins_if_readable()
 
         def find(conn: sqlite3.Connection) -> SessionSummary | None:
@@ -193,7 +193,10 @@ class SessionReads(PinReads):
         return self.read(find)
 
     def count_not_told(self, session_id: str, before_id: int, mark: str) -> int:
-        """How many messages a summary stands for; see :func:`transcript_rows.count_not_told`."""
+        """Return how many messages a summary replaces.
+
+        See :func:`transcript_rows.count_not_told`.
+        """
         return self.read(
             lambda conn: transcript_rows.count_not_told(conn, session_id, before_id, mark)
         )
@@ -206,7 +209,7 @@ class SessionReads(PinReads):
         after_id: int | None = None,
         limit: int = 60,
     ) -> list[Message]:
-        """A page of messages to show, in order of their ids.
+        """Return a page of visible messages, in order of their ids.
 
         Args:
             session_id: The session; messages of other segments are not included.
@@ -221,9 +224,9 @@ class SessionReads(PinReads):
         )
 
     def messages_by_ids(self, ids: Collection[int]) -> list[Message]:
-        """Messages by row id in order, hidden ones too; missing ones are left out."""
+        """Return messages by row id in order, hidden ones too; missing ones are left out."""
         return self.read(lambda conn: transcript_rows.messages_by_ids(conn, ids))
 
     def session_mark(self, session_id: str) -> SessionMark | None:
-        """What a session looks like now, to be compared later; None if it is gone."""
+        """Return a fingerprint of a session, to be compared later; None if the session is gone."""
         return self.read(lambda conn: self._marks.read(conn, session_id))

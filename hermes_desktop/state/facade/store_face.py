@@ -1,7 +1,7 @@
-"""What every face of the store is built on: one file, its lock, its clock.
+"""Base classes of the parts of SessionDB: one file, its lock, its clock.
 
-``SessionDB`` is put together from faces, one per subject. A face holds no statements: it gives each
-function of a module its connection. Faces that change something derive from :class:`WritingFace`;
+``SessionDB`` is composed of faces, one per subject. A face contains no statements: it passes its
+connection to the functions of a module. Faces that write derive from :class:`WritingFace`;
 ``AsyncSessionDB`` runs their methods on the thread for writes.
 """
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class StoreFace:
-    """One file that is read; any thread may use it. Starts no thread.
+    """Read access to one file; any thread may use it. Starts no thread.
 
     All methods may raise ``BusyError`` and ``StateError``.
     """
@@ -43,20 +43,20 @@ class StoreFace:
         return self._file.condition
 
     def look_again(self) -> StoreCondition:
-        """Judge again whether the file may be written. Blocking; cheap while nothing changed."""
+        """Recheck whether the file may be written. Blocking; cheap while nothing changed."""
         return self._file.look_again()
 
     def require_writable(self) -> None:
-        """Refuse before anything is begun that would have to be written.
+        """Raise an error before work is started that would have to be written to a read-only file.
 
         Raises:
-            StateReadOnlyError: The file may not be written; the words say why.
+            StateReadOnlyError: The file may not be written; the message says why.
         """
         self._file.require_writable()
 
     @property
     def layout(self) -> FileLayout:
-        """Which tables and columns the file really has."""
+        """The tables and columns the file actually has."""
         return self._file.layout
 
     def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
@@ -70,11 +70,11 @@ class StoreFace:
 
 
 class WritingFace(StoreFace):
-    """Adds the one way to write: a short transaction on the one writing connection."""
+    """Adds the single way to write: a short transaction on the writing connection."""
 
     @property
     def _conn(self) -> sqlite3.Connection:
-        """The one connection that writes; hold ``_lock`` while using it."""
+        """The only connection that writes; hold ``_lock`` while using it."""
         return self._file.conn
 
     @property

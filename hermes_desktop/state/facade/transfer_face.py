@@ -1,4 +1,4 @@
-"""Sessions exported and imported, as methods of the store."""
+"""The methods of SessionDB that export and import sessions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
@@ -17,28 +17,28 @@ class TransferReads(PinReads):
     """The part of ``SessionDB`` that exports."""
 
     def export_session(self, session_id: str) -> dict[str, Any] | None:
-        """All columns of a session and its active ``messages``; None if there is none."""
+        """Return all columns of a session and its active ``messages``; None if there is none."""
         return self._with_pin(self.read(lambda conn: export.export_one(conn, session_id)))
 
     def export_session_lineage(self, session_id: str) -> dict[str, Any] | None:
-        """A conversation with its ``segments``; None for an unknown session."""
+        """Return a conversation with its ``segments``; None for an unknown session."""
         found = self.read(lambda conn: export.export_lineage(conn, session_id))
         if found is not None:
             found["segments"] = [self._with_pin(segment) for segment in found["segments"]]
         return self._with_pin(found)
 
     def export_all(self, source: str | None = None) -> list[dict[str, Any]]:
-        """Every session, archived ones too, the latest activity first.
+        """Return every session, archived ones too, the latest activity first.
 
-        All of them are held in memory; :meth:`export_each` is for files.
+        All of them are held in memory; use :meth:`export_each` for files.
         """
         ids = self.read(lambda conn: export.ids_by_activity(conn, source))
         return list(self.export_each(ids))
 
     def export_each(self, session_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Sessions one after the other, with ``last_active``; those that are gone are left out.
+        """Yield sessions one after the other, with ``last_active``; deleted ones are left out.
 
-        Each step reads the file, so go through them on a worker thread.
+        Each step reads the file, so iterate on a worker thread.
         """
         for start in range(0, len(session_ids), _TOGETHER):
             chunk = session_ids[start : start + _TOGETHER]
@@ -48,7 +48,7 @@ class TransferReads(PinReads):
             yield from map(self._with_pin, found)
 
     def _with_pin(self, exported: Exported) -> Exported:
-        """Note a pin of ours as newer releases of Hermes export theirs."""
+        """Add a pin of our own database in the export format of newer releases of Hermes."""
         if exported is not None and exported["id"] in self.own_pins_if_readable():
             exported["pinned"] = 1
         return exported
@@ -60,22 +60,22 @@ class TransferFace(PinFace, TransferReads):
     def import_sessions(
         self, sessions: Sequence[Any], *, limits: Limits = import_checks.DEFAULT
     ) -> dict[str, Any]:
-        """Import what was exported; sessions that are there already are skipped.
+        """Import exported sessions; sessions that already exist are skipped.
 
         Written in short transactions: if the disk fails in between, what was imported stays, and
-        the same import goes on where it ended.
+        the same import continues where it ended.
 
         Args:
             sessions: Exported sessions or conversations; see ``limits``.
-            limits: How much is taken at once; more is an error and changes nothing.
+            limits: How much is accepted at once; more is an error and changes nothing.
 
         Returns:
             ``ok``, ``imported``, ``skipped``, ``detached`` (parents that could not be kept),
-            ``imported_ids``, ``skipped_ids``, ``errors`` and ``retitled``: which sessions got
+            ``imported_ids``, ``skipped_ids``, ``errors`` and ``retitled``: the sessions that got
             another title because theirs was taken. With errors nothing is imported.
 
         Raises:
-            ValueError: No list, or more sessions than the limit.
+            ValueError: Not a list, or more sessions than the limit.
         """
         given = import_checks.opened(sessions, limits)
         errors = import_checks.problems(given, limits)

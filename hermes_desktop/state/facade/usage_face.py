@@ -1,4 +1,4 @@
-"""Tokens, costs, models and folders of sessions, as methods of the store."""
+"""The methods of SessionDB for tokens, costs, models and folders of sessions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from hermes_desktop.state.sessions.usage_table import Booking, Usage
 
 
 class UsageFace(WritingFace):
-    """The part of ``SessionDB`` that books what sessions used and where they ran."""
+    """The part of ``SessionDB`` that records what sessions used and where they ran."""
 
     def update_token_counts(
         self,
@@ -27,11 +27,11 @@ class UsageFace(WritingFace):
         """Add one call's tokens and costs to a session, or set its totals (``absolute``).
 
         Args:
-            session_id: Made with source ``unknown`` if it has no row, unless ``only_existing``.
+            session_id: Created with source ``unknown`` if it has no row, unless ``only_existing``.
             input_tokens: Of the request.
-            output_tokens: Of the answer.
+            output_tokens: Of the reply.
             absolute: The numbers are totals.
-            only_existing: Leave a session that has no row (any more) without one.
+            only_existing: Do not create a session that has no row (any more).
             amounts: The other fields of ``usage_table.Usage``.
         """
         usage = Usage(input_tokens, output_tokens, **amounts)
@@ -48,11 +48,11 @@ class UsageFace(WritingFace):
     def record_auxiliary_usage(
         self, /, session_id: str, task: str, *, only_existing: bool = False, **amounts: Any
     ) -> None:
-        """Book one call of a side task (``vision``, ``title_generation``, …) beside the totals.
+        """Record one call of a side task (``vision``, ``title_generation``, …), outside the totals.
 
         Args:
             session_id: As in :meth:`update_token_counts`.
-            task: What the call was for.
+            task: The purpose of the call.
             only_existing: As in :meth:`update_token_counts`.
             amounts: Fields of ``usage_table.Usage``.
         """
@@ -69,24 +69,24 @@ class UsageFace(WritingFace):
         )
 
     def usage_of(self, session_ids: Sequence[str]) -> tuple[ModelUsage, ...]:
-        """What sessions used together, by model; what used most stands first."""
+        """Return the combined usage of sessions by model, the largest first."""
         ids = [clean_text(each) for each in session_ids]
         return self.read(lambda conn: session_usage.used(conn, ids))
 
     def context_size(self, session_id: str) -> ContextSize:
-        """How large what a model is told of a session is, without its prompt."""
+        """Return the size of a session's context for the model, without its system prompt."""
         return self.read(lambda conn: session_usage.size(conn, clean_text(session_id)))
 
     def update_session_billing_route(
         self, session_id: str, *, provider: str, base_url: str, billing_mode: str | None = None
     ) -> None:
-        """Overwrite who is billed for a session; its stored prompt is dropped with it.
+        """Overwrite the billing route of a session; its stored prompt is dropped with it.
 
         Args:
             session_id: The session; an unknown one changes nothing.
             provider: The new provider.
             base_url: Its address.
-            billing_mode: How it bills; None keeps what is stored.
+            billing_mode: How it bills; None keeps the stored mode.
         """
         values = (provider, base_url, billing_mode)
         names_prompts = self.layout.names_prompts
@@ -107,7 +107,7 @@ class UsageFace(WritingFace):
             model: A new model, None to keep the old one.
 
         Raises:
-            ValueError: The text is no JSON object, which would break every list of sessions.
+            ValueError: The text is not a JSON object, which would break every list of sessions.
         """
         config = session_facts.parse_config(model_config_json)
         self._execute_write(lambda conn: session_facts.set_config(conn, session_id, config, model))
@@ -119,7 +119,7 @@ class UsageFace(WritingFace):
         git_branch: str | None = None,
         git_repo_root: str | None = None,
     ) -> None:
-        """Store where a session works; what is blank keeps its old value."""
+        """Store the working folder of a session; blank values keep their old value."""
         places = {"cwd": cwd, "git_branch": git_branch, "git_repo_root": git_repo_root}
 
         def store(conn: Any) -> None:
@@ -130,6 +130,6 @@ class UsageFace(WritingFace):
         self._execute_write(store)
 
     def backfill_repo_roots(self, cwd_to_root: Mapping[str, str]) -> None:
-        """Fill in the repository of sessions that know only their folder."""
+        """Set the repository of sessions that only have a folder."""
         roots = dict(cwd_to_root)
         self._execute_write(lambda conn: session_facts.fill_roots(conn, roots))
