@@ -1,9 +1,9 @@
-"""Searching all conversations: hits in pages, as they are found.
+"""Search over all conversations that delivers hits in pages as they are found.
 
-Each page is a few short queries; between pages no read transaction stays open and the caller may
-stop. Newest first means the greatest row ids first, which the index gives without looking at more
-than it returns, but for beginnings of many words (see :mod:`search_sifting`); the words around a
-hit are made for those alone that are shown.
+Each page takes a few short queries; between pages no read transaction stays open and the caller may
+stop. Newest first means the greatest row ids first, which the index returns without reading more
+than it returns, except for prefixes of many words (see :mod:`search_sifting`); snippets are built
+only for the hits that are shown.
 """
 
 import contextlib
@@ -50,16 +50,16 @@ _LARGEST_PAGE = 2_000
 _BEST_FIRST_LOOK = 500
 _MOST_COMPARED = 60_000
 MOST_GATHERED = 25_000
-"""So many messages the index may gather for beginnings before the newest are looked at instead."""
+"""For prefixes of more messages than this, the newest messages are scanned instead of the index."""
 _SCAN_FIRST, _SCAN_MOST = 2_000, 64_000
 
 
 class Reads(Protocol):
-    """The store, as far as a search needs it."""
+    """The part of the store that a search needs."""
 
     @property
     def layout(self) -> FileLayout:
-        """Which tables the file has."""
+        """The tables of the file."""
         ...
 
     def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
@@ -71,8 +71,8 @@ class Search:
     """One search, used on one thread.
 
     Args:
-        db: Where to look.
-        query: What for.
+        db: The store to search.
+        query: The query.
         cancel: Set from any thread to stop at once.
     """
 
@@ -90,7 +90,7 @@ class Search:
         self._archive = Archive()
 
     def run(self, on_hits: Callable[[Sequence[SearchHit]], None]) -> SearchOutcome:
-        """Find and deliver.
+        """Run the search and deliver the hits.
 
         Args:
             on_hits: Called on this thread with each page, in order.
@@ -117,7 +117,7 @@ class Search:
     # ------------------------------------------------------------------------------ candidates
 
     def _candidates(self) -> Generator[list[int], None, None]:
-        """Row ids that fit the words, in the order wanted, in growing portions."""
+        """Yield row ids that match the query, in the requested order, in growing portions."""
         node = self._node
         if node is None:
             return
@@ -174,7 +174,7 @@ class Search:
 
         size = min(self._query.page_size, self._query.limit)
         if self._query.one_per_conversation:
-            size = max(size, _CHUNK)  # most may belong to one, and each question costs anew
+            size = max(size, _CHUNK)  # most may be of one conversation; each query costs anew
         while True:
             ids = self._ask(functools.partial(page, below=below, limit=size))
             if ids:
@@ -196,7 +196,7 @@ class Search:
                 seen.update(ids)
             if sifting.complete:
                 return
-        # Filters may leave too few of the best; then all are looked at.
+        # Filters may leave too few of the best; then all are checked.
         for limit in (max(self._query.limit * 5, _BEST_FIRST_LOOK), -1):
             ids = self._ask(functools.partial(best, limit=limit))
             yield [each for each in ids if each not in seen]
@@ -232,7 +232,7 @@ class Search:
                 return
 
     def _passing(self, ids: list[int], room: int, conn: sqlite3.Connection) -> list[int]:
-        """Those that pass the filters, in the same order; with grouping, the first of each."""
+        """Return the ids that pass the filters, in order; with grouping, only the first of each."""
         condition, values = self._filters
         rows = conn.execute(
             "SELECT m.id, m.session_id FROM messages AS m "
@@ -247,7 +247,10 @@ class Search:
         return list(itertools.islice(passed, room))
 
     def _is_wanted(self, conn: sqlite3.Connection, session_id: str) -> bool:
-        """Whether a hit in this session is; with grouping, only the first of its conversation."""
+        """Return whether a hit in this session is to be delivered.
+
+        With grouping, only the first one of a conversation is.
+        """
         if self._query.archived is False and self._archive.holds(conn, session_id):
             return False
         if self._query.one_per_conversation:
@@ -258,7 +261,7 @@ class Search:
         return True
 
     def _is_settled(self, session_id: str) -> bool:
-        """Whether nothing is wanted of this session, as far as is known without asking."""
+        """Return whether no more hits of this session are wanted, as far as is already known."""
         if self._query.archived is False and self._archive.surely_holds(session_id):
             return True
         known = self._conversations.get(session_id)
@@ -313,12 +316,12 @@ class Search:
         try:
             return self._db.read(lambda conn: ended_by(conn, fn, self._cancel))
         except IndexBrokenError:
-            self._stop_if_cancelled()  # cut short, the engine may take what it read for damage
+            self._stop_if_cancelled()  # an interrupted read may look like damage to the engine
             raise
 
 
 def filters(query: SearchQuery) -> tuple[str, list[Any]]:
-    """The condition on a message ``m`` of a session ``s`` beside the words, with its values."""
+    """Return the condition on a message ``m`` of a session ``s`` besides its text, with values."""
     parts = ["m.role <> 'session_meta'", NOT_ON_ITS_WAY, is_shown_sql("m")]
     values: list[Any] = []
     if not query.include_rewound:

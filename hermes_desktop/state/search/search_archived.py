@@ -1,7 +1,7 @@
-"""Which sessions belong to archived conversations.
+"""Detection of sessions that belong to archived conversations.
 
-As in the list the oldest row of a conversation decides. A subagent is in no list; it goes with the
-session it worked for.
+As in the list, the oldest row of a conversation decides. A subagent is in no list; it is treated
+like the session it worked for.
 """
 
 import sqlite3
@@ -16,24 +16,27 @@ FROM sessions AS s WHERE s.id = ?
 
 
 class Archive:
-    """Answers for one search, and remembers. Used on one thread."""
+    """A cache of which sessions are archived, for one search. Used on one thread."""
 
     def __init__(self) -> None:
         self._known: dict[str, bool] = {}
 
     def surely_holds(self, session_id: str) -> bool:
-        """Whether it is known already that this session is in it."""
+        """Return whether this session is already known to be archived."""
         return self._known.get(session_id, False)
 
     def holds(self, conn: sqlite3.Connection, session_id: str) -> bool:
-        """Whether this session belongs to an archived conversation."""
+        """Return whether this session belongs to an archived conversation."""
         known = self._known.get(session_id)
         if known is None:
             known = self._known[session_id] = _is_archived(conn, session_id)
         return known
 
     def everything(self, conn: sqlite3.Connection) -> list[str]:
-        """All sessions in it. Reads every session's row: tens of milliseconds in a large home."""
+        """Return all archived sessions.
+
+        Reads every session's row: tens of milliseconds in a large home.
+        """
         rows = conn.execute("SELECT id FROM sessions WHERE archived <> 0").fetchall()
         waiting = [row[0] for row in rows if self.holds(conn, row[0])]
         found = dict.fromkeys(waiting)

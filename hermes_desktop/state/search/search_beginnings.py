@@ -1,7 +1,7 @@
-"""Beginnings of words that stand in so many messages that the index takes long to gather them.
+"""Word prefixes that occur in so many messages that the index takes long to gather them.
 
-Before the index gives the first message for ``m*`` it gathers the messages of every word that
-begins so. How many those are is estimated from a few messages spread over the whole store.
+Before the index returns the first message for ``m*`` it gathers the messages of every word with
+that prefix. Their number is estimated from a sample of messages spread over the whole store.
 """
 
 import re
@@ -27,28 +27,28 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def beginnings(node: Node) -> list[Term]:
-    """The terms that longer words may fit."""
+    """Return the terms that match longer words, too."""
     return [term for term in terms(node) if term.prefix]
 
 
 def leaves_out(node: Node) -> bool:
-    """Whether more text can make a message fit no longer."""
+    """Return whether additional text can make a message match no longer."""
     return isinstance(node, Combined) and (node.how == "NOT" or any(map(leaves_out, node.parts)))
 
 
 def frequent_beginnings(
     conn: sqlite3.Connection, sieve: Sieve, node: Node, greatest_id: int
 ) -> dict[Term, float]:
-    """The terms that a tenth of the messages and more would have to be gathered for.
+    """Return the terms for which a tenth of the messages or more would have to be gathered.
 
     Args:
-        conn: To read with.
+        conn: Connection for reading.
         sieve: An empty one.
         node: The query.
-        greatest_id: Of all messages.
+        greatest_id: The greatest id of all messages.
 
     Returns:
-        Each with the share of messages in which a word begins so.
+        Each with the share of messages that contain a word with this prefix.
 
     Raises:
         IndexBrokenError: The index could not be read.
@@ -59,7 +59,7 @@ def frequent_beginnings(
         for term in beginnings(node):
             words = _WORD.findall(term.text)
             if rows and words:
-                # Of a phrase only the last word is a beginning; that is what has to be gathered.
+                # Of a phrase only the last word is a prefix; that is what has to be gathered.
                 [(_, expression)] = match_expressions(Term(words[-1], prefix=True), "words")
                 shares[term] = len(sieve.find(expression)) / len(rows)
     return {term: share for term, share in shares.items() if share >= _FREQUENT}
@@ -77,10 +77,10 @@ def _sample(conn: sqlite3.Connection, sieve: Sieve, greatest_id: int) -> list[Ro
 
 
 def without(node: Node, left_out: Collection[Term]) -> Node | None:
-    """What is looked for without some terms: finds all that the whole query finds, and more.
+    """Return the query without some terms; it finds all that the whole query finds, and more.
 
     Returns:
-        None when any message at all may fit.
+        None when any message at all may match.
     """
     if isinstance(node, Term):
         return _first_words(node) if node in left_out else node if _is_known(node.text) else None
@@ -98,5 +98,5 @@ def _first_words(term: Term) -> Term | None:
 
 
 def _is_known(text: str) -> bool:
-    """Whether every index knows a word in it: the tables of letters in SQLite are older ones."""
+    """Return whether every index knows a word in it: SQLite's Unicode tables are older."""
     return any(unicodedata.ucd_3_2_0.category(character)[0] in "LN" for character in text)

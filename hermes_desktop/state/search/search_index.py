@@ -1,7 +1,7 @@
-"""The full-text tables of a file: which there are, whether they can be asked, and asking them.
+"""The full-text tables of a file: which exist, whether they are usable, and queries on them.
 
-Both layouts are asked alike: one column, or three read from the messages themselves (the stored
-CREATE statement tells). Nothing here writes.
+Both layouts are queried alike: one column, or three read from the messages themselves (the stored
+CREATE statement tells which). Nothing here writes.
 """
 
 import contextlib
@@ -36,11 +36,11 @@ INCOMPLETE = SearchNotice(
 
 
 class IndexBrokenError(Exception):
-    """The index could not be asked; the messages themselves may well be in order."""
+    """The index could not be queried; the messages themselves may well be intact."""
 
 
 def layout_of(conn: sqlite3.Connection, table: str) -> Layout | None:
-    """Where a full-text table keeps its text; None when the file has no such table."""
+    """Return where a full-text table stores its text; None when the file has no such table."""
     row = conn.execute(
         "SELECT sql FROM main.sqlite_master WHERE name = ? AND type = 'table'", (table,)
     ).fetchone()
@@ -50,7 +50,7 @@ def layout_of(conn: sqlite3.Connection, table: str) -> Layout | None:
 
 
 def content_source(conn: sqlite3.Connection, table: str) -> str:
-    """The table or view of this file whose rows an index covers; the messages by default."""
+    """Return the table or view whose rows an index covers; the messages by default."""
     row = conn.execute("SELECT sql FROM main.sqlite_master WHERE name = ?", (table,)).fetchone()
     named = re.search(r"(?i)[(,]\s*content\s*=\s*['\"]?(\w+)", str(row[0])) if row else None
     if named is None:
@@ -63,13 +63,13 @@ def content_source(conn: sqlite3.Connection, table: str) -> str:
 
 
 def missing_triggers(layout: FileLayout) -> tuple[str, ...]:
-    """Which of the six triggers that feed the index are not there."""
+    """Return which of the six triggers that fill the index are missing."""
     names = (f"{table}_{event}" for table in FULL_TEXT for event in _EVENTS)
     return tuple(name for name in names if name not in layout.objects)
 
 
 def notice_about(conn: sqlite3.Connection, layout: FileLayout, way: Way) -> SearchNotice | None:
-    """What stands against asking the index, looked up in the file as it is now."""
+    """Return what prevents use of the index, according to the current state of the file."""
     if way == "scan":
         return None
     table = INDEX_OF[way]
@@ -90,7 +90,7 @@ Expressions: TypeAlias = Sequence[tuple[Way, str]]
 def ids_newest_first(
     conn: sqlite3.Connection, expressions: Expressions, *, below: int | None, limit: int
 ) -> list[int]:
-    """Row ids of what any of the indexes finds, the greatest first, only those below one."""
+    """Return row ids that any of the indexes finds, greatest first, only those below a limit."""
     edge = "" if below is None else " AND rowid < ?"
     found: set[int] = set()
     for way, expression in expressions:
@@ -104,13 +104,13 @@ def ids_newest_first(
 def ids_best_first(
     conn: sqlite3.Connection, expressions: Expressions, *, limit: int, newest: int | None = None
 ) -> list[int]:
-    """Row ids of what any of the indexes finds, the best match first.
+    """Return row ids that any of the indexes finds, the best match first.
 
     Args:
-        conn: To read with.
-        expressions: Which index to ask for what.
-        limit: At most so many; -1 for all.
-        newest: Compare only so many of the newest matches of each index, for comparing costs a
+        conn: Connection for reading.
+        expressions: The expression for each index.
+        limit: Maximum number of ids; -1 for all.
+        newest: Rank only this many of the newest matches of each index, because ranking costs a
             microsecond each; None for all.
     """
     found: dict[int, None] = {}
@@ -123,17 +123,17 @@ def ids_best_first(
 
 
 def _edge(conn: sqlite3.Connection, table: str, expression: str, newest: int) -> int:
-    """The row id above which so many matches lie; walking over them costs nanoseconds each."""
+    """Return the row id above which this many matches lie; skipping them costs nanoseconds each."""
     sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
     found = select_ids(conn, sql, (expression, newest))
     return found[0] if found else 0
 
 
 def select_ids(conn: sqlite3.Connection, sql: str, values: Collection[object]) -> list[int]:
-    """The first column of a query that asks an index.
+    """Return the first column of a query on an index.
 
     Raises:
-        IndexBrokenError: The index did not answer; another way may.
+        IndexBrokenError: The index failed; another way may work.
     """
     cursor = conn.cursor()
     cursor.row_factory = None
@@ -143,10 +143,10 @@ def select_ids(conn: sqlite3.Connection, sql: str, values: Collection[object]) -
 
 @contextlib.contextmanager
 def asking() -> Iterator[None]:
-    """Tell damage of the index, inside a ``with`` block, from other trouble.
+    """Distinguish, inside a ``with`` block, damage of the index from other errors.
 
     Raises:
-        IndexBrokenError: The index did not answer; another way may.
+        IndexBrokenError: The index failed; another way may work.
     """
     try:
         yield

@@ -1,8 +1,8 @@
-"""What a person typed into a search, as a tree of terms, and how each index is asked for it.
+"""The parser of search queries, and their translation for each index.
 
-A term is one word or a phrase in quotation marks; ``foo*`` means every word that begins so. AND, OR
-and NOT in capitals combine terms; side by side they must all be found. Everything else that the
-full-text engine would take for syntax is plain text here, so that no query is an error.
+A term is one word or a phrase in quotation marks; ``foo*`` matches every word with that prefix.
+AND, OR and NOT in capitals combine terms; adjacent terms must all be found. Everything else that
+the full-text engine would take for syntax is plain text here, so that no query is an error.
 """
 
 import json
@@ -16,7 +16,7 @@ from hermes_desktop.state.records.content_codec import clean_text
 
 MAX_CHARS = 2_048
 TRIGRAM = 3
-"""Shorter texts cannot be asked of the trigram index."""
+"""The trigram index cannot be queried for shorter texts."""
 
 _OPERATORS = ("OR", "AND", "NOT")
 _PIECE = re.compile(r'"([^"]*)"(\*?)|([^\s"]+)')
@@ -30,7 +30,7 @@ class Term:
 
     Attributes:
         text: As typed, without quotation marks and star.
-        prefix: Whether longer words that begin with it count.
+        prefix: Whether longer words that begin with it match.
     """
 
     text: str
@@ -38,23 +38,23 @@ class Term:
 
     @property
     def has_words(self) -> bool:
-        """Whether a word index can know it: it holds a letter or a digit."""
+        """Whether a word index can contain it: it has a letter or a digit."""
         return any(character.isalnum() for character in self.text)
 
     @property
     def cjk_count(self) -> int:
-        """How many characters belong to a script that does not part its words."""
+        """Number of characters of scripts that do not separate words."""
         return len(_CJK.findall(self.text))
 
     @property
     def escaped(self) -> str:
-        """How the text stands inside stored JSON, where everything beyond ASCII is escaped."""
+        """The text as it appears in stored JSON, where every non-ASCII character is escaped."""
         return json.dumps(self.text)[1:-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """Parts that must all be found, of which one must, or of which only the first may."""
+    """Parts of which all must be found, or one, or only the first."""
 
     how: Literal["AND", "OR", "NOT"]
     parts: tuple["Node", ...]
@@ -64,14 +64,14 @@ Node: TypeAlias = Term | Combined
 
 
 def parse(text: str, *, prefix: bool = False) -> Node | None:
-    """Understand a query.
+    """Parse a query.
 
     Args:
-        text: As typed; what lies beyond 2,048 characters does not count.
-        prefix: Take every bare word of two characters and more for the beginning of one.
+        text: As typed; text beyond 2,048 characters is ignored.
+        prefix: Take every bare word of two characters and more as a prefix.
 
     Returns:
-        None when there is nothing to look for.
+        None when there is nothing to search for.
     """
     return _combine(_tidy(list(_pieces(clean_text(text)[:MAX_CHARS], prefix=prefix))), _OPERATORS)
 
@@ -93,12 +93,13 @@ def _words(bare: str, *, prefix: bool) -> Iterator[Term]:
         kept = word.lstrip("*")
         body = kept.rstrip("*")
         if body:
-            # Half of all words begin with one given letter; only who asks for that gets it.
+            # Half of all words begin with one given letter; one letter is a prefix only with a
+            # star.
             yield Term(body, prefix=body != kept or (prefix and len(body) > 1))
 
 
 def _tidy(items: list[Term | str]) -> list[Term | str]:
-    """Leave no operator without terms on both sides; of several in a row the last one counts."""
+    """Remove operators without terms on both sides; of several in a row keep the last one."""
     kept: list[Term | str] = []
     for item in items:
         if isinstance(item, str):
@@ -113,7 +114,7 @@ def _tidy(items: list[Term | str]) -> list[Term | str]:
 
 
 def _combine(items: Sequence[Term | str], operators: Sequence[str]) -> Node | None:
-    """Split at the weakest operator first; terms side by side bind strongest."""
+    """Split at the weakest operator first; adjacent terms bind strongest."""
     if not items:
         return None
     if not operators:
@@ -130,12 +131,12 @@ def _combine(items: Sequence[Term | str], operators: Sequence[str]) -> Node | No
 
 
 def joined(how: Literal["AND", "OR", "NOT"], parts: Sequence[Node]) -> Node | None:
-    """Parts combined; one alone is itself, none is None."""
+    """Combine parts; a single part is returned unchanged, none gives None."""
     return Combined(how, tuple(parts)) if len(parts) > 1 else (parts[0] if parts else None)
 
 
 def terms(node: Node | None) -> list[Term]:
-    """All terms of a query, also those that must not be found."""
+    """Return all terms of a query, also those that must not be found."""
     if node is None:
         return []
     return (
@@ -144,7 +145,7 @@ def terms(node: Node | None) -> list[Term]:
 
 
 def wanted(node: Node | None) -> list[Term]:
-    """The terms that a hit may show."""
+    """Return the terms that a hit may contain."""
     if node is None or isinstance(node, Term):
         return [] if node is None else [node]
     parts = node.parts[:1] if node.how == "NOT" else node.parts
@@ -152,7 +153,7 @@ def wanted(node: Node | None) -> list[Term]:
 
 
 def without_silent_terms(node: Node | None) -> Node | None:
-    """The query without terms that hold neither letter nor digit, which no word index knows."""
+    """Return the query without terms that have no letter or digit, which no word index contains."""
     if node is None or isinstance(node, Term):
         return node if node is not None and node.has_words else None
     parts = [without_silent_terms(part) for part in node.parts]
@@ -165,7 +166,7 @@ Way: TypeAlias = Literal["words", "trigram", "scan"]
 
 
 def way_of(node: Node) -> Way:
-    """Which index can answer: words, three characters in a row, or none, so that rows are read."""
+    """Return which index can answer: words, trigrams, or none, so that rows are scanned."""
     found = terms(node)
     cjk = [term for term in found if term.cjk_count]
     if cjk:
@@ -175,10 +176,10 @@ def way_of(node: Node) -> Way:
 
 
 def match_expressions(node: Node, way: Way) -> list[tuple[Way, str]]:
-    """The query in the language of the full-text engine: which index to ask for what, in turn.
+    """Return the query as expressions of the full-text engine, with the index for each.
 
-    Text in structured content is stored as JSON that escapes everything beyond ASCII. The index of
-    three characters ends at the NUL such content begins with, the index of words does not.
+    Text in structured content is stored as JSON that escapes every non-ASCII character. The trigram
+    index ends at the NUL with which such content begins, the word index does not.
     """
     if way == "words":
         node = without_silent_terms(node) or node
@@ -211,10 +212,10 @@ def _quoted(text: str, *, prefix: bool) -> str:
 
 
 def row_condition(node: Node, alias: str = "m") -> tuple[str, list[str]]:
-    """The query as a condition on a row of ``messages``, with its values. NULL means no.
+    """Return the query as a condition on a row of ``messages``, with its values. NULL means no.
 
-    LIKE does not care about ASCII capitals but ends at the NUL that structured content begins
-    with; ``instr`` sees behind it.
+    LIKE ignores ASCII case but ends at the NUL with which structured content begins; ``instr``
+    reads past it.
     """
     if isinstance(node, Term):
         return _term_condition(node, alias)
@@ -232,7 +233,8 @@ def row_condition(node: Node, alias: str = "m") -> tuple[str, list[str]]:
 def _term_condition(term: Term, alias: str) -> tuple[str, list[str]]:
     like = "LIKE ? ESCAPE '\\'"
     text, escaped = _pattern(term.text), _pattern(term.escaped)
-    # Comparing bytes is quicker, and the same where there are no capitals that LIKE would fold.
+    # Comparing bytes is faster, and equivalent where there are no letters whose case LIKE would
+    # fold.
     folds = any(character.isascii() and character.isalpha() for character in term.text)
     content = f"{alias}.content {like}" if folds else f"instr({alias}.content, ?)"
     condition = (

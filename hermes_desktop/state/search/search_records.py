@@ -1,4 +1,4 @@
-"""What is asked of a search and what it answers: frozen records, no SQLite."""
+"""The query and result records of a search: immutable, without SQLite."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ NoticeKind: TypeAlias = Literal["index-missing", "index-damaged", "index-incompl
 
 @dataclass(frozen=True, slots=True)
 class SearchNotice:
-    """What a person should know about how the search was done.
+    """A notice for the user about how the search was done.
 
     Attributes:
-        kind: A stable word.
+        kind: A stable identifier.
         text: A sentence.
     """
 
@@ -24,23 +24,23 @@ class SearchNotice:
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """What to look for.
+    """The parameters of a search.
 
     Attributes:
-        text: Words, "phrases", ``beginnings*``, AND, OR, NOT.
-        order: The newest messages first, or those that fit best: of a word that stands in more
-            than 60,000 messages, among the newest of those; of a beginning that stands in some
-            25,000, among the newest few hundred, then among the next.
+        text: Words, "phrases", ``prefixes*``, AND, OR, NOT.
+        order: The newest messages first, or the best matches: for a word in more than 60,000
+            messages, among the newest of those; for a prefix in about 25,000, among the newest few
+            hundred, then among the next.
         sources: Only in conversations of these, exactly as stored; None for all.
         exclude_sources: Not in these.
         roles: Only messages of these roles; None for all.
         session_ids: Only in these sessions; None for all.
-        archived: True only in archived conversations, False only in the others, as the list of
-            sessions has them; subagents go with the session they worked for. None for all.
-        limit: At most so many hits.
-        page_size: How many hits one call of ``on_hits`` gets at most.
-        prefix: Every bare word of two characters and more may be the beginning of one.
-        include_rewound: Also what the user took back.
+        archived: True only in archived conversations, False only in the others, as in the list of
+            sessions; subagents belong to the session they worked for. None for all.
+        limit: Maximum number of hits.
+        page_size: Maximum number of hits per call of ``on_hits``.
+        prefix: Every bare word of two characters and more is a prefix.
+        include_rewound: Also messages that the user undid.
         one_per_conversation: Only the first hit of each conversation.
     """
 
@@ -64,12 +64,12 @@ class SearchHit:
 
     Attributes:
         message_id: Its row id.
-        session_id: The session it stands in.
+        session_id: The session that contains it.
         root_id: The first segment of the conversation.
-        tip_id: The segment where the conversation goes on; what to open.
-        snippet: A few words around the hit, on one line.
-        marks: Start and end of the places found, in ``snippet``.
-        title: Of the tip, None without.
+        tip_id: The last segment of the conversation, which is the one to open.
+        snippet: A short excerpt around the hit, on one line.
+        marks: Start and end of the matches in ``snippet``.
+        title: Of the tip, None without one.
     """
 
     message_id: int
@@ -88,14 +88,14 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """How a search went.
+    """The outcome of a search.
 
     Attributes:
-        hits: How many were delivered.
-        more: Whether it stopped at the limit, so that there may be others.
-        cancelled: Whether it was stopped.
-        way: By the index of words, by the one of three characters, or by reading the messages.
-        notice: What a person should know, None when all is well.
+        hits: Number of hits delivered.
+        more: Whether it stopped at the limit, so that there may be more.
+        cancelled: Whether it was cancelled.
+        way: Whether it used the word index, the trigram index, or a scan of the messages.
+        notice: A notice for the user, None when there was no problem.
     """
 
     hits: int

@@ -1,4 +1,4 @@
-"""Search results as plain rows, with the semantics that programs beside us know."""
+"""Search results as plain rows, with the semantics expected by other programs."""
 
 import contextlib
 import sqlite3
@@ -36,7 +36,7 @@ _ORDERS = {
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A query with the page wanted of its results."""
+    """A query and the requested page of its results."""
 
     query: SearchQuery
     limit: int
@@ -45,7 +45,7 @@ class Request:
 
 
 def find(conn: sqlite3.Connection, layout: FileLayout, request: Request) -> list[dict[str, Any]]:
-    """The rows of one page."""
+    """Return the rows of one page."""
     node = parse(request.query.text)
     if node is None:
         return []
@@ -85,10 +85,10 @@ def _by_index(conn: sqlite3.Connection, node: Node, way: Way, request: Request) 
 
 
 def _sifted(conn: sqlite3.Connection, node: Node, way: Way, request: Request) -> list[int] | None:
-    """What the newest messages give, where the index would gather very many for a beginning.
+    """Return results from the newest messages, if the index would gather very many for a prefix.
 
     Returns:
-        None when the index is quick enough, or too few fit.
+        None when the index is fast enough, or too few messages match.
     """
     end = request.offset + request.limit
     found: list[int] = []
@@ -119,7 +119,7 @@ def _sifted(conn: sqlite3.Connection, node: Node, way: Way, request: Request) ->
 def _best(
     conn: sqlite3.Connection, expressions: search_index.Expressions, request: Request
 ) -> list[int]:
-    """Only the best are looked up in the tables; all of them when filters leave too few."""
+    """Look up only the best matches in the tables; all of them when filters leave too few."""
     end = request.offset + request.limit
     look = max(end * 5, _CHUNK)
     ids = search_index.ids_best_first(conn, expressions, limit=look)
@@ -197,7 +197,7 @@ def _row(conn: sqlite3.Connection, row: sqlite3.Row, marker: Marker, way: Way) -
 
 
 def _part(marker: Marker, texts: list[str]) -> str:
-    """What stands around the hit, without marks."""
+    """Return the text around the hit, without marks."""
     for text in texts:
         place = marker.first(text)
         if place is not None:

@@ -1,7 +1,7 @@
-"""Looks which of a few messages fit a query: a full-text table of its own, in memory.
+"""A temporary full-text table in memory that checks which of a few messages match a query.
 
-It is made as the stored one is, so that the same engine parts the texts into the same words. What
-it says of a message is what the stored index would say.
+It is created with the options of the stored one, so that the same engine splits the texts into the
+same words. Its result for a message is what the stored index would return.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from hermes_desktop.state.search.search_index import asking
 
 Row: TypeAlias = tuple[Any, ...]
-"""The id of a message and, as bytes, the texts by which it is found: one a column of the index."""
+"""The id of a message and its indexed texts as bytes, one per column of the index."""
 
 Order: TypeAlias = Literal["newest", "best"]
 
@@ -25,15 +25,17 @@ _ORDERS = {"newest": "rowid DESC", "best": "rank"}
 
 
 class Sieve:
-    """Holds no message for longer than it is asked about it. Used on one thread; close it.
+    """A full-text table that holds messages only while they are checked.
+
+    Used on one thread; close it.
 
     Args:
-        conn: A connection to the file, used for nothing else than making this.
+        conn: A connection to the file, used only to create the table.
         table: The stored full-text table.
 
     Raises:
-        IndexBrokenError: The table could not be looked at.
-        sqlite3.OperationalError: There is no such table, or this SQLite cannot make one like it.
+        IndexBrokenError: The table could not be read.
+        sqlite3.OperationalError: There is no such table, or this SQLite cannot create one like it.
     """
 
     def __init__(self, conn: sqlite3.Connection, table: str) -> None:
@@ -58,15 +60,15 @@ class Sieve:
             raise
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         self._conn.close()
 
     def read(self, conn: sqlite3.Connection, message_id: int) -> Row | None:
-        """A message as the stored index has it, None when it does not know it."""
+        """Return a message as the stored index has it, None when the index does not contain it."""
         return self._row(conn, "= ?", message_id)
 
     def read_from(self, conn: sqlite3.Connection, message_id: int) -> Row | None:
-        """The message with this id, or the next greater one."""
+        """Return the message with this id, or with the next greater one."""
         return self._row(conn, ">= ? ORDER BY rowid LIMIT 1", message_id)
 
     def _row(self, conn: sqlite3.Connection, which: str, message_id: int) -> Row | None:
@@ -77,7 +79,7 @@ class Sieve:
 
     @contextlib.contextmanager
     def holding(self, rows: Iterable[Row]) -> Iterator[None]:
-        """Know these messages for the length of a ``with`` block."""
+        """Hold these messages for the duration of a ``with`` block."""
         self._conn.execute("BEGIN")
         try:
             self._conn.executemany(self._insert, rows)
@@ -86,7 +88,7 @@ class Sieve:
             self._conn.execute("ROLLBACK")
 
     def find(self, expression: str, order: Order = "newest") -> list[int]:
-        """The ids of the messages held that fit."""
+        """Return the ids of the held messages that match."""
         found = self._conn.execute(
             f"SELECT rowid FROM t WHERE t MATCH ? ORDER BY {_ORDERS[order]}", (expression,)
         )
@@ -94,7 +96,7 @@ class Sieve:
 
 
 def _alike(arguments: str) -> str:
-    """The same columns under names of ours and the same options, but no text kept."""
+    """Return the same columns under generic names and the same options, without stored text."""
     kept = _ARGUMENT.findall(arguments)
     columns = [
         match.group(1) for each in kept if "=" not in each and (match := _COLUMN.match(each))

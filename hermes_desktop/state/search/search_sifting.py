@@ -1,8 +1,8 @@
-"""Searching for beginnings that stand in a tenth of the messages and more, the newest first.
+"""Search for prefixes that occur in a tenth of the messages or more, the newest first.
 
-The index would gather all their messages before it gives the first. Instead the newest messages
-are looked at one by one: all of them, or those that the index finds by the rest of the query. Where
-that finds too little it ends, and the index is asked for what is left.
+The index would gather all their messages before it returns the first. Instead the newest messages
+are checked one by one: all of them, or those that the index finds by the rest of the query. If that
+finds too few it ends, and the index is queried for the remaining messages.
 """
 
 import functools
@@ -29,13 +29,13 @@ from hermes_desktop.state.search.search_sieve import Order, Row, Sieve
 T = TypeVar("T")
 
 _FIRST_BYTES, _MOST_BYTES = 24_000, 96_000
-"""Of texts looked at in one go, some 3 and 12 ms."""
+"""Size of the texts checked at once, about 3 and 12 ms."""
 _FIRST_SPAN, _MOST_SPAN = 500, 16_000
 _FIRST_PAGE, _MOST_PAGE = 500, 4_000
 _COMPARED_BYTES = 250_000
 _HEAD_BYTES = 1_000
 _SPARSE, _SPARSE_BYTES, _MUCH_BYTES = 0.04, 600_000, 8_000_000
-"""Below which share of fitting messages the index is asked, and after how much; see below."""
+"""The share of matches below which the index is used, and after how much text; see below."""
 _GATHERED_AT_ONCE = 200_000
 
 Found: TypeAlias = tuple[int, str]
@@ -43,10 +43,10 @@ Found: TypeAlias = tuple[int, str]
 
 
 class Asks(Protocol):
-    """Runs a query on a read connection; ends early when nobody wants the answer."""
+    """Runs a query on a read connection; ends early when the search is cancelled."""
 
     def __call__(self, fn: Callable[[sqlite3.Connection], T], /) -> T:
-        """Run it."""
+        """Run the query."""
         ...
 
 
@@ -55,17 +55,17 @@ class Sifting:
 
     Args:
         ask: Runs queries.
-        node: What is looked for.
+        node: The query.
         passing: The condition on a message ``m`` of a session ``s``, with its values.
-        uninteresting: Whether a session's messages are not wanted any more.
-        way: Which index will be asked; only that of words has to gather.
-        stop: Called between two messages; raises when nobody wants the answer.
+        uninteresting: Returns whether a session's messages are not wanted any more.
+        way: The index that will be queried; only the word index has to gather.
+        stop: Called between two messages; raises when the search is cancelled.
 
     Attributes:
-        below: Down to this message, itself included, everything was looked at; None for nothing.
-        complete: Whether every message was.
-        gathered: How many messages, by estimate, the index would gather for frequent beginnings;
-            0 means that it is quick enough.
+        below: Down to this message, inclusive, everything was checked; None if nothing was.
+        complete: Whether every message was checked.
+        gathered: How many messages, by estimate, the index would gather for frequent prefixes; 0
+            means that it is fast enough.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Sifting:
             self._prepare()
 
     def close(self) -> None:
-        """Let go of the memory."""
+        """Release the memory."""
         if self._sieve is not None:
             self._sieve.close()
 
@@ -103,7 +103,7 @@ class Sifting:
         def look(conn: sqlite3.Connection) -> None:
             try:
                 sieve = self._sieve = Sieve(conn, INDEX_OF["words"])
-            except sqlite3.OperationalError:  # a tokenizer of others; the index alone may know it
+            except sqlite3.OperationalError:  # a foreign tokenizer; only the index may support it
                 return
             top = greatest_id(conn)
             shares = frequent_beginnings(conn, sieve, self._node, top)
@@ -116,10 +116,10 @@ class Sifting:
             self.close()
             raise
 
-    # -------------------------------------------------------------------------------- looking
+    # -------------------------------------------------------------------------------- scanning
 
     def run(self, order: Order) -> Iterator[list[int]]:
-        """Ids of messages that fit and pass; sets ``below`` and ``complete``.
+        """Yield ids of messages that match and pass; sets ``below`` and ``complete``.
 
         Args:
             order: The newest first; or, among the newest few hundred, the best match first, then
@@ -149,9 +149,9 @@ class Sifting:
         self.complete = True
 
     def _is_futile(self) -> bool:
-        """Whether so few fit that the index is asked rather than going on.
+        """Return whether so few messages match that the index is faster than to continue.
 
-        Gathering the very frequent cannot be stopped for a second; it is left for the end.
+        Gathering very frequent words cannot be interrupted for a second; it is the last resort.
         """
         enough = _SPARSE_BYTES if self.gathered < _GATHERED_AT_ONCE else _MUCH_BYTES
         return self._fitted < self._looked * _SPARSE and self._bytes >= enough
@@ -166,7 +166,7 @@ class Sifting:
             yield found
 
     def _glance(self, rows: list[Row]) -> list[int]:
-        """A long message that fits by its beginning need not be looked at to its end."""
+        """Check the beginnings of long messages first; those that match need no full check."""
         heads = [head for row in rows if (head := _head(row)) is not None]
         fit = set(self._find(heads, "newest"))
         fit.update(self._find([row for row in rows if row[0] not in fit], "newest"))
@@ -203,7 +203,7 @@ class Sifting:
     # ------------------------------------------------------------------------------ candidates
 
     def _portions(self) -> Iterator[tuple[list[Found], int]]:
-        """Messages that may fit, the newest first, each time with the id that was got down to."""
+        """Yield messages that may match, the newest first, with the lowest id reached."""
         return self._windows() if self._rest is None else self._pages(self._rest)
 
     def _windows(self) -> Iterator[tuple[list[Found], int]]:
@@ -247,7 +247,7 @@ def _page(
 
 
 def greatest_id(conn: sqlite3.Connection) -> int:
-    """Of all messages, 0 without any."""
+    """Return the greatest id of all messages, 0 without any."""
     return int(conn.execute("SELECT max(id) FROM messages").fetchone()[0] or 0)
 
 
@@ -256,7 +256,7 @@ def _size(row: Row) -> int:
 
 
 def _head(row: Row) -> Row | None:
-    """The message with its texts cut between two words, None for a short one."""
+    """Return the message with its texts cut between two words, None for a short one."""
     if _size(row) < 2 * _HEAD_BYTES:
         return None
     return (row[0], *(text[: text.rfind(b" ", 0, _HEAD_BYTES) + 1] for text in row[1:]))

@@ -1,8 +1,8 @@
-"""Ending a search at once, also while the full-text engine gathers what it will answer from.
+"""Immediate cancellation of a search, also while the full-text engine gathers its results.
 
-That work counts few of SQLite's steps, so that a look every so many steps comes late, and a look
-every few steps would have to wait for Python's lock whenever the window is busy. An interrupt is
-noticed whenever the engine reads the next page.
+That work takes few of SQLite's steps, so that a check every so many steps comes late, and a check
+every few steps would have to wait for the GIL whenever the window is busy. An interrupt is noticed
+whenever the engine reads the next page.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _UNDER_WAY = "SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3"
 
 
 class Interruption:
-    """The wish to end a search; any thread may set it, as often as it likes."""
+    """A cancel signal for a search; any thread may set it, repeatedly."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,11 +29,11 @@ class Interruption:
         self._conn: sqlite3.Connection | None = None
 
     def is_set(self) -> bool:
-        """Whether to stop."""
+        """Return whether to stop."""
         return self._wished
 
     def set(self) -> None:
-        """Stop what runs now and whatever is asked later."""
+        """Stop the running query and all later ones."""
         with self._lock:
             self._wished = True
             if self._conn is not None:
@@ -41,13 +41,13 @@ class Interruption:
 
     @contextlib.contextmanager
     def reaching(self, conn: sqlite3.Connection) -> Iterator[None]:
-        """Let the wish interrupt this connection for the length of a ``with`` block.
+        """Let the signal interrupt this connection for the duration of a ``with`` block.
 
         Raises:
-            StoppedError: It was wished before.
+            StoppedError: The signal was set before.
         """
-        # SQLite forgets an interrupt as soon as no statement is under way: one that comes between
-        # two statements would be lost. This one is under way throughout, and reads nothing.
+        # SQLite forgets an interrupt as soon as no statement is running: one that comes between two
+        # statements would be lost. This statement runs throughout, and reads nothing.
         held = conn.execute(_UNDER_WAY)
         with self._lock:
             if self._wished:
@@ -68,13 +68,13 @@ def ended_by(
     """Run a query that ends within milliseconds when ``cancel`` is set.
 
     Args:
-        conn: To read with.
+        conn: Connection for reading.
         fn: The query.
-        cancel: An :class:`Interruption`; any other signal is looked at now and then. None never
-            stops it.
+        cancel: An :class:`Interruption`; any other signal is checked at intervals. None never stops
+            it.
 
     Raises:
-        StoppedError: It was set.
+        StoppedError: The signal was set.
     """
     if not isinstance(cancel, Interruption):
         return stoppable(conn, fn, cancel, steps=_STEPS_BETWEEN_LOOKS)

@@ -1,7 +1,7 @@
-"""The words around a hit, with the places of the hit marked.
+"""Snippets: the text around a hit, with the matches marked.
 
-Made in Python for all kinds of search alike: structured content must be decoded first, and only the
-few rows that are shown are looked at.
+Built in Python for all kinds of search alike: structured content must be decoded first, and only
+the few rows that are shown are processed.
 """
 
 import json
@@ -25,18 +25,18 @@ _CUT = "..."
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A few words of a message.
+    """A short excerpt of a message.
 
     Attributes:
-        text: On one line; dots where words were left out.
-        marks: Start and end of each hit in ``text``.
+        text: On one line; dots where text was left out.
+        marks: Start and end of each match in ``text``.
     """
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
 
     def marked(self, before: str = ">>>", after: str = "<<<") -> str:
-        """The text with something put around each hit."""
+        """Return the text with markers around each match."""
         pieces, done = [], 0
         for start, end in self.marks:
             pieces += [self.text[done:start], before, self.text[start:end], after]
@@ -45,7 +45,7 @@ class Snippet:
 
 
 class _BaseLetters(dict[int, str]):
-    """Letters without their accents, one for one so that places stay; filled as letters come."""
+    """A cache of base letters without accents, one for one so that positions are preserved."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -59,7 +59,7 @@ _BASES = _BaseLetters()
 
 
 def fold(text: str) -> str:
-    """Small letters without accents; as long as the text."""
+    """Return the text in lower case without accents; the length is preserved."""
     return text.lower() if text.isascii() else text.translate(_BASES)
 
 
@@ -67,8 +67,8 @@ class Marker:
     """Finds terms in texts as the index does.
 
     Args:
-        terms: What to look for.
-        words: Whether only whole words count; else any part of the text does.
+        terms: The terms to find.
+        words: Whether only whole words match; else any part of the text does.
     """
 
     def __init__(self, terms: Iterable[Term], *, words: bool) -> None:
@@ -77,14 +77,14 @@ class Marker:
         self._pattern = re.compile("|".join(patterns)) if patterns else None
 
     def first(self, text: str) -> int | None:
-        """Where the first hit begins, None without."""
+        """Return where the first match begins, None without one."""
         if self._pattern is None:
             return None
         found = self._pattern.search(fold(text[:_FOLDED_CHARS]))
         return None if found is None else found.start()
 
     def places(self, text: str) -> tuple[tuple[int, int], ...]:
-        """All hits in a short text."""
+        """Return all matches in a short text."""
         if self._pattern is None:
             return ()
         return tuple(m.span() for m in self._pattern.finditer(fold(text)) if m.end() > m.start())
@@ -103,7 +103,7 @@ def _part(term: Term) -> str:
 
 
 def snippet_of(marker: Marker, texts: Sequence[str]) -> Snippet:
-    """The words around the first hit in the first text that has one; else the first words."""
+    """Return the text around the first match in the first text that has one; else the beginning."""
     for text in texts:
         place = marker.first(text)
         if place is not None:
@@ -127,7 +127,7 @@ def _around(marker: Marker, text: str, place: int) -> Snippet:
 
 
 def texts_of(content: Any, tool_name: Any, tool_calls: Any) -> list[str]:
-    """The texts of a stored row that a search looks at, the most telling first."""
+    """Return the texts of a stored row that a search covers, the most significant first."""
     texts = [plain_text(decode_content(content))]
     if isinstance(tool_name, str) and tool_name:
         texts.append(tool_name)

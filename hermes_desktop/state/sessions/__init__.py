@@ -1,1 +1,1 @@
-"""Rows of ``sessions``: lists, titles, lineage, usage, deletion."""
+"""Rows of ``sessions``: lists, titles, lineage, usage, and deletion."""

@@ -1,4 +1,4 @@
-"""Whole conversations hidden from the lists, or shown again."""
+"""Archiving: whole conversations are hidden from the lists, or shown again."""
 
 import sqlite3
 from collections import defaultdict
@@ -16,12 +16,12 @@ WHERE p.end_reason = 'compression' AND {continues_sql("c")}
 
 
 def continuations(conn: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Pairs of a session and the compressed one that it continues."""
+    """Return pairs of a session and the compressed one that it continues."""
     return [(row[0], row[1]) for row in conn.execute(_EDGES).fetchall()]
 
 
 def families(conn: sqlite3.Connection, ids: Collection[str]) -> list[str]:
-    """These sessions with all segments of their conversations, forks included."""
+    """Return these sessions with all segments of their conversations, forks included."""
     edges: dict[str, list[str]] = defaultdict(list)
     for child, parent in continuations(conn):
         edges[child].append(parent)

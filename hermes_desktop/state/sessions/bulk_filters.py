@@ -1,4 +1,4 @@
-"""Which sessions a bulk operation means: one filter, one query, for the preview and for the act."""
+"""Selection of sessions for bulk operations: one filter and query for preview and execution."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ DAY_S = 86_400.0
 
 
 class FilterFields(TypedDict, total=False):
-    """The conditions of :class:`SessionFilter` as keyword arguments, the source apart."""
+    """The conditions of :class:`SessionFilter` as keyword arguments, except the source."""
 
     idle_before: float | None
     started_before: float | None
@@ -42,7 +42,7 @@ class FilterFields(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One session that a bulk operation would touch. Times in epoch seconds."""
+    """One session that a bulk operation would affect. Times in epoch seconds."""
 
     id: str
     source: str
@@ -54,7 +54,7 @@ class Candidate:
     archived: bool
 
     def as_row(self) -> SessionRow:
-        """The same as a plain dict, ``archived`` as a number."""
+        """Return the candidate as a plain dict, ``archived`` as a number."""
         row = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**row, "archived": int(self.archived)}
 
@@ -63,21 +63,21 @@ class Candidate:
 class SessionFilter:
     """Conditions that must all hold; None, and "" for a text, is no condition.
 
-    Only sessions that ended are ever selected: an open one may be running somewhere.
+    Only sessions that ended are ever selected: an open one may be running in some process.
 
     Attributes:
         idle_before: Neither started nor used since then, epoch seconds. This is what an age means.
         started_before: Epoch seconds; also ``started_after``.
         source: Exactly as stored.
-        title_like: Part of the title, capitals alike; so are ``model_like`` and ``branch_like``.
+        title_like: Part of the title, ignoring case; so are ``model_like`` and ``branch_like``.
         end_reason: Exactly; so are ``user_id``, ``chat_id`` and ``chat_type``.
-        provider: Who was billed, capitals alike.
+        provider: The billing provider, ignoring case.
         cwd_prefix: A folder; sessions in it and below it.
         min_messages: By the session's own counter; also ``max_messages`` and tool calls.
         min_tokens: Of input and output together; also ``max_tokens``.
         min_cost: US dollars, actual where known, else estimated; also ``max_cost``.
         archived: True for archived ones only, False for the others.
-        include_pinned: Pinned ones too. This is no condition by itself.
+        include_pinned: Include pinned ones. This alone is no condition.
     """
 
     idle_before: float | None = None
@@ -105,12 +105,12 @@ class SessionFilter:
     include_pinned: bool = False
 
     def __bool__(self) -> bool:
-        """Whether it says anything at all."""
+        """Whether it has any condition."""
         names = (field.name for field in fields(self) if field.name != "include_pinned")
         return any(getattr(self, name) not in {None, ""} for name in names)
 
     def select(self, conn: sqlite3.Connection) -> list[Candidate]:
-        """The sessions that meet the conditions, pinned or not, the oldest first."""
+        """Return the sessions that meet the conditions, pinned or not, the oldest first."""
         where, values = self.where(conn)
         rows = conn.execute(
             "SELECT s.id, s.source, s.title, s.model, s.started_at, s.ended_at, "
@@ -128,7 +128,7 @@ class SessionFilter:
             parts.append(condition)
             values.append(bindable(value))
         if self.idle_before is not None:
-            # The start alone rules most sessions out, and it is a column.
+            # The start alone excludes most sessions, and it is a column.
             parts.append(f"s.started_at < ? AND {last_used_sql(conn)} < ?")
             values += [self.idle_before, self.idle_before]
         if self.cwd_prefix:
@@ -147,9 +147,9 @@ class SessionFilter:
 
 
 def last_used_sql(conn: sqlite3.Connection) -> str:
-    """SQL: when the session ``s`` was started or used last, whichever is later.
+    """Return an SQL expression for the later of start and last use of the session ``s``.
 
-    A value that is no number is greater than every number: such a session never counts as old.
+    A value that is not a number is greater than every number: such a session never counts as old.
     """
     times = [
         "s.started_at",
@@ -200,10 +200,10 @@ _FORMS: tuple[tuple[str, str, Any], ...] = (
 def by_age(
     older_than_days: float | None, source: str | None, now: float, conditions: FilterFields
 ) -> SessionFilter:
-    """A filter from an age and other conditions.
+    """Return a filter from an age and other conditions.
 
     Raises:
-        TypeError: A condition nobody knows.
+        TypeError: An unknown condition.
     """
     given = SessionFilter(source=source, **conditions)
     if older_than_days is None:

@@ -1,4 +1,4 @@
-"""What a bulk operation takes of the sessions that meet its conditions, and what it spares."""
+"""The sessions a bulk operation affects, and those that meet its conditions but are spared."""
 
 import sqlite3
 from collections.abc import Collection, Iterable
@@ -10,13 +10,13 @@ from hermes_desktop.state.sessions.bulk_filters import Candidate, SessionFilter
 
 @dataclass(frozen=True, slots=True)
 class Spared:
-    """How many sessions a bulk operation leaves alone although one might expect otherwise.
+    """Numbers of sessions that a bulk operation spares, perhaps unexpectedly.
 
     Attributes:
         pinned: They meet the conditions, but are pinned.
-        parts: They meet the conditions, but their conversation goes on in a session that stays.
-        used_since: They started long enough ago, but were used since. `hermes` 0.19 counts from
-            the start.
+        parts: They meet the conditions, but their conversation continues in a session that stays.
+        used_since: They started long enough ago, but were used since. `hermes` 0.19 counts from the
+            start.
     """
 
     pinned: int = 0
@@ -26,10 +26,10 @@ class Spared:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a bulk operation takes, the oldest first, and what it spares.
+    """The sessions a bulk operation affects, the oldest first, and those it spares.
 
     Attributes:
-        pinned: How many of those that it takes are pinned.
+        pinned: How many of the affected ones are pinned.
     """
 
     candidates: tuple[Candidate, ...]
@@ -44,14 +44,14 @@ def select(
     *,
     spare_parts: bool,
 ) -> Selection:
-    """Apply the conditions, then spare pinned sessions and parts of conversations that go on.
+    """Apply the conditions, then spare pinned sessions and parts of continued conversations.
 
     Args:
         conn: The shared file.
         choice: The conditions.
         own_pins: Sessions that are pinned in our own database.
-        spare_parts: Whether a segment stays as long as a later one of its conversation does. An
-            age always means the whole conversation.
+        spare_parts: Whether a segment stays as long as a later one of its conversation does. An age
+            always applies to the whole conversation.
     """
     found = choice.select(conn)
     pinned = pins.pinned_conversations(conn, own_pins)
@@ -68,7 +68,7 @@ def select(
 
 
 def _without_continued(conn: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
-    """Leave out each segment whose conversation goes on in a session that is not taken."""
+    """Leave out each segment whose conversation continues in a session that is not taken."""
     taken = set(ids)
     if not taken:
         return taken
@@ -85,7 +85,7 @@ def _without_continued(conn: sqlite3.Connection, ids: Iterable[str]) -> set[str]
 
 
 def _count_by_start(conn: sqlite3.Connection, choice: SessionFilter) -> int:
-    """How many sessions would meet the conditions if their age counted from their start."""
+    """Return how many sessions would meet the conditions if their age counted from their start."""
     limits = [each for each in (choice.idle_before, choice.started_before) if each is not None]
     by_start = replace(choice, idle_before=None, started_before=min(limits, default=None))
     where, values = by_start.where(conn)

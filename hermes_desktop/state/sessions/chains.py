@@ -1,6 +1,6 @@
 """Compression chains of many sessions at once, in memory.
 
-The same rules as in :mod:`lineage`, which walks one session by queries; a list of thousands reads
+The same rules as in :mod:`lineage`, which follows one session by queries; a list of thousands reads
 all continuations in one query instead.
 """
 
@@ -16,7 +16,7 @@ from hermes_desktop.state.sessions.lineage import MAX_STEPS, continues_sql
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a chain needs to know of one session.
+    """The facts about one session that a chain needs.
 
     Attributes:
         last_active: Epoch seconds of the latest message, else of the start.
@@ -33,7 +33,7 @@ class Segment:
 
     @property
     def rank(self) -> tuple[int, float, float, str]:
-        """Greater means: rather the continuation than its siblings."""
+        """The sort key among siblings; the greatest is the continuation."""
         state = 2 if self.is_compressed else 1 if self.is_open else 0
         return state, self.last_active, self.started_at, self.id
 
@@ -46,7 +46,7 @@ coalesce((SELECT max(m.timestamp) FROM messages AS m WHERE m.session_id = s.id),
 
 
 def segment(row: tuple[Any, ...]) -> Segment:
-    """Make a segment from the columns of :data:`SEGMENT_COLUMNS`."""
+    """Return a segment from the columns of :data:`SEGMENT_COLUMNS`."""
     started_at = as_seconds(row[2])
     return Segment(
         row[0],
@@ -61,7 +61,7 @@ def segment(row: tuple[Any, ...]) -> Segment:
 
 
 class Chains:
-    """All continuations in a store, by what they continue."""
+    """All continuations in a store, by the session that they continue."""
 
     def __init__(self, children: dict[str, list[Segment]]) -> None:
         self._children = children
@@ -81,7 +81,7 @@ class Chains:
         return cls(children)
 
     def forward(self, root: Segment) -> list[Segment]:
-        """The chain a person follows: the session and its continuations, the tip last."""
+        """Return the chain shown to the user: the session and its continuations, the tip last."""
         chain, seen = [root], {root.id}
         while chain[-1].is_compressed and len(chain) <= MAX_STEPS:
             options = self._children.get(chain[-1].id)
@@ -93,7 +93,7 @@ class Chains:
         return chain
 
     def all_below(self, root: Segment) -> Iterator[Segment]:
-        """The session and everything that continues it, forks included."""
+        """Yield the session and everything that continues it, forks included."""
         waiting, seen = [root], {root.id}
         while waiting:
             current = waiting.pop()

@@ -1,7 +1,8 @@
-"""Sessions taken out of the store: which rows go with one, which are only cut loose.
+"""Deletion of sessions: which rows are deleted with one, and which are only detached.
 
-Subagents go with the session that started them. All other children lose their parent and become
-conversations of their own. Usage rows follow their session by themselves (foreign keys are on).
+Subagents are deleted with the session that started them. All other children lose their parent and
+become independent conversations. Usage rows are deleted automatically with their session (foreign
+keys are on).
 """
 
 import contextlib
@@ -21,7 +22,7 @@ from hermes_desktop.state.sessions import lineage
 MOST_SESSIONS = 100
 MOST_MESSAGES = 2_000
 MOST_BYTES = 2_000_000
-"""Limits of one transaction: others wait for it, and each message leaves two search indexes."""
+"""Limits of one transaction, as other processes wait; each message is in two search indexes."""
 
 _CHUNK = 400
 _REFERRED_TO = {
@@ -32,7 +33,7 @@ _REFERRED_TO = {
 
 @dataclass(frozen=True, slots=True)
 class DeletionScope:
-    """What deleting one conversation takes with it.
+    """The sessions that are deleted with one conversation.
 
     Attributes:
         session_ids: All segments of the conversation, the oldest first.
@@ -44,7 +45,7 @@ class DeletionScope:
 
 
 def existing(conn: sqlite3.Connection, ids: Iterable[object]) -> list[str]:
-    """Those ids that have a row, each once, in the order given; what is no text has none."""
+    """Return the ids that have a row, each once, in the given order; other types are ignored."""
     texts = (clean_text(each) for each in ids if isinstance(each, str))
     wanted = list(dict.fromkeys(texts))
     found: set[str] = set()
@@ -56,31 +57,31 @@ def existing(conn: sqlite3.Connection, ids: Iterable[object]) -> list[str]:
 
 
 def conversation_scope(conn: sqlite3.Connection, session_id: str) -> DeletionScope:
-    """What belongs to the conversation a session is part of; nothing for an unknown id.
+    """Return what belongs to the conversation of a session; nothing for an unknown id.
 
-    Deleting only its tip would bring the segment before it back, deleting only its root would
-    make the next one a conversation.
+    Deleting only its tip would make the segment before it visible again, deleting only its root
+    would make the next one a conversation.
     """
     ids = tuple(lineage.conversation(conn, clean_text(session_id)))
     return DeletionScope(ids, tuple(subagents(conn, ids) if ids else ()))
 
 
 def subagents(conn: sqlite3.Connection, ids: Collection[str]) -> list[str]:
-    """Sessions started by these as subagents, and theirs in turn; never one of the ids.
+    """Return sessions started by these as subagents, recursively; never one of the ids.
 
-    Their marks name who started them, so that every row is looked at: not for a write transaction.
+    Their marks name the starting session, so every row is read: not for a write transaction.
     """
     return _all_below(_by_starter(conn), ids)
 
 
 def subagents_of_each(conn: sqlite3.Connection, ids: Collection[str]) -> dict[str, list[str]]:
-    """The same for each id by itself; ids that started none are left out."""
+    """Return the subagents of each id separately; ids that started none are left out."""
     started = _by_starter(conn)
     return {each: _all_below(started, [each]) for each in ids if each in started}
 
 
 def _by_starter(conn: sqlite3.Connection) -> dict[str, list[str]]:
-    """Sessions of subagents by their parent and by whom their mark names."""
+    """Return sessions of subagents by their parent and by the session that their mark names."""
     mark = lineage.marker("_delegate_from", "s")
     rows = conn.execute(
         f"SELECT s.id, s.parent_session_id, {mark} FROM sessions AS s "
@@ -105,15 +106,15 @@ def _all_below(started: Mapping[str, Sequence[str]], ids: Collection[str]) -> li
 
 
 def remove(conn: sqlite3.Connection, ids: Sequence[str], agents: Iterable[str] = ()) -> list[str]:
-    """Delete sessions inside a write transaction; children that stay are cut loose.
+    """Delete sessions inside a write transaction; remaining children are detached.
 
     Args:
         conn: Inside the transaction.
         ids: Ids that have rows.
-        agents: Sessions of their subagents, found before; those without a row are left out.
+        agents: Sessions of their subagents, found before; those without a row are ignored.
 
     Returns:
-        All ids that are gone, those of subagents last.
+        All deleted ids, those of subagents last.
 
     Raises:
         RefusedError: A table we do not know still refers to one of them.
@@ -145,7 +146,7 @@ def _refused() -> RefusedError:
 
 
 def refuse_if_referred_to(conn: sqlite3.Connection, ids: Sequence[str]) -> None:
-    """Look before a long deletion for what :func:`remove` would only meet at its end.
+    """Check before a long deletion for references that :func:`remove` would only meet at its end.
 
     Raises:
         RefusedError: A table we do not know still refers to one of them.
@@ -161,7 +162,7 @@ def refuse_if_referred_to(conn: sqlite3.Connection, ids: Sequence[str]) -> None:
 
 
 def forget_routes(conn: sqlite3.Connection, scope: str, ids: Collection[str]) -> None:
-    """Remove the routing rows of one scope that lead to these sessions."""
+    """Delete the routing rows of one scope that refer to these sessions."""
     wanted = set(ids)
     rows = conn.execute(
         "SELECT session_key, CASE WHEN json_valid(entry_json) "
@@ -189,7 +190,7 @@ class Portion:
 def portions(
     conn: sqlite3.Connection, ids: Sequence[str], agents: Mapping[str, Sequence[str]]
 ) -> Iterator[Portion]:
-    """Ids in portions for one short transaction each; a long one by itself."""
+    """Split ids into portions for one short transaction each; a long session is one portion."""
     portion: dict[str, Sequence[str]] = {}
     messages = size = 0
     for session_id in ids:
@@ -211,7 +212,7 @@ def portions(
 
 
 def _extent(conn: sqlite3.Connection, session_id: str) -> tuple[int, int]:
-    """How many messages a session has, and about how many bytes the indexes hold of them."""
+    """Return how many messages a session has, and about how many of their bytes are indexed."""
     row = conn.execute(
         "SELECT count(*), coalesce(sum(coalesce(length(CAST(content AS BLOB)), 0) "
         "+ coalesce(length(CAST(tool_calls AS BLOB)), 0)), 0) FROM messages WHERE session_id = ?",
@@ -221,7 +222,7 @@ def _extent(conn: sqlite3.Connection, session_id: str) -> tuple[int, int]:
 
 
 def remove_files(folder: Path, ids: Iterable[str]) -> None:
-    """Delete what older releases and error dumps left beside the store for these sessions."""
+    """Delete files of older releases and error dumps of these sessions."""
     for session_id in ids:
         if not is_safe_session_id(session_id):
             continue
@@ -244,7 +245,7 @@ NEVER_USED = (
 
 
 def ids_where(conn: sqlite3.Connection, condition: str, *values: object) -> list[str]:
-    """Ids of the sessions ``s`` that a condition of this package holds for, the oldest first."""
+    """Return ids of the sessions ``s`` for which a condition holds, the oldest first."""
     rows = conn.execute(
         f"SELECT s.id FROM sessions AS s WHERE {condition} ORDER BY s.started_at, s.id", values
     )

@@ -1,8 +1,9 @@
-"""Sessions on their way: a row that no list shows while its messages come or go in several steps.
+"""Sessions in transit: rows hidden from all lists while their messages are moved in several steps.
 
-The programs that share the file never show a session of a subagent. A session on its way looks like
-one of nobody's subagents, archived and ended, without title, parent or chat, so that neither a
-list nor a title nor a chat leads to it. What the row was stands in its mark, with who works on it.
+The programs that share the file never show a session of a subagent. A session in transit is
+disguised as an orphaned subagent, archived and ended, without title, parent or chat, so that no
+list, title or chat leads to it. The original row is stored in its mark, with the process that works
+on it.
 """
 
 import json
@@ -36,7 +37,7 @@ _PATIENCE_S = 600.0
 
 
 class Way(Enum):
-    """What is being done to a session on its way."""
+    """The operation on a session in transit."""
 
     TO_TRASH = "to-trash"
     FROM_TRASH = "from-trash"
@@ -46,12 +47,12 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What stands in the row of a session on its way.
+    """The mark in the row of a session in transit.
 
     Attributes:
-        way: Where it is going.
-        token: The same for all sessions that go together.
-        at: When it began, epoch seconds.
+        way: The operation.
+        token: The same for all sessions of one operation.
+        at: When the operation began, epoch seconds.
         upto: The greatest row id of a message that belongs to it.
         pid: The process that works on it.
     """
@@ -63,12 +64,12 @@ class Mark:
     pid: int = 0
 
     def is_abandoned(self, now: float) -> bool:
-        """Whether nobody works on it any more: its process is gone, or took far too long."""
+        """Return whether the operation was abandoned: its process is gone, or took far too long."""
         return not 0.0 <= now - self.at < _PATIENCE_S or not _is_alive(self.pid)
 
 
 def _is_alive(pid: int) -> bool:
-    if sys.platform == "win32":  # a signal of nothing would end it there
+    if sys.platform == "win32":  # signal 0 would end the process on Windows
         return True
     try:
         os.kill(pid, 0)
@@ -80,7 +81,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def covered(row: Mapping[str, Any], mark: Mark) -> Row:
-    """The columns of a row that look different on the way, with what they hold then."""
+    """Return the columns of a row that differ in transit, with their values then."""
     ended = row.get("ended_at")
     cover: Row = {
         "source": _SOURCE,
@@ -102,7 +103,7 @@ def covered(row: Mapping[str, Any], mark: Mark) -> Row:
 
 
 def read_mark(config: Any) -> Mark | None:
-    """The mark in a row's settings; None for a session that is not on its way."""
+    """Return the mark in a row's settings; None for a session that is not in transit."""
     facts = _facts(config)
     if facts is None:
         return None
@@ -122,13 +123,13 @@ def _facts(config: Any) -> dict[str, Any] | None:
 
 
 def marked(conn: sqlite3.Connection, ids: Collection[str]) -> dict[str, Mark | None]:
-    """Those of the sessions that have a row, with their marks."""
+    """Return those of the sessions that have a row, with their marks."""
     rows = rows_by_id(conn, "sessions", "id", list(ids))
     return {row["id"]: read_mark(row["model_config"]) for row in rows}
 
 
 def on_their_way(conn: sqlite3.Connection) -> Iterator[tuple[str, Mark]]:
-    """All sessions on their way."""
+    """Yield all sessions in transit."""
     rows = conn.execute(
         "SELECT id, model_config FROM sessions WHERE source = ? AND instr(model_config, ?) "
         "ORDER BY id",
@@ -141,7 +142,7 @@ def on_their_way(conn: sqlite3.Connection) -> Iterator[tuple[str, Mark]]:
 
 
 def all_carry(conn: sqlite3.Connection, ids: Collection[str], token: str) -> bool:
-    """Whether all these sessions are there, on this way."""
+    """Return whether all these sessions exist, with the mark of this operation."""
     found = marked(conn, ids)
     return len(found) == len(ids) and all(
         mark is not None and mark.token == token for mark in found.values()
@@ -149,16 +150,16 @@ def all_carry(conn: sqlite3.Connection, ids: Collection[str], token: str) -> boo
 
 
 def is_on_its_way(conn: sqlite3.Connection, session_id: str) -> bool:
-    """Whether a session is there, but on its way."""
+    """Return whether a session exists, but is in transit."""
     return any(mark is not None for mark in marked(conn, [session_id]).values())
 
 
 NOT_ON_ITS_WAY = f"NOT (s.source = '{_SOURCE}' AND coalesce(instr(s.model_config, '{_KEY}'), 0))"
-"""SQL: sessions that are nowhere between two places."""
+"""SQL condition for sessions that are not in transit."""
 
 
 def hide(conn: sqlite3.Connection, ids: Collection[str], mark: Mark) -> None:
-    """Send sessions on their way, inside a write transaction; their children are cut loose."""
+    """Hide sessions for an operation, inside a write transaction; their children are detached."""
     conn.execute(
         "UPDATE sessions SET parent_session_id = NULL "
         f"WHERE parent_session_id IN ({marks(ids)}) AND id NOT IN ({marks(ids)})",
@@ -169,7 +170,7 @@ def hide(conn: sqlite3.Connection, ids: Collection[str], mark: Mark) -> None:
 
 
 def insert_hidden(conn: sqlite3.Connection, row: Row, mark: Mark) -> None:
-    """Insert a session that is on its way."""
+    """Insert a session that is in transit."""
     present = insertable(conn, "sessions")
     whole: Row = {name: 0 for name in ("archived", "hidden", "pinned") if name in present}
     whole |= {"model_config": None, **row}
@@ -177,10 +178,10 @@ def insert_hidden(conn: sqlite3.Connection, row: Row, mark: Mark) -> None:
 
 
 def reveal(conn: sqlite3.Connection, ids: Collection[str]) -> dict[str, str]:
-    """Give sessions their looks back, inside a write transaction.
+    """Restore the original columns of sessions, inside a write transaction.
 
-    What somebody else wrote into a column meanwhile stays, a title that is taken gets its next
-    number, and a parent that is gone is left out.
+    A column that another writer changed in the meantime keeps its value, a title that is taken gets
+    its next number, and a deleted parent is left out.
 
     Returns:
         The titles that had to change, by session id.
@@ -205,7 +206,7 @@ def reveal(conn: sqlite3.Connection, ids: Collection[str]) -> dict[str, str]:
 
 
 def tie(conn: sqlite3.Connection, links: Collection[tuple[str, str]]) -> None:
-    """Give children their parent back, if it is there and they have found no other."""
+    """Restore the parent of children, if it exists and they have no other."""
     conn.executemany(
         "UPDATE sessions SET parent_session_id = ?2 WHERE id = ?1 AND parent_session_id IS NULL "
         "AND EXISTS (SELECT 1 FROM sessions WHERE id = ?2)",

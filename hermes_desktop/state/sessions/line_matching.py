@@ -1,4 +1,4 @@
-"""Whether a text is in the title or id of one of a line's sessions, and how well an id fits."""
+"""Matching of a filter text against the titles and ids of a list line's sessions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,26 +10,26 @@ _MARKS = re.compile(r"[\W_]+")
 
 
 def haystack(members: Sequence[Segment]) -> tuple[str, str]:
-    """What a text is looked for in: titles and ids; titles without marks."""
+    """Return the text that is searched: titles and ids; titles without punctuation."""
     titles = [member.title.casefold() for member in members if member.title]
     ids = [member.id.casefold() for member in members]
     return "\0".join((*titles, *ids)), "\0".join(_TITLE_MARKS.sub("", title) for title in titles)
 
 
 class Needle:
-    """A text to look for; ``tripplan`` finds “Trip plan”."""
+    """A text to find; ``tripplan`` finds “Trip plan”."""
 
     def __init__(self, text: str) -> None:
         self._text = text.strip().casefold()
         self._bare = _MARKS.sub("", self._text)
 
     def found_in(self, hay: tuple[str, str]) -> bool:
-        """Whether the text is in there."""
+        """Return whether the text is found."""
         return self._text in hay[0] or (bool(self._bare) and self._bare in hay[1])
 
 
 def nearest(needle: str, members: Iterable[Segment]) -> int:
-    """How well the best of the ids fits: 0 is the id itself, 1 begins with the text, 2 holds it.
+    """Return how well the best id matches: 0 equals the text, 1 begins with it, 2 contains it.
 
     Args:
         needle: The text, casefolded.

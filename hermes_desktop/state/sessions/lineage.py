@@ -1,7 +1,7 @@
-"""How sessions descend from one another: compression chains, branches, subagents.
+"""Lineage of sessions: compression chains, branches, and subagents.
 
 All of them use ``parent_session_id``; the marks in ``model_config`` and the parent's end tell which
-kind a child is. Every walk is bounded and safe against cycles.
+kind a child is. Every traversal is bounded and safe against cycles.
 """
 
 import sqlite3
@@ -13,7 +13,7 @@ _MAX_RESUME_STEPS = 32
 
 
 def marker(name: str, table: str) -> str:
-    """SQL for a mark in ``model_config``; NULL where the column holds no JSON.
+    """Return an SQL expression for a mark in ``model_config``; NULL if the column is not JSON.
 
     The search for the bare word comes first because parsing is several times slower.
     """
@@ -25,7 +25,7 @@ def marker(name: str, table: str) -> str:
 
 
 def is_branch_sql(child: str) -> str:
-    """SQL: is this row a branch, by its mark or (older data) by how its parent ended?"""
+    """Return an SQL condition: the row is a branch by its mark or (older data) its parent's end."""
     return (
         f"({marker('_branched_from', child)} IS NOT NULL OR EXISTS ("
         f"SELECT 1 FROM sessions AS bp WHERE bp.id = {child}.parent_session_id "
@@ -34,7 +34,7 @@ def is_branch_sql(child: str) -> str:
 
 
 def continues_sql(child: str) -> str:
-    """SQL: may this child of a compressed session be its continuation?"""
+    """Return an SQL condition: this child of a compressed session may be its continuation."""
     return (
         f"{marker('_branched_from', child)} IS NULL AND "
         f"{marker('_delegate_from', child)} IS NULL AND {child}.source <> 'tool'"
@@ -78,7 +78,7 @@ def _end_reason(conn: sqlite3.Connection, session_id: str) -> str | None:
 
 
 def compression_chain(conn: sqlite3.Connection, session_id: str) -> list[str]:
-    """The session and its continuations, the tip last."""
+    """Return the session and its continuations, the tip last."""
     chain = [session_id]
     while len(chain) <= MAX_STEPS and _end_reason(conn, chain[-1]) == "compression":
         child = _one(conn, _NEXT, chain[-1])
@@ -89,7 +89,7 @@ def compression_chain(conn: sqlite3.Connection, session_id: str) -> list[str]:
 
 
 def compression_tip(conn: sqlite3.Connection, session_id: str) -> str:
-    """Where the conversation goes on: the last continuation, or the session itself."""
+    """Return the last continuation of the conversation, or the session itself."""
     return compression_chain(conn, session_id)[-1]
 
 
@@ -110,7 +110,7 @@ def _ancestors(conn: sqlite3.Connection, session_id: str) -> Iterator[str]:
 
 
 def conversation_root(conn: sqlite3.Connection, session_id: str) -> str:
-    """The oldest ancestor, whatever kind of child leads down from it."""
+    """Return the oldest ancestor, through children of any kind."""
     root = session_id
     for root in _ancestors(conn, session_id):  # noqa: B007 - the last one is wanted
         pass
@@ -118,7 +118,7 @@ def conversation_root(conn: sqlite3.Connection, session_id: str) -> str:
 
 
 def ancestry(conn: sqlite3.Connection, session_id: str) -> list[str]:
-    """All ancestors and the session itself, the root first."""
+    """Return all ancestors and the session itself, the root first."""
     return [*reversed(list(_ancestors(conn, session_id))), session_id]
 
 
@@ -128,7 +128,7 @@ def _is_branch(conn: sqlite3.Connection, session_id: str) -> bool:
 
 
 def compression_ancestors(conn: sqlite3.Connection, session_id: str) -> list[str]:
-    """The earlier segments of the same conversation, the nearest first."""
+    """Return the earlier segments of the same conversation, the nearest first."""
     found: list[str] = []
     current = session_id
     for parent in _ancestors(conn, session_id):
@@ -140,9 +140,9 @@ def compression_ancestors(conn: sqlite3.Connection, session_id: str) -> list[str
 
 
 def told_before(conn: sqlite3.Connection, session_id: str) -> list[str]:
-    """The sessions whose conversation this one goes on with, the nearest first.
+    """Return the sessions whose conversation this one continues, the nearest first.
 
-    Those are earlier segments of the same conversation, and what a branch was copied from.
+    Those are earlier segments of the same conversation, and the origins of a branch.
     """
     found: list[str] = []
     current = session_id
@@ -156,7 +156,7 @@ def told_before(conn: sqlite3.Connection, session_id: str) -> list[str]:
 
 
 def conversation_start(conn: sqlite3.Connection, session_id: str) -> str:
-    """The first session of the conversation a session belongs to; itself if it has no other."""
+    """Return the first session of a conversation; the session itself if it has no other."""
     return [session_id, *compression_ancestors(conn, session_id)][-1]
 
 
@@ -166,7 +166,7 @@ def _may_continue(conn: sqlite3.Connection, session_id: str) -> bool:
 
 
 def compression_lineage(conn: sqlite3.Connection, session_id: str) -> list[str]:
-    """All segments of the conversation a session belongs to, in order.
+    """Return all segments of the conversation a session belongs to, in order.
 
     [] for an unknown id; only the id itself for a branch, or where the segments do not lead to it.
     """
@@ -184,7 +184,7 @@ def compression_lineage(conn: sqlite3.Connection, session_id: str) -> list[str]:
 
 
 def conversation(conn: sqlite3.Connection, session_id: str) -> list[str]:
-    """Every segment of the conversation a session belongs to, forks included, the oldest first.
+    """Return every segment of a session's conversation, forks included, the oldest first.
 
     Unlike :func:`compression_lineage`, which follows one path. [] for an unknown id.
     """
@@ -206,7 +206,7 @@ def conversation(conn: sqlite3.Connection, session_id: str) -> list[str]:
 
 
 def resume_target(conn: sqlite3.Connection, session_id: str) -> str:
-    """Which session to go on with: the tip, or the deepest newer child that holds messages."""
+    """Return the session to resume: the tip, or the deepest newer child that has messages."""
     tip = compression_tip(conn, session_id)
     path = [tip]
     for _ in range(_MAX_RESUME_STEPS):

@@ -1,4 +1,4 @@
-"""Upkeep of the store: sessions nobody used, sessions nobody ended, the search index."""
+"""Maintenance of the store: unused sessions, sessions never ended, and the search index."""
 
 import contextlib
 import math
@@ -16,7 +16,7 @@ _PORTION = 1_000
 _MERGE_PAGES = 500
 
 GHOST = f"s.source = 'tui' AND s.ended_at IS NOT NULL AND s.started_at < ? AND {NEVER_USED}"
-"""Terminal sessions that were opened and closed without a word; one value, the latest start."""
+"""Terminal sessions without any message; the one value is the latest start."""
 
 ORPHAN = (
     "coalesce(s.api_call_count, 0) = 0 AND s.end_reason IS NULL AND s.ended_at IS NULL "
@@ -25,15 +25,15 @@ ORPHAN = (
     "AND p.end_reason = 'compression' AND p.ended_at IS NOT NULL) "
     "AND EXISTS (SELECT 1 FROM messages AS m WHERE m.session_id = s.id)"
 )
-"""Continuations that no model ever answered in and that nobody will go on with.
+"""Abandoned continuations that never had a reply of a model.
 
-All must hold: no call counted, no reason and no time of an end, begun before a time (the one
+All must hold: no call counted, no reason and no time of an end, started before a time (the one
 value: a week ago), the parent ended by compression, and at least one message.
 """
 
 
 def last_prune(conn: sqlite3.Connection) -> float:
-    """When old sessions were deleted last, by whichever program; 0 if that is not known."""
+    """Return when any program last deleted old sessions; 0 if unknown."""
     with contextlib.suppress(ValueError, TypeError):
         found = float(meta_table.get(conn, LAST_AUTO_PRUNE) or 0)
         if math.isfinite(found) and found > 0:
@@ -42,11 +42,11 @@ def last_prune(conn: sqlite3.Connection) -> float:
 
 
 def claim_prune(conn: sqlite3.Connection, now: float, interval_s: float) -> bool:
-    """Take the next deletion of old sessions for this process, if it is due.
+    """Claim the next deletion of old sessions for this process, if it is due.
 
-    The look and the note are one transaction, so that of several processes only one deletes. A
-    note that lies in the future was written when the clock was wrong, or the clock is wrong now:
-    then nothing is deleted, and the interval starts now.
+    The check and the record are one transaction, so that only one of several processes deletes. A
+    record in the future was written when the clock was wrong, or the clock is wrong now: then
+    nothing is deleted, and the interval starts now.
     """
     last = last_prune(conn)
     is_due = now >= last + interval_s
@@ -73,17 +73,17 @@ def finalize_orphans(conn: sqlite3.Connection, ids: Sequence[str], now: float) -
 
 
 def indexes(layout: FileLayout) -> list[str]:
-    """The search indexes that are ours to keep up: none in a layout we do not know."""
+    """Return the search indexes this program maintains: none in an unknown layout."""
     if not layout.has_inline_full_text:
         return []
     return [table for table in FULL_TEXT if table in layout.objects]
 
 
 def merge_step(conn: sqlite3.Connection, table: str, *, first: bool) -> bool:
-    """Put a part of an index in order, a bounded piece of work. False: nothing is left to do.
+    """Merge a part of an index, a bounded amount of work. False: nothing is left to do.
 
-    Many small steps give what the command 'optimize' gives in one long one, during which nobody
-    could write.
+    Many small steps have the effect of one long 'optimize' command, during which no process could
+    write.
     """
     before = conn.total_changes
     pages = -_MERGE_PAGES if first else _MERGE_PAGES
@@ -92,7 +92,7 @@ def merge_step(conn: sqlite3.Connection, table: str, *, first: bool) -> bool:
 
 
 def portions(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
-    """Ranges of message ids that cover every possible id, each with about a thousand rows."""
+    """Yield ranges of message ids that cover every possible id, each with about a thousand rows."""
     low = -(2**63)
     while True:
         row = conn.execute(
@@ -106,7 +106,7 @@ def portions(conn: sqlite3.Connection) -> Iterator[tuple[int, int]]:
 
 
 def reindex(conn: sqlite3.Connection, table: str, low: int, high: int) -> None:
-    """Make one range of an inline index anew from the messages, in the caller's transaction."""
+    """Rebuild one range of an inline index from the messages, in the caller's transaction."""
     conn.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (low, high))
     conn.execute(
         f"INSERT INTO {table} (rowid, content) SELECT m.id, {indexed_words('m')} "

@@ -1,4 +1,4 @@
-"""Which chat of a messaging platform a session belongs to, and which session a chat means."""
+"""The mapping between sessions and chats of messaging platforms."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ from hermes_desktop.state.records.records import SessionRow
 _ADDRESS = ("source", "user_id", "session_key", "chat_id", "chat_type", "thread_id")
 _KEPT_IF_BLANK = ("display_name", "origin_json")
 RECOVERABLE = ("agent_close", "ws_orphan_reap")
-"""Ends that nobody chose; the next message of the chat goes on with such a session."""
+"""Ends without a user's decision; the next message of the chat continues such a session."""
 
 
 def record(conn: sqlite3.Connection, session_id: str, peer: Mapping[str, Any]) -> bool:
-    """Store a session's chat: the address is overwritten, name and origin only by new ones.
+    """Store a session's chat: the address is overwritten, name and origin only by new values.
 
     Returns:
         False when nothing was stored: no key, or no such session.
@@ -33,11 +33,11 @@ def record(conn: sqlite3.Connection, session_id: str, peer: Mapping[str, Any]) -
 def newest_by_key(
     conn: sqlite3.Connection, platform: str | None, *, active_only: bool
 ) -> list[SessionRow]:
-    """The newest session of each routing key, the latest start first.
+    """Return the newest session of each routing key, the latest start first.
 
     Args:
         conn: Any connection.
-        platform: Only this one, capitals alike; None for all.
+        platform: Only this one, ignoring case; None for all.
         active_only: Leave out keys whose newest session has ended.
     """
     conditions, values = ["s.session_key IS NOT NULL", "s.session_key <> ''"], []  # type: list[str], list[str]
@@ -86,7 +86,7 @@ def find_by_origin(
 
 
 def latest_of_peer(conn: sqlite3.Connection, peer: Mapping[str, Any]) -> SessionRow | None:
-    """The newest session with messages that a chat may go on with: by key, else by full address."""
+    """Return the newest session with messages that a chat may continue: by key, else by address."""
     if not peer.get("session_key"):
         return None
     address = ("user_id", "chat_id", "chat_type", "thread_id")

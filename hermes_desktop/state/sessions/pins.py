@@ -1,8 +1,8 @@
 """Pinned sessions: which ones are pinned, and where that is stored.
 
 Newer releases of Hermes have a column for it. In a file without that column the pins are stored in
-our own database, which no other program reads. A pin applies to a whole conversation, that is to
-all segments that compression made of it; branches and subagents have pins of their own.
+our own database, which no other program reads. A pin applies to a whole conversation, that is, to
+all segments created by compression; branches and subagents have pins of their own.
 """
 
 import sqlite3
@@ -15,26 +15,26 @@ DDL = ("CREATE TABLE pins (session_id TEXT PRIMARY KEY, pinned_at REAL NOT NULL)
 
 
 def has_column(conn: sqlite3.Connection) -> bool:
-    """Whether the shared file stores pins itself."""
+    """Return whether the shared file stores pins itself."""
     return "pinned" in columns(conn, "sessions")
 
 
 def not_pinned_sql(conn: sqlite3.Connection) -> str:
-    """SQL: the shared file does not say that the session ``s`` is pinned."""
+    """Return an SQL condition: the session ``s`` is not pinned in the shared file."""
     return "coalesce(s.pinned, 0) = 0" if has_column(conn) else "1"
 
 
 def in_own_store(own: sqlite3.Connection) -> frozenset[str]:
-    """The sessions that are pinned in our own database."""
+    """Return the sessions that are pinned in our own database."""
     return frozenset(row[0] for row in own.execute("SELECT session_id FROM pins").fetchall())
 
 
 def pinned_conversations(conn: sqlite3.Connection, own_pins: Collection[str]) -> frozenset[str]:
-    """Every segment of every pinned conversation.
+    """Return every segment of every pinned conversation.
 
     Args:
         conn: The shared file.
-        own_pins: What :func:`in_own_store` returned.
+        own_pins: The result of :func:`in_own_store`.
     """
     found = set(own_pins)
     if has_column(conn):
@@ -73,7 +73,7 @@ def remove(own: sqlite3.Connection, ids: Iterable[str]) -> int:
 
 
 def follow(own: sqlite3.Connection, new_ids: Mapping[str, str]) -> None:
-    """Pin sessions that came back under another id, where the old id is pinned."""
+    """Pin sessions that were restored under another id, where the old id is pinned."""
     own.executemany(
         "INSERT OR IGNORE INTO pins (session_id, pinned_at) "
         "SELECT ?, pinned_at FROM pins WHERE session_id = ?",

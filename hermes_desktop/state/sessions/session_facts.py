@@ -1,4 +1,4 @@
-"""Facts of a session's row that change while it lives: who is billed, settings, folders."""
+"""Facts in a session's row that change during its lifetime: billing, settings, folders."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ def set_route(
     *,
     names_prompts: bool = False,
 ) -> None:
-    """Overwrite provider and address, and the mode if given; the prompt of the old ones goes."""
+    """Overwrite provider and address, and the mode if given; the stored prompt is dropped."""
     conn.execute(
         "UPDATE sessions SET billing_provider = ?, billing_base_url = ?, "
         "billing_mode = coalesce(?, billing_mode) WHERE id = ?",
@@ -26,10 +26,10 @@ def set_route(
 
 
 def parse_config(text: str | None) -> dict[str, Any]:
-    """Settings from JSON text; {} from a blank one.
+    """Return settings parsed from JSON text; {} for a blank one.
 
     Raises:
-        ValueError: It is no JSON object.
+        ValueError: It is not a JSON object.
     """
     if not text or not text.strip():
         return {}
@@ -42,7 +42,7 @@ def parse_config(text: str | None) -> dict[str, Any]:
 def set_config(
     conn: sqlite3.Connection, session_id: str, config: Mapping[str, Any], model: str | None
 ) -> None:
-    """Overwrite the settings; marks of the old ones stay, for the row would change its kind."""
+    """Overwrite the settings; the old marks are kept, else the row would change its kind."""
     old = decode_json(sessions_table.column(conn, session_id, "model_config"))
     marks = {
         key: value
@@ -69,9 +69,9 @@ def fill_roots(conn: sqlite3.Connection, cwd_to_root: Mapping[str, str]) -> None
 
 
 def distinct_cwds(conn: sqlite3.Connection, *, include_archived: bool) -> list[SessionRow]:
-    """Folders that sessions work in, the latest used first: how many, and when last.
+    """Return folders of sessions, most recently used first, with number of sessions and last use.
 
-    "When" is the end of a session, of an open one its start.
+    The last use of a session is its end, of an open one its start.
     """
     shown = "" if include_archived else "AND coalesce(s.archived, 0) = 0"
     rows = conn.execute(

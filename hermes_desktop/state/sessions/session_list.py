@@ -1,7 +1,7 @@
-"""The list of conversations: which rows are shown, in which order, with what beside each.
+"""The list of conversations: which rows are shown, in which order, with which extra fields.
 
-Chains of compressed sessions are one line. It stands for the oldest row and shows the newest:
-filters look at the oldest, title, preview and counts come from the newest.
+A chain of compressed sessions is one line. It represents the oldest row and shows the newest:
+filters apply to the oldest; title, preview and counts come from the newest.
 """
 
 import sqlite3
@@ -38,7 +38,7 @@ _FROM_TIP = (
 
 
 class ListOptions(TypedDict, total=False):
-    """The choices of ``list_sessions_rich``; what is not said has the default of ListFilter."""
+    """The options of ``list_sessions_rich``; the defaults are those of ListFilter."""
 
     exclude_sources: Sequence[str] | None
     cwd_prefix: str | None
@@ -60,14 +60,14 @@ class ListFilter:
     """Which sessions, how many, in which order.
 
     Attributes:
-        limit: At most so many lines; None for all.
+        limit: Maximum number of lines; None for all.
         empty: True for sessions without messages only, False for those with, None for both.
         id_query: Part of the id of any segment, the best match first; only together with
             ``order_by_last_active``.
-        search_query: Part of title or id of any segment, like above; marks do not matter.
+        search_query: Part of title or id of any segment, as above; punctuation is ignored.
         ids: Only these roots; None for all.
         search_by_start: Search while ordering by start, which ``list_sessions_rich`` never does.
-        compact_rows: Leave out the system prompt, which can be tens of kilobytes a row.
+        compact_rows: Leave out the system prompt, which can be tens of kilobytes per row.
     """
 
     source: str | None = None
@@ -90,12 +90,12 @@ class ListFilter:
 
     @property
     def projects(self) -> bool:
-        """Whether chains are folded; with all children listed each stands for itself."""
+        """Whether chains are folded; if all children are listed, each has its own line."""
         return self.project_compression_tips and not self.include_children
 
 
 def where(choice: ListFilter, layout: FileLayout) -> tuple[str, list[Any]]:
-    """The condition on the row ``s``, with its values."""
+    """Return the condition on the row ``s``, with its values."""
     parts = _visible(choice, layout)
     values: list[Any] = []
 
@@ -120,7 +120,7 @@ def where(choice: ListFilter, layout: FileLayout) -> tuple[str, list[Any]]:
 
 
 def _visible(choice: ListFilter, layout: FileLayout) -> list[str]:
-    """Conditions without values: no continuations, no subagents, nothing hidden or archived."""
+    """Return conditions without values: no continuations, subagents, hidden or archived rows."""
     parts: list[str] = []
     if not choice.include_children:
         parts.append(f"(s.parent_session_id IS NULL OR {lineage.is_branch_sql('s')})")
@@ -133,7 +133,7 @@ def _visible(choice: ListFilter, layout: FileLayout) -> list[str]:
 
 
 def count(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> int:
-    """How many rows pass the filter, whatever limit and offset say."""
+    """Return how many rows pass the filter, regardless of limit and offset."""
     condition, values = where(choice, layout)
     row = conn.execute(f"SELECT count(*) FROM sessions AS s WHERE {condition}", values).fetchone()
     return int(row[0])
@@ -153,7 +153,7 @@ def list_rich(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) 
 def list_keys(
     conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout
 ) -> list[tuple[str, str]]:
-    """The lines as pairs: id of the row the line stands for, id of the row it shows."""
+    """Return the lines as pairs: id of the row the line represents, id of the row it shows."""
     if choice.order_by_last_active or choice.search_by_start or _has_odd_starts(conn):
         return _keys_from_lines(conn, choice, layout)
     condition, values = where(choice, layout)
@@ -171,19 +171,19 @@ def list_keys(
 
 
 def _has_odd_starts(conn: sqlite3.Connection) -> bool:
-    """Whether a start is no number of seconds, so that SQL would put it in the wrong place."""
+    """Return whether a start is not a number of seconds, so that SQL would sort it wrongly."""
     odd = "SELECT 1 FROM sessions WHERE started_at > ? LIMIT 1"
     return conn.execute(odd, (LATEST_SECONDS,)).fetchone() is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the list before its words are read.
+    """One line of the list before its text is read.
 
     Attributes:
         members: Every session that the line covers, forks included.
         last_active: Epoch seconds of the latest message in any of them.
-        archived: Whether it was put away, as its oldest row says.
+        archived: Whether it is archived, according to its oldest row.
     """
 
     root: Segment
@@ -195,7 +195,7 @@ class Line:
 
     @property
     def order(self) -> tuple[float, float, str]:
-        """Greatest first gives the newest activity first."""
+        """The sort key; descending order gives the newest activity first."""
         return self.last_active, self.root.started_at, self.root.id
 
 
@@ -205,7 +205,7 @@ def load_lines(
     layout: FileLayout,
     chains: Callable[[Segment], Chains],
 ) -> Iterator[Line]:
-    """All lines that pass the filter on their root, in no order; no limit is applied."""
+    """Yield all lines that pass the filter on their root, unordered; no limit is applied."""
     condition, values = where(choice, layout)
     cursor = conn.cursor()
     cursor.row_factory = None
@@ -253,7 +253,7 @@ def _fits(line: Line, choice: ListFilter) -> bool:
 
 
 def all_columns(layout: FileLayout) -> list[str]:
-    """Every column a query on ``sessions`` may name: those of schema 22, then later ones."""
+    """Return every column a query on ``sessions`` may name: those of schema 22, then later ones."""
     known = [column.name for column in SESSIONS]
     return known + sorted(layout.columns["sessions"].difference(known))
 
@@ -273,7 +273,7 @@ _LAST_ACTIVE = (
 def rich_rows(
     conn: sqlite3.Connection, ids: Collection[str], columns: Iterable[str]
 ) -> dict[str, SessionRow]:
-    """Rows by id with ``preview`` and ``last_active``; ids without a row are left out."""
+    """Return rows by id with ``preview`` and ``last_active``; ids without a row are left out."""
     names = ", ".join(f's."{name}"' for name in columns)
     wanted = [clean_text(name) for name in ids]
     found: dict[str, SessionRow] = {}
@@ -291,7 +291,7 @@ def rich_rows(
 
 
 def project(root: SessionRow, tip: SessionRow) -> SessionRow:
-    """The line of a chain: the root's fields with those that belong to the tip."""
+    """Return the line of a chain: the root's fields, replaced where the tip's are shown."""
     if root["id"] == tip["id"]:
         return root
     moved = {name: tip[name] for name in _FROM_TIP if name in tip}
@@ -301,7 +301,7 @@ def project(root: SessionRow, tip: SessionRow) -> SessionRow:
 def runs_of_job(
     conn: sqlite3.Connection, job_id: str, layout: FileLayout, *, limit: int, offset: int
 ) -> list[SessionRow]:
-    """The sessions of a scheduled job (its case matters), the latest start first."""
+    """Return the sessions of a scheduled job (case-sensitive), the latest start first."""
     prefix = clean_text(f"cron_{job_id}_")
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     found = conn.execute(
@@ -316,7 +316,7 @@ def runs_of_job(
 def recent_rows(
     conn: sqlite3.Connection, source: str | None, limit: int, offset: int
 ) -> list[SessionRow]:
-    """All rows, children and archived ones too, the latest activity first."""
+    """Return all rows, children and archived ones too, the latest activity first."""
     condition = "" if source is None else "WHERE s.source = ?"
     values = () if source is None else (clean_text(source),)
     rows = conn.execute(

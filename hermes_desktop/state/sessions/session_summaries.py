@@ -19,7 +19,7 @@ _SUMMARY_COLUMNS = tuple(
 def summaries(
     conn: sqlite3.Connection, keys: Collection[tuple[str, str]], own_pins: Collection[str] = ()
 ) -> dict[str, SessionSummary]:
-    """Lines by the id they show. A pair with a missing row is left out.
+    """Return lines by the id they show. A pair with a missing row is left out.
 
     ``own_pins`` are the sessions that are pinned in our own database.
     """
@@ -56,7 +56,7 @@ def _summary(row: SessionRow, root_id: str, *, pinned: bool) -> SessionSummary:
 def list_summaries(
     conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout, own_pins: Collection[str] = ()
 ) -> list[SessionSummary]:
-    """The lines as records; a search text works in either order."""
+    """Return the lines as records; a search text works in either order."""
     keys = list_keys(conn, choice, layout)
     found = summaries(conn, keys, own_pins)
     return [found[tip] for _, tip in keys if tip in found]

@@ -1,4 +1,4 @@
-"""What a session used, by model, and how large what its model is told is now."""
+"""Usage of sessions by model, and the current size of a session's context."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ _NEEDED = frozenset({"task", "cost_status", "actual_cost_usd", "reasoning_tokens
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What one model was asked in a session.
+    """Usage of one model in a session.
 
     Attributes:
-        task: What beside answering it was asked for, "" for answering.
-        calls: How often it was asked.
-        input_tokens: What it read anew; what it had read before stands in ``cache_read_tokens``.
-        cost_usd: As far as it is known; None when nobody named a price.
-        cost_estimated: The price was worked out, not named by whoever is paid.
-        cost_partial: Only a part of the calls has a price that somebody named.
+        task: The side task of the calls, "" for replies.
+        calls: Number of calls.
+        input_tokens: Uncached input; cached input is in ``cache_read_tokens``.
+        cost_usd: As far as it is known; None when no price was reported.
+        cost_estimated: The price was calculated, not reported by the provider.
+        cost_partial: Only a part of the calls has a reported price.
     """
 
     model: str
@@ -53,23 +53,23 @@ class ModelUsage:
 
     @property
     def tokens(self) -> int:
-        """All that was read and written."""
+        """All tokens of input and output."""
         read = self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
         return read + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class ContextSize:
-    """How large what a model is told of a session is: messages, and bytes of their text."""
+    """The size of a session's context for the model: messages, and bytes of their text."""
 
     messages: int
     text_bytes: int
 
 
 def used(conn: sqlite3.Connection, session_ids: Sequence[str]) -> tuple[ModelUsage, ...]:
-    """By model, provider and task; what used most stands first.
+    """Return usage by model, provider and task; the largest first.
 
-    Sessions without shares, as older files have them, count with their totals.
+    Sessions without shares, as in older files, count with their totals.
     """
     has_shares = _has_shares(conn)
     found: dict[tuple[str, str, str], ModelUsage] = {}
@@ -84,7 +84,7 @@ def used(conn: sqlite3.Connection, session_ids: Sequence[str]) -> tuple[ModelUsa
 
 
 def size(conn: sqlite3.Connection, session_id: str) -> ContextSize:
-    """What the model would be told of a session, without its prompt."""
+    """Return the size of a session's context for the model, without its system prompt."""
     count, text = conn.execute(_SIZE, (session_id,)).fetchone()
     return ContextSize(int(count or 0), int(text or 0))
 
@@ -101,7 +101,7 @@ def _read(row: tuple[object, ...]) -> ModelUsage:
     )
     cost, guessed = _cost(status, actual, estimated)
     counted = (calls, fresh, written, from_cache, to_cache, thought)
-    partial = cost is not None and status == "unknown"  # so ended its latest call
+    partial = cost is not None and status == "unknown"  # the status of the latest call
     return ModelUsage(str(model), str(provider), str(task), *counted, cost, guessed, partial)
 
 
@@ -133,12 +133,12 @@ def _together(one: ModelUsage, other: ModelUsage) -> ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What several shares cost together.
+    """The combined cost of several shares.
 
     Attributes:
         usd: As far as it is known; None: nothing is.
-        estimated: A part was worked out, not named by whoever is paid.
-        partial: Something beside cost nobody knows how much.
+        estimated: A part was calculated, not reported by the provider.
+        partial: There are additional costs of unknown amount.
     """
 
     usd: float | None
@@ -147,7 +147,7 @@ class Cost:
 
 
 def cost_of(shares: Sequence[ModelUsage]) -> Cost:
-    """What shares cost together. What nobody knows is never taken for nothing."""
+    """Return the combined cost of shares. An unknown cost is never taken for zero."""
     known = [each for each in shares if each.cost_usd is not None]
     if not known:
         return Cost(None)

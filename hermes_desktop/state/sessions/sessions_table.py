@@ -1,6 +1,6 @@
-"""Rows of ``sessions``: made, found, ended, opened again.
+"""Rows of ``sessions``: insertion, lookup, end, and reopening.
 
-Statements only; callers bring the connection and, for writes, the transaction.
+Statements only; callers provide the connection and, for writes, the transaction.
 """
 
 import json
@@ -16,11 +16,11 @@ from hermes_desktop.state.records.stored_rows import columns
 
 _LONGEST_ID = 1_000
 RESET_OVER = ("agent_close", "ws_orphan_reap")
-"""Ends that a reset may replace: nobody chose them."""
+"""Ends without a user's decision, which a reset may replace."""
 
 
 class OptionalFields(TypedDict, total=False):
-    """What may be said about a session when it is made, the model apart."""
+    """The optional fields of a new session, except the model."""
 
     model_config: Mapping[str, Any] | None
     system_prompt: str | None
@@ -37,14 +37,14 @@ class OptionalFields(TypedDict, total=False):
 
 
 class SessionFields(OptionalFields, total=False):
-    """What may be said about a session when it is made."""
+    """The optional fields of a new session."""
 
     model: str | None
 
 
 _FIELDS = tuple(SessionFields.__annotations__)
 _KEPT = {"user_id"}
-"""Set when the row is made and never filled in later."""
+"""Set when the row is inserted and never filled in later."""
 
 _INSERT = (
     f"INSERT INTO sessions (id, source, started_at, {', '.join(_FIELDS)}) "
@@ -65,18 +65,18 @@ def insert(
     fields: SessionFields,
     layout: FileLayout | None = None,
 ) -> None:
-    """Make a row; of an existing one only fill what is still NULL.
+    """Insert a row; in an existing one only fill what is still NULL.
 
     Args:
         conn: Inside a write transaction.
         session_id: Its id.
-        source: Where it lives.
+        source: Its source.
         now: When it began, epoch seconds.
-        fields: What else is known.
-        layout: What the file has; without it only what schema 22 has is filled.
+        fields: The other known fields.
+        layout: The file's schema; without it only what schema 22 has is filled.
 
     Raises:
-        TypeError: A field nobody knows.
+        TypeError: An unknown field.
         MissingSessionError: The parent has no row.
     """
     unknown = set(fields) - set(_FIELDS)
@@ -92,7 +92,7 @@ def insert(
     values["model_config"] = encode_config(fields.get("model_config"))
     session_id = clean_text(session_id)
     if layout is not None and layout.names_prompts and _prompt_hash(conn, session_id):
-        values["system_prompt"] = None  # it has one, by its name
+        values["system_prompt"] = None  # it has one, by its hash
     row = (session_id, clean_text(source), now, *values.values())
     if layout is None or "created_source" not in layout.columns["sessions"]:
         conn.execute(_INSERT, row)
@@ -110,14 +110,14 @@ def _prompt_hash(conn: sqlite3.Connection, session_id: str) -> Any:
 def set_prompt(
     conn: sqlite3.Connection, session_id: str, prompt: str | None, *, names_prompts: bool
 ) -> None:
-    """Overwrite the prompt; where later versions name one by its hash, the name goes."""
+    """Overwrite the prompt; where later versions refer to one by its hash, clear the reference."""
     set_column(conn, session_id, "system_prompt", prompt)
     if names_prompts:
         set_column(conn, session_id, "system_prompt_hash", None)
 
 
 def carry_prompt(conn: sqlite3.Connection, origin_id: str, new_id: str) -> None:
-    """Give a session the prompt of another one, in the very form in which that has it."""
+    """Copy the prompt of another session, in the same form in which it is stored there."""
     present = columns(conn, "sessions")
     for name in ("system_prompt", "system_prompt_hash"):
         if name in present:
@@ -129,18 +129,18 @@ def carry_prompt(conn: sqlite3.Connection, origin_id: str, new_id: str) -> None:
 
 
 def encode_config(config: Mapping[str, Any] | None) -> str | None:
-    """``model_config`` as stored: a JSON object or nothing at all."""
+    """Return ``model_config`` as stored: a JSON object, or NULL if empty."""
     return json.dumps(dict(config), default=str) if config else None
 
 
 def exists(conn: sqlite3.Connection, session_id: str) -> bool:
-    """Whether there is such a row."""
+    """Return whether the session has a row."""
     found = conn.execute("SELECT 1 FROM sessions WHERE id = ?", (clean_text(session_id),))
     return found.fetchone() is not None
 
 
 def require(conn: sqlite3.Connection, session_id: str) -> None:
-    """Make sure there is such a row before anything is added to it.
+    """Verify that a session has a row before anything is added to it.
 
     Raises:
         MissingSessionError: There is none (any more).
@@ -150,7 +150,7 @@ def require(conn: sqlite3.Connection, session_id: str) -> None:
 
 
 def missing(session_id: str) -> MissingSessionError:
-    """The error for a session without a row."""
+    """Return the error for a session without a row."""
     return MissingSessionError(
         "The session is gone.",
         f"There is no session {session_id} in the session database.",
@@ -159,13 +159,13 @@ def missing(session_id: str) -> MissingSessionError:
 
 
 def get(conn: sqlite3.Connection, session_id: str) -> SessionRow | None:
-    """All columns of one row by name."""
+    """Return all columns of one row by name."""
     row = conn.execute("SELECT * FROM sessions WHERE id = ?", (clean_text(session_id),)).fetchone()
     return None if row is None else dict(row)
 
 
 def column(conn: sqlite3.Connection, session_id: str, name: str) -> Any:
-    """One column of one row; None when there is no row."""
+    """Return one column of one row; None when there is no row."""
     row = conn.execute(
         f"SELECT {name} FROM sessions WHERE id = ?", (clean_text(session_id),)
     ).fetchone()
@@ -173,7 +173,7 @@ def column(conn: sqlite3.Connection, session_id: str, name: str) -> Any:
 
 
 def set_column(conn: sqlite3.Connection, session_id: str, name: str, value: Any) -> None:
-    """Overwrite one column of one row; nothing happens when there is no row."""
+    """Overwrite one column of one row; no effect when there is no row."""
     conn.execute(
         f"UPDATE sessions SET {name} = ? WHERE id = ?", (bindable(value), clean_text(session_id))
     )
@@ -188,7 +188,7 @@ def end(conn: sqlite3.Connection, session_id: str, reason: str, now: float) -> N
 
 
 def reopen(conn: sqlite3.Connection, session_id: str) -> None:
-    """Take an end back."""
+    """Reopen an ended session."""
     conn.execute(
         "UPDATE sessions SET ended_at = NULL, end_reason = NULL WHERE id = ?",
         (clean_text(session_id),),
@@ -196,7 +196,7 @@ def reopen(conn: sqlite3.Connection, session_id: str) -> None:
 
 
 def end_by_reset(conn: sqlite3.Connection, session_id: str, reason: str, now: float) -> bool:
-    """End a session on purpose, also one that only lost its agent. False: nothing to do."""
+    """End a session deliberately, also one that only lost its agent. False: nothing to do."""
     marks = ", ".join("?" * len(RESET_OVER))
     done = conn.execute(
         "UPDATE sessions SET ended_at = ?, end_reason = ? "
@@ -207,7 +207,7 @@ def end_by_reset(conn: sqlite3.Connection, session_id: str, reason: str, now: fl
 
 
 def find_by_prefix(conn: sqlite3.Connection, text: str) -> str | None:
-    """The id that is this text or, alone, begins with it. Empty text finds nothing."""
+    """Return the id that is this text or the only one that begins with it. "" finds nothing."""
     text = clean_text(text)
     if not text:
         return None
@@ -218,7 +218,7 @@ def find_by_prefix(conn: sqlite3.Connection, text: str) -> str | None:
 
 
 def ids_with_prefix(conn: sqlite3.Connection, text: str, *, limit: int) -> list[str]:
-    """Ids that begin with the text, capital or not; empty text finds nothing."""
+    """Return ids that begin with the text, ignoring case; empty text finds nothing."""
     text = clean_text(text)
     if not text or len(text) > _LONGEST_ID:
         return []

@@ -1,4 +1,4 @@
-"""Titles of sessions: what a title may look like, who may have it, which number comes next."""
+"""Titles of sessions: valid form, uniqueness, and numbering."""
 
 import re
 import sqlite3
@@ -20,7 +20,7 @@ class TitleError(HermesError, ValueError):
 
 
 def sanitize_title(title: str | None) -> str | None:
-    """The title as it is stored: one line without invisible characters; None when nothing is left.
+    """Return the title as stored: one line without invisible characters; None when it is empty.
 
     Raises:
         TitleError: More than 100 characters remain.
@@ -40,15 +40,15 @@ def sanitize_title(title: str | None) -> str | None:
 def set_title(
     conn: sqlite3.Connection, session_id: str, title: str | None, *, chosen_by: str | None = None
 ) -> bool:
-    """Give a session its (sanitised) title inside a write transaction.
+    """Set the (sanitized) title of a session inside a write transaction.
 
     A title held by an earlier segment of the same conversation moves; any other holder keeps it.
 
     Args:
         conn: Inside a write transaction.
         session_id: The session.
-        title: Sanitised, None to take the title away.
-        chosen_by: Note this, in a file that has a column for it.
+        title: Sanitized, None to remove the title.
+        chosen_by: The origin to store, in a file that has a column for it.
 
     Returns:
         False when there is no such session.
@@ -80,7 +80,7 @@ def set_title(
 def set_if_empty(
     conn: sqlite3.Connection, session_id: str, title: str, *, chosen_by: str | None = None
 ) -> bool:
-    """Give a (sanitised) title to a session without one. False: it has one, or no row.
+    """Set the (sanitized) title of a session without one. False: it has one, or no row.
 
     Raises:
         TitleError: Another session has exactly this title.
@@ -92,7 +92,7 @@ def set_if_empty(
 
 
 def _numbered(conn: sqlite3.Connection, base: str) -> list[tuple[str, str]]:
-    """Id and title of the sessions called ``base #…``, the newest first."""
+    """Return id and title of the sessions called ``base #…``, the newest first."""
     if len(base) > _LONGEST_BASE:
         return []
     pattern = re.sub(r"([\\%_])", r"\\\1", base) + " #%"
@@ -105,7 +105,7 @@ def _numbered(conn: sqlite3.Connection, base: str) -> list[tuple[str, str]]:
 
 
 def find_by_title(conn: sqlite3.Connection, title: str) -> str | None:
-    """The id a title means: the newest numbered one of that name, else the exact one."""
+    """Return the id for a title: the newest numbered one of that name, else the exact one."""
     if not title:
         return None
     numbered = _numbered(conn, title)
@@ -116,7 +116,7 @@ def find_by_title(conn: sqlite3.Connection, title: str) -> str | None:
 
 
 def next_title(conn: sqlite3.Connection, title: str) -> str:
-    """The next free title of a family: ``Trip``, then ``Trip #2``, then ``Trip #3``."""
+    """Return the next free title of a family: ``Trip``, then ``Trip #2``, then ``Trip #3``."""
     match = _NUMBERED.match(title)
     base = match.group(1) if match else title
     numbered = [found for _, found in _numbered(conn, base)]
@@ -128,7 +128,7 @@ def next_title(conn: sqlite3.Connection, title: str) -> str:
 
 
 def fitting_title(conn: sqlite3.Connection, title: str) -> str:
-    """The (sanitised) title itself if it is free, else the next number of its family.
+    """Return the (sanitized) title itself if it is free, else the next number of its family.
 
     The name is shortened where the number would make it too long.
     """

@@ -22,7 +22,7 @@ _KEY = COMPOUND_KEYS["session_model_usage"]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one call (or, as totals, all calls so far) used. Costs in US dollars."""
+    """Usage of one call (or, as totals, of all calls so far). Costs in US dollars."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -49,12 +49,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """How usage is booked.
+    """How usage is recorded.
 
     Attributes:
         now: Epoch seconds.
         absolute: The figures are totals, not one call's.
-        only_existing: A session without a row (deleted meanwhile, say) gets none.
+        only_existing: A session without a row (deleted in the meantime, for example) gets none.
         shares: Whether the file's usage table may be written.
     """
 
@@ -84,10 +84,10 @@ def update(conn: sqlite3.Connection, session_id: str, usage: Usage, booking: Boo
 def add_auxiliary(
     conn: sqlite3.Connection, session_id: str, task: str, usage: Usage, booking: Booking
 ) -> bool:
-    """Book a side task (a title, a summary, a look at a picture) without the session's totals.
+    """Record a side task (title, summary, image analysis) outside the session's totals.
 
     Returns:
-        False when nothing was booked: no row, or a file whose usage table is not ours to write.
+        False when nothing was recorded: no row, or a usage table that this program may not write.
     """
     session_id = clean_text(session_id)
     if not booking.shares or not _has_row(conn, session_id, booking):
@@ -109,7 +109,7 @@ def _settle_route(conn: sqlite3.Connection, session_id: str, usage: Usage) -> No
     """Fill in model and route where unknown.
 
     Until a call has been counted they are only planned: usage that names another model or provider
-    replaces all of them, so that no address of the planned provider stays beside the real one.
+    replaces all of them, so that no address of the planned provider stays with the real one.
     """
     row = conn.execute(
         "SELECT model, api_call_count, billing_provider FROM sessions WHERE id = ?", (session_id,)
