@@ -1,1 +1,1 @@
-"""How a value is declared, stored and kept secret; not which values exist."""
+"""Declaration, storage and secrecy of settings; which settings exist is defined elsewhere."""

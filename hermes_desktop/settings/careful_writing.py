@@ -1,6 +1,7 @@
-"""Replacing a settings file that others write, too: not while they do, not over what they wrote.
+"""Safe replacement of a settings file that other programs write, too.
 
-Nothing here knows what stands in the file. All of it blocks; any thread.
+A file is not replaced while another program writes it, nor over changes that were not read. Nothing
+here depends on the content of the file. All functions block; any thread.
 """
 
 import os
@@ -19,24 +20,25 @@ _LOOKS = 20
 
 _Stamp = tuple[int, int, int]
 _OWN: dict[str, _Stamp] = {}
-"""By path: what this process wrote itself, in one step, so that nobody waits for it."""
+"""By path: the state of a file after this process replaced it atomically, so no wait is needed."""
 
 
 class WrittenMeanwhileError(Exception):
-    """Somebody else wrote the file after it was read; nothing was replaced."""
+    """Another process wrote the file after it was read; nothing was replaced."""
 
 
 class CarefulFile:
-    """One file.
+    """A file that is read and replaced safely.
 
-    A program that writes a file in its place empties it first. Who reads it just then, and puts a
-    file of its own there, destroys what the other was about to write; so nobody is read who wrote
-    a moment ago, and what was read is compared once more right before it is replaced.
+    A program that writes a file in place empties it first. Reading it just then and replacing it
+    would destroy what the other program is about to write; so a file that was written a moment ago
+    is not read yet, and its content is compared once more right before it is replaced.
 
     Args:
         path: The file; a symbolic link is followed.
-        clock: Says how long ago it was written.
-        wait: Lets the calling thread wait that many seconds; None: by an event nobody sets.
+        clock: Determines how long ago it was written.
+        wait: Blocks the calling thread for that many seconds; None: waits on an event that is never
+            set.
     """
 
     def __init__(
@@ -50,10 +52,10 @@ class CarefulFile:
         self._wait = wait or threading.Event().wait
 
     def read(self) -> bytes | None:
-        """What stands there once nobody has written for a moment; None when there is no file.
+        """Return the content once the file has not been written for a moment; None without a file.
 
         Raises:
-            ConfigError: It is no plain file, too large, or may not be read.
+            ConfigError: It is not a regular file, too large, or may not be read.
         """
         for _ in range(_LOOKS):
             rest = self.rest()
@@ -63,15 +65,15 @@ class CarefulFile:
         return read_settings_bytes(self.path)
 
     def replace(self, data: bytes, before: bytes | None) -> None:
-        """Put other bytes there.
+        """Replace the content.
 
         Args:
-            data: What is to stand there.
-            before: What :meth:`read` gave.
+            data: The new content.
+            before: The result of :meth:`read`.
 
         Raises:
-            WrittenMeanwhileError: Something else stands there by now.
-            OSError: It cannot be written, or is not to be: somebody made it read-only.
+            WrittenMeanwhileError: The content has changed since.
+            OSError: It cannot be written, or is read-only on purpose.
         """
 
         def last_look() -> None:
@@ -88,16 +90,16 @@ class CarefulFile:
         _OWN[str(self.path)] = self._stamp()
 
     def remove(self, before: bytes) -> None:
-        """Take it away, if that still stands there.
+        """Remove the file, if it still has this content.
 
         Raises:
-            OSError: It cannot be taken away.
+            OSError: It cannot be removed.
         """
         if self.path.read_bytes() == before:
             self.path.unlink()
 
     def rest(self) -> float:
-        """Seconds until it can be taken for written to its end; 0: it can."""
+        """Return the seconds until it can be considered completely written; 0 when it is."""
         stamp = inode, written, size = self._stamp()
         if not inode or stamp == _OWN.get(str(self.path)):
             return 0.0
@@ -114,10 +116,10 @@ class CarefulFile:
 
 
 def must_be_writable(path: Path) -> None:
-    """See that nobody made a file read-only: renaming another over it would not ask.
+    """Verify that a file is not read-only, because replacing it by a rename would not check that.
 
     Raises:
-        PermissionError: Somebody did.
+        PermissionError: It is read-only.
     """
     effective = os.access in os.supports_effective_ids
     if path.exists() and not os.access(path, os.W_OK, effective_ids=effective):
@@ -125,12 +127,12 @@ def must_be_writable(path: Path) -> None:
 
 
 def unwritable(path: Path, error: OSError, at: Path | None = None) -> ConfigError:
-    """That a file cannot be written, for a person.
+    """Return the error, for the user, that a file cannot be written.
 
     Args:
         path: The file.
-        error: What the system says.
-        at: Where it says it, if that is another place.
+        error: The error of the system.
+        at: The path it concerns, if that is another one.
     """
     return ConfigError(
         f"{path.name} cannot be written.",
@@ -140,7 +142,7 @@ def unwritable(path: Path, error: OSError, at: Path | None = None) -> ConfigErro
 
 
 def always_written(path: Path) -> BusyError:
-    """That somebody else writes a file all the time."""
+    """Return the error that another program writes a file all the time."""
     return BusyError(
         f"{path.name} is being written by somebody else.",
         f"{path} changed {TRIES} times while it was being changed.",
@@ -149,7 +151,7 @@ def always_written(path: Path) -> BusyError:
 
 
 def is_managed(home: Path, environ: Mapping[str, str]) -> str:
-    """Why the settings of a home are not ours to write; "" when they are."""
+    """Return why this program may not write the settings of a home; "" when it may."""
     if environ.get("HERMES_MANAGED", "").strip():
         return "The variable HERMES_MANAGED says so."
     mark = home / ".managed"

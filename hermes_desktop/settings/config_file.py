@@ -1,7 +1,7 @@
-"""config.yaml, read the way the ``hermes`` command reads it. What writes it is ``config_patch``.
+"""Reading of config.yaml with the semantics of the ``hermes`` command; ``config_patch`` writes it.
 
-YAML 1.1 rules hold (``on`` is true, ``1:30`` is 90), and of a key that stands twice the last one
-counts, because the file is shared with a program that reads it so.
+YAML 1.1 rules apply (``on`` is true, ``1:30`` is 90), and of a duplicate key the last one counts,
+because the file is shared with a program that reads it so.
 """
 
 import codecs
@@ -16,10 +16,10 @@ import yaml
 from hermes_desktop.core.errors import ConfigError
 
 Lookup = Callable[[str], str | None]
-"""Value of a named variable, or None; the caller decides which layers are asked."""
+"""Returns the value of a variable, or None; the caller decides which layers are searched."""
 
 MOST_BYTES = 2_000_000
-"""A file of settings has some kilobytes; reading this much takes a second."""
+"""Maximum size; a settings file has some kilobytes, and reading this much takes a second."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 # The parser written in C has the same rules and is several times faster; not every build has it.
@@ -28,11 +28,11 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class ConfigDocument:
-    """What stood in the file when it was read.
+    """The content of the file when it was read.
 
     Attributes:
-        data: The decoded mapping; empty when there is no file. Not to be changed.
-        path: Where it was read, for messages.
+        data: The decoded mapping; empty when there is no file. Must not be modified.
+        path: The path of the file, for messages.
     """
 
     data: Mapping[str, Any]
@@ -43,29 +43,30 @@ def read_config(path: Path) -> ConfigDocument:
     """Read and decode config.yaml. Blocking, may run on any thread.
 
     Raises:
-        ConfigError: The file is there and cannot be read or understood; the detail names the line
-            where that is known.
+        ConfigError: The file exists and cannot be read or parsed; the detail names the line where
+            that is known.
     """
     text = read_settings_text(path)
     return ConfigDocument({} if text is None else parse_config(text, path), path)
 
 
 def parse_config(text: str, path: Path) -> dict[str, Any]:
-    """Decode the text of config.yaml; empty where nothing is said.
+    """Decode the text of config.yaml; empty when it has no values.
 
     Args:
-        text: All of it, without a byte-order mark.
-        path: Where it stands, for messages.
+        text: The whole text, without a byte-order mark.
+        path: The path of the file, for messages.
 
     Raises:
-        ConfigError: It cannot be understood; the detail names the line where that is known.
+        ConfigError: It cannot be parsed; the detail names the line where that is known.
     """
     try:
         data = yaml.load(text, Loader=_LOADER)  # noqa: S506 - a safe loader, see above
     except yaml.YAMLError as error:
         raise _not_understood(path, _where(error, text), _reason(error)) from error
     except (ValueError, RecursionError) as error:
-        # Raised by values that look like a date or a number and are none, and by endless nesting.
+        # Raised by values that look like a date or a number but are invalid, and by endless
+        # nesting.
         raise _not_understood(path, _line_of_no_value(text), str(error)) from error
     if data is None:
         return {}
@@ -76,24 +77,24 @@ def parse_config(text: str, path: Path) -> dict[str, Any]:
 
 
 def read_settings_text(path: Path, *, errors: str = "strict") -> str | None:
-    """The text of a settings file without its byte-order mark, None when there is no file.
+    """Return the text of a settings file without its byte-order mark, None without a file.
 
     Args:
         path: The file; a symbolic link is followed.
-        errors: What to do with bytes that are not UTF-8, as in ``bytes.decode``.
+        errors: How to handle bytes that are not UTF-8, as in ``bytes.decode``.
 
     Raises:
-        ConfigError: It is no plain file, may not be read, or is not UTF-8.
+        ConfigError: It is not a regular file, may not be read, or is not UTF-8.
     """
     data = read_settings_bytes(path)
     return None if data is None else settings_text(data, path, errors=errors)
 
 
 def read_settings_bytes(path: Path) -> bytes | None:
-    """The bytes of a settings file, None when there is no file.
+    """Return the bytes of a settings file, None when there is no file.
 
     Raises:
-        ConfigError: It is no plain file, too large, or may not be read.
+        ConfigError: It is not a regular file, too large, or may not be read.
     """
     try:
         if path.exists() and not path.is_file():
@@ -108,11 +109,11 @@ def read_settings_bytes(path: Path) -> bytes | None:
 
 
 def settings_text(data: bytes, path: Path, *, errors: str = "strict") -> str:
-    """The same bytes as text, without a byte-order mark.
+    """Decode the content of a settings file, without a byte-order mark.
 
     Args:
-        data: What stands in the file.
-        path: Where, for messages.
+        data: The content of the file.
+        path: The path of the file, for messages.
         errors: As in ``bytes.decode``.
 
     Raises:
@@ -139,7 +140,7 @@ def settings_text(data: bytes, path: Path, *, errors: str = "strict") -> str:
 
 
 def _wide_encoding(data: bytes) -> str:
-    """UTF-16 or UTF-32, as Windows PowerShell and Notepad save text; "" for anything else."""
+    """Detect UTF-16 or UTF-32, as Windows PowerShell and Notepad save text; "" for other text."""
     for mark, encoding in (
         (codecs.BOM_UTF32_LE, "UTF-32"),
         (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -157,11 +158,11 @@ def _wide_encoding(data: bytes) -> str:
 
 
 def must_not_be_large(path: Path, most: int) -> None:
-    """See that nobody waits for a file that is no file of settings.
+    """Refuse a file that is too large to be a settings file, and slow to read.
 
     Raises:
         ConfigError: It is larger than ``most`` bytes.
-        OSError: Nothing can be said about it.
+        OSError: Its size cannot be determined.
     """
     size = path.stat().st_size
     if size > most:
@@ -173,12 +174,12 @@ def must_not_be_large(path: Path, most: int) -> None:
 
 
 def expand_env(value: str, lookup: Lookup, where: str = "config.yaml") -> str:
-    """Put the values of variables in place of ``${NAME}``.
+    """Replace ``${NAME}`` by the values of variables.
 
     Args:
         value: Text of a setting.
-        lookup: Gives a variable's value.
-        where: What the text is, for the message ("config.yaml, model.api_key").
+        lookup: Returns a variable's value.
+        where: Origin of the text, for the message ("config.yaml, model.api_key").
 
     Raises:
         ConfigError: A named variable is not set; the value itself is not shown.
@@ -218,14 +219,14 @@ def _where(error: yaml.YAMLError, text: str) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is not None:
         return f"line {mark.line + 1}, column {mark.column + 1}"
-    place = getattr(error, "position", None)  # of a sign that must not stand there, in bytes
+    place = getattr(error, "position", None)  # of an invalid character, in bytes
     return f"line {text.encode()[:place].count(10) + 1}" if isinstance(place, int) else ""
 
 
 def _line_of_no_value(text: str) -> str:
-    """Where something stands that looks like a date or a number and is none; "" if unknown."""
+    """Return the line of a value that looks like a date or number but is invalid; "" if unknown."""
     loader = _LOADER(text)
-    seen: set[int] = set()  # what is referred to many times is looked at once
+    seen: set[int] = set()  # nodes with many references are checked once
     try:
         waiting = [loader.get_single_node()]
         while waiting:

@@ -1,8 +1,8 @@
-"""Single values changed in the text of a YAML file; every other character stays.
+"""Changes of single values in the text of a YAML file; every other character is preserved.
 
-The file is never written from what was read of it. A change replaces the characters of one value,
-or adds or takes away whole lines; then the result is read and compared with what was meant. What
-cannot be changed so is refused, with its line.
+The file is never rewritten from parsed data. A change replaces the characters of one value, or adds
+or removes whole lines; then the result is parsed and compared with the intended data. A value that
+cannot be changed in this way is refused, with its line.
 """
 
 import re
@@ -31,10 +31,10 @@ _NOT_CHANGED = "Change it there by hand; nothing was written."
 
 
 class CannotPatchError(RefusedError):
-    """The file is written in a way in which this value cannot be changed alone.
+    """The format of the file does not allow this value to be changed alone.
 
     Attributes:
-        line: Where; 0 when it is no single line.
+        line: The line; 0 when it is not a single line.
     """
 
     def __init__(self, path: Path, line: int, reason: str) -> None:
@@ -49,8 +49,8 @@ class Edit:
 
     Attributes:
         path: The keys that lead to the value.
-        value: What it shall be.
-        remove: Take the value out instead, and groups that are empty then.
+        value: The new value.
+        remove: Remove the value instead, and groups that become empty.
     """
 
     path: tuple[str, ...]
@@ -63,7 +63,7 @@ class Patched:
     """A changed text.
 
     Attributes:
-        notes: What a person should hear about it, in sentences.
+        notes: Notices for the user, as sentences.
     """
 
     text: str
@@ -75,12 +75,12 @@ def patch_text(text: str, edits: Sequence[Edit], path: Path) -> Patched:
 
     Args:
         text: The file without its byte-order mark.
-        edits: What to change.
-        path: Where the file is, for messages.
+        edits: The changes.
+        path: The path of the file, for messages.
 
     Raises:
-        ConfigError: The text cannot be understood.
-        CannotPatchError: A value cannot be changed without touching others.
+        ConfigError: The text cannot be parsed.
+        CannotPatchError: A value cannot be changed without affecting others.
     """
     notes: list[str] = []
     for edit in edits:
@@ -104,7 +104,7 @@ def patch_text(text: str, edits: Sequence[Edit], path: Path) -> Patched:
 
 
 def value_at(data: Mapping[str, Any], path: Sequence[str]) -> tuple[bool, Any]:
-    """Whether something stands at a place in what was read, and what."""
+    """Return whether a value exists at a path of the parsed data, and the value."""
     found: Any = data
     for key in path:
         if not isinstance(found, Mapping) or key not in found:
@@ -146,7 +146,7 @@ class _Patch:
         try:
             self._root, documents = parse_tree(text)
         except (yaml.YAMLError, ValueError, RecursionError) as error:
-            # Read by the parser in C, refused by the one in Python: a tab behind a colon.
+            # Accepted by the parser in C, refused by the one in Python: a tab after a colon.
             self.line = _line_of_trouble(error, text)
             raise self.refused("programs read it in different ways.") from error
         if documents > 1:
@@ -158,7 +158,7 @@ class _Patch:
         return CannotPatchError(self._path, self.line, reason)
 
     def line_of(self, names: Sequence[str]) -> int:
-        """The line of a key, or of the last one on the way to it that is there; 0: none is."""
+        """Return the line of a key, or of its last existing parent; 0 if there is none."""
         node, found = self._root, 0
         for name in names:
             pairs = node.all_of(name) if node is not None else []
@@ -170,7 +170,7 @@ class _Patch:
     # ------------------------------------------------------------------------------- setting
 
     def changed(self, edit: Edit) -> str:
-        """The text with a value set."""
+        """Return the text with a value set."""
         node = self._root
         if node is None or node.is_null or (node.flow and not node.pairs):
             return self._first(node, edit)
@@ -191,9 +191,9 @@ class _Patch:
         raise AssertionError("a change without a path")
 
     def _first(self, node: Node | None, edit: Edit) -> str:
-        """The first value of a file that holds none."""
+        """Set the first value of a file that has none."""
         start, end = (len(self.text),) * 2
-        if node is not None and node.start < node.end:  # {} or null, in so many signs
+        if node is not None and node.start < node.end:  # {} or null, as literal text
             self._must_be_own(node)
             start, end = node.start, node.end
         lines = self._lines(_nested(edit.path, edit.value), 0)
@@ -223,7 +223,7 @@ class _Patch:
         return text[:start] + blank + written(new, quote=quote) + text[end:]
 
     def _filled(self, holder: Node, pair: tuple[Node, Node], group: Mapping[str, Any]) -> str:
-        """A group in the place of nothing, of ``{}``, or of a single value."""
+        """Insert a group in place of nothing, of ``{}``, or of a single value."""
         key, value = pair
         self._must_be_own(value)
         text, start, end = self.text, value.start, value.end
@@ -240,7 +240,7 @@ class _Patch:
         return cut[:behind] + gap + lines + cut[behind:]
 
     def _inserted(self, node: Node, names: Sequence[str], value: Any) -> str:
-        """A new line, behind the last of the group."""
+        """Insert a new line after the last one of the group."""
         text = self.text
         last_key, last = node.pairs[-1]
         self.line = last_key.line
@@ -260,7 +260,7 @@ class _Patch:
     # ------------------------------------------------------------------------------- removing
 
     def removed(self, path: Sequence[str]) -> str:
-        """The text without a value, and without the groups that would be empty then."""
+        """Return the text without a value, and without the groups that become empty."""
         node, chain = self._root, []
         for number, name in enumerate(path):
             if node is None or node.kind != "mapping":
@@ -305,7 +305,7 @@ class _Patch:
     # ------------------------------------------------------------------------------- checks
 
     def _must_be_plain(self, node: Node) -> None:
-        """A group that can be changed without changing another."""
+        """Require a group that can be changed without changing another."""
         self._must_be_own(node)
         if node.kind != "mapping":
             raise self.refused("a value stands there, where a group would be needed.")
@@ -337,7 +337,7 @@ class _Patch:
     # ------------------------------------------------------------------------------- writing
 
     def _colon(self, key: Node, value: Node) -> int:
-        """Behind the colon of a key whose value begins on another line."""
+        """Return the position after the colon of a key whose value begins on another line."""
         between = self.text[key.end : value.start]
         if "#" in between:
             raise self.refused("a remark stands between its name and its value.")
@@ -355,14 +355,14 @@ class _Patch:
         return "".join(lines)
 
     def _step(self) -> int:
-        """By how much this file indents."""
+        """Return the indentation width of this file."""
         for _, value in self._root.pairs if self._root is not None else ():
             if value.kind == "mapping" and not value.flow and value.pairs:
                 return max(1, value.pairs[0][0].column)
         return _STEP
 
     def _break(self, place: int) -> str:
-        """The line break that is used before this place."""
+        """Return the line break that is used before this position."""
         return "\r\n" if self.text[:place].rfind("\r\n") >= 0 else "\n"
 
 
@@ -372,7 +372,7 @@ def _nested(names: Sequence[str], value: Any) -> dict[str, Any]:
 
 
 def _item(node: Node) -> Any:
-    """An entry of a list, as far as it matters for finding it again."""
+    """Return a list entry in a form in which it can be found again."""
     if node.kind != "scalar" or node.alias or node.anchor or node.tag:
         return node
     return parse_config(f"x: {written(node.text)}" if node.style else f"x: {node.text}", Path())[
@@ -381,7 +381,7 @@ def _item(node: Node) -> Any:
 
 
 def _line_of_trouble(error: Exception, text: str) -> int:
-    """As an editor counts lines, which the parser does not."""
+    """Return the line number as editors count lines, which differs from the parser's."""
     place = getattr(getattr(error, "problem_mark", None), "index", None)
     return text.count("\n", 0, place) + 1 if isinstance(place, int) else 0
 

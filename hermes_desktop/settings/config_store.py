@@ -1,7 +1,7 @@
-"""config.yaml changed safely: under a lock, against what was seen, with the versions before kept.
+"""Safe changes of config.yaml: locked, compared with the data seen, former versions kept.
 
-The lock keeps our own processes apart. Others do not know it; what they wrote between reading and
-replacing is noticed, and the change is made anew on what they left.
+The lock excludes other processes of this program. Other programs do not know it; if they write
+between reading and replacing, that is detected, and the change is applied again to the new content.
 """
 
 import contextlib
@@ -35,16 +35,16 @@ from hermes_desktop.settings.secret_marks import masked
 from hermes_desktop.settings.yaml_values import same
 
 MOST_CHANGED = 200_000
-"""Characters of a file that values are changed in."""
+"""Maximum number of characters of a file in which values are changed."""
 _BOM = "\ufeff".encode()
 _NOT_COMPARED = "It is replaced as a whole; it is too large to be compared.\n"
 
 
 class ChangedElsewhereError(RefusedError):
-    """Somebody else changed the same setting since it was looked at.
+    """The same setting was changed elsewhere since it was read.
 
     Attributes:
-        key: Which, with dots.
+        key: The setting, with dots.
     """
 
     def __init__(self, key: str, path: Path) -> None:
@@ -58,7 +58,7 @@ class ChangedElsewhereError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What stood at a place when a person looked: whether anything, and what."""
+    """The value shown to the user at a path: whether it existed, and its value."""
 
     path: tuple[str, ...]
     present: bool
@@ -67,11 +67,11 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a change did.
+    """The result of a change.
 
     Attributes:
         diff: The difference, secrets hidden; "" when nothing changed.
-        notes: What else is to be said.
+        notes: Further notices.
     """
 
     diff: str
@@ -79,15 +79,16 @@ class Written:
 
 
 class ConfigStore:
-    """One settings file. All of it blocks; any thread.
+    """One settings file. All methods block; any thread.
 
     Args:
-        file: config.yaml, or one of our own in its way.
-        folder: Ours, for lock and versions; made (0700) when first needed.
-        clock: Names the versions.
-        managed: Why the file is not ours to write, as a sentence; "" when it is.
+        file: config.yaml, or a settings file of this program in the same format.
+        folder: The folder of this program, for lock and versions; created (0700) on first use.
+        clock: Determines the names of the versions.
+        managed: Why this program may not write the file, as a sentence; "" when it may.
         versions: Whether former contents are kept.
-        wait: Lets the calling thread wait that many seconds; None: by an event nobody sets.
+        wait: Blocks the calling thread for that many seconds; None: waits on an event that is never
+            set.
     """
 
     def __init__(
@@ -110,28 +111,28 @@ class ConfigStore:
         self._last: tuple[bytes | None, bytes] | None = None
 
     def until_written(self) -> None:
-        """Wait, some seconds at most, for somebody who is writing the file in its place.
+        """Wait, at most some seconds, while another program writes the file in place.
 
         Raises:
-            ConfigError: It is no plain file, too large, or may not be read.
+            ConfigError: It is not a regular file, too large, or may not be read.
         """
         self._careful.read()
 
     def read(self) -> tuple[str, dict[str, Any]]:
-        """The text without its byte-order mark, and what it says.
+        """Return the text without its byte-order mark, and the parsed data.
 
         Raises:
-            ConfigError: It cannot be read or understood.
+            ConfigError: It cannot be read or parsed.
         """
         text = read_settings_text(self.file) or ""
         return text, parse_config(text, self.file)
 
     def preview(self, edits: Sequence[Edit]) -> Written:
-        """What :meth:`save` would do; writes nothing and may be asked in a managed home.
+        """Return what :meth:`save` would do; writes nothing and is allowed in a managed home.
 
         Raises:
-            ConfigError: The file cannot be understood.
-            CannotPatchError: It is written in a way that cannot be changed so.
+            ConfigError: The file cannot be parsed.
+            CannotPatchError: Its format does not allow the change.
         """
         text, _ = self.read()
         self._must_be_quick(text)
@@ -143,14 +144,14 @@ class ConfigStore:
 
         Args:
             edits: The changes.
-            seen: What the person saw; where that is no longer so, nothing is written.
+            seen: The values the user saw; if one of them has changed since, nothing is written.
 
         Raises:
             RefusedError: The home is managed.
-            ChangedElsewhereError: A value is not what was seen.
-            ConfigError: The file cannot be understood or written.
-            CannotPatchError: It is written in a way that cannot be changed so.
-            BusyError: Somebody else writes it all the time.
+            ChangedElsewhereError: A value differs from the one seen.
+            ConfigError: The file cannot be parsed or written.
+            CannotPatchError: Its format does not allow the change.
+            BusyError: Another program writes it all the time.
         """
         self._must_be_ours()
         with self._locked():
@@ -172,9 +173,9 @@ class ConfigStore:
         raise always_written(self.file)
 
     def take_back(self) -> None:
-        """Undo the last :meth:`save`, which was part of something that failed.
+        """Undo the last :meth:`save`, which was part of an operation that failed.
 
-        What somebody else wrote since stays.
+        Changes that another program has written since are kept.
 
         Raises:
             ConfigError: The file cannot be written.
@@ -194,15 +195,15 @@ class ConfigStore:
                 self._versions.forget_newest(old)
 
     def stands(self) -> bool:
-        """Whether nobody has written since the last :meth:`save`."""
+        """Return whether the file is unchanged since the last :meth:`save`."""
         return self._last is None or self._present() == self._last[1]
 
     def versions(self) -> list[Version]:
-        """Former contents, the newest first."""
+        """Return former contents, the newest first."""
         return self._versions.all() if self._versions is not None else []
 
     def find_version(self, name: str) -> Version:
-        """A version by its number or name.
+        """Return a version by its number or name.
 
         Raises:
             NotFoundError: There is none.
@@ -212,7 +213,7 @@ class ConfigStore:
         return self._versions.find(name)
 
     def diff_to(self, version: Version) -> str:
-        """From a version to what stands there now, secrets hidden.
+        """Return the difference from a version to the current content, secrets hidden.
 
         Raises:
             ConfigError: One of them cannot be read.
@@ -221,14 +222,14 @@ class ConfigStore:
         return self._diff(before, self._any_text(self._present()))
 
     def restore(self, version: Version, *, dry_run: bool = False) -> Written:
-        """Put a former content back, as a whole; what stands there now becomes a version.
+        """Restore a former content as a whole; the current content becomes a version.
 
-        That may be anything: a file that makes no sense is what former versions are for.
+        The current content may be anything: former versions exist to replace an invalid file.
 
         Raises:
             RefusedError: The home is managed.
-            ConfigError: The old one cannot be read or understood, or nothing can be written.
-            BusyError: Somebody else writes the file all the time.
+            ConfigError: The old one cannot be read or parsed, or nothing can be written.
+            BusyError: Another program writes the file all the time.
         """
         back = read_settings_bytes(version.path) or b""
         old_text = settings_text(back, version.path)
@@ -245,11 +246,11 @@ class ConfigStore:
         raise always_written(self.file)
 
     def read_text(self) -> str:
-        """The text alone; "" when there is no file. Raises what :meth:`read` does."""
+        """Return the text alone; "" when there is no file. Raises the same as :meth:`read`."""
         return read_settings_text(self.file) or ""
 
     def forget_values(self, values: AbstractSet[str]) -> None:
-        """Take secrets that were moved away out of the versions.
+        """Remove secrets that were moved elsewhere from the versions.
 
         Raises:
             ConfigError: A version cannot be written.
@@ -283,10 +284,10 @@ class ConfigStore:
             raise ChangedElsewhereError(".".join(seen.path), self.file)
 
     def _present(self) -> bytes | None:
-        """What stands there, whatever it is and however large; None when there is no file."""
+        """Return the current content, of any kind and size; None when there is no file."""
         try:
             if self.file.exists() and not self.file.is_file():
-                return read_settings_bytes(self.file)  # says what is wrong with it
+                return read_settings_bytes(self.file)  # raises the appropriate error
             return self.file.read_bytes()
         except FileNotFoundError:
             return None
@@ -297,10 +298,10 @@ class ConfigStore:
         return settings_text(data or b"", self.file, errors="replace")
 
     def _replace(self, old: bytes | None, new: bytes) -> None:
-        """Write, after what stood there was kept; without that nothing is written.
+        """Write the file after its content was kept as a version; otherwise write nothing.
 
         Raises:
-            WrittenMeanwhileError: Something else stands there by now.
+            WrittenMeanwhileError: The content has changed since.
             ConfigError: It cannot be written; nothing changed then.
         """
         kept: Path | None = None
@@ -334,7 +335,7 @@ class ConfigStore:
             yield
 
     def _diff(self, before: str, after: str) -> str:
-        """For people: line ends alone make no difference there, secrets are hidden."""
+        """Return the difference for the user, without line endings and with secrets hidden."""
         if max(len(before), len(after)) > MOST_CHANGED:
             return _NOT_COMPARED if before != after else ""
         lines = difflib.unified_diff(

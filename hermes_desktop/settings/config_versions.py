@@ -1,4 +1,4 @@
-"""Former contents of a settings file: the five newest, byte for byte, for their owner alone."""
+"""Former contents of a settings file: the five newest, byte for byte, for the owner only."""
 
 import contextlib
 from collections.abc import Set as AbstractSet
@@ -33,12 +33,12 @@ class Version:
 
 
 class ConfigVersions:
-    """The folder of versions. All of it blocks; changed under the lock of the file's store.
+    """The folder of versions. All methods block; changed under the lock of the file's store.
 
     Args:
-        folder: Made (0700) when first needed; the one above must exist then.
-        clock: Names the versions.
-        of: What they are versions of, for messages.
+        folder: Created (0700) on first use; its parent must exist then.
+        clock: Determines the names of the versions.
+        of: The name of the file, for messages.
     """
 
     def __init__(self, folder: Path, clock: Clock, of: str) -> None:
@@ -47,14 +47,14 @@ class ConfigVersions:
         self._of = of
 
     def all(self) -> list[Version]:
-        """Former contents, the newest first."""
+        """Return former contents, the newest first."""
         return [
             Version(number, file.name, _time_of(file), file)
             for number, file in enumerate(self._files()[:KEPT], 1)
         ]
 
     def find(self, name: str) -> Version:
-        """A version by its number or name.
+        """Return a version by its number or name.
 
         Raises:
             NotFoundError: There is none.
@@ -70,7 +70,7 @@ class ConfigVersions:
         )
 
     def keep(self, old: bytes) -> Path:
-        """Keep a content; it is the newest also where the clock was set back meanwhile.
+        """Store a content as the newest version, even if the clock was set back in the meantime.
 
         Raises:
             OSError: It cannot be written.
@@ -85,21 +85,21 @@ class ConfigVersions:
         return self.folder / name
 
     def forget_oldest(self) -> None:
-        """Let no more be kept than are."""
+        """Delete versions beyond the number to keep."""
         with contextlib.suppress(OSError):
             left_over = self.folder.glob(".*.tmp")  # of a process that was killed
             for file in (*self._files()[KEPT:], *left_over):
                 file.unlink(missing_ok=True)
 
     def forget_newest(self, content: bytes) -> None:
-        """Take the newest away again, if that is what it holds."""
+        """Delete the newest version, if it has this content."""
         with contextlib.suppress(OSError):
             for file in self._files()[:1]:
                 if file.read_bytes() == content:
                     file.unlink()
 
     def forget_values(self, values: AbstractSet[str]) -> None:
-        """Take secrets that were moved away out of all of them.
+        """Remove secrets that were moved elsewhere from all versions.
 
         Raises:
             ConfigError: A version cannot be written.

@@ -1,7 +1,7 @@
-""".env, read as a layer of its own: its values never enter the process environment.
+"""The .env file, read as a separate layer: its values never enter the process environment.
 
-Single lines may be set; everything else in the file stays byte for byte. A secret is written only
-where a person wants it back from the keyring.
+Single lines may be set; everything else in the file is preserved byte for byte. A secret is written
+only when the user moves it back from the keyring.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from hermes_desktop.settings.careful_writing import (
 from hermes_desktop.settings.config_file import Lookup, read_settings_text, settings_text
 
 FOLDER = "desktop"
-"""Of a home: what is ours alone."""
+"""This program's own folder in a home."""
 
 _LINE = re.compile(
     r"""
@@ -48,24 +48,24 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """Names and values of a .env file; empty when there is none. Blocking, any thread.
+    """Return names and values of a .env file; empty without a file. Blocking, any thread.
 
-    A name that stands twice has its last value. Lines that define nothing are passed over, and
-    bytes that are not UTF-8 are replaced, as the ``hermes`` command does. Text in UTF-16, as
-    Windows saves it, is read, too.
+    A duplicate name has its last value. Lines that define nothing are skipped, and bytes that are
+    not UTF-8 are replaced, as by the ``hermes`` command. Text in UTF-16, as saved by Windows, is
+    read, too.
 
     Raises:
-        ConfigError: The file is there and may not be read.
+        ConfigError: The file exists and may not be read.
     """
     text = read_settings_text(path, errors="replace")
     return {} if text is None else parse_env(text)
 
 
 def parse_env(text: str) -> dict[str, str]:
-    """Names and values in the text of a .env file.
+    """Return names and values in the text of a .env file.
 
-    ``${NAME}`` and ``${NAME:-otherwise}`` stand for what was said further up, else for a variable
-    of this process, between quotes of either kind, too, as the ``hermes`` command has it.
+    ``${NAME}`` and ``${NAME:-otherwise}`` are replaced by the value defined further up, else by a
+    variable of this process, also between quotes of either kind, as by the ``hermes`` command.
     """
     values: dict[str, str] = {}
 
@@ -89,7 +89,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 def first_set(*places: Mapping[str, str]) -> Lookup:
-    """Look a variable up in several places, in this order; a blank value counts as none."""
+    """Return a lookup in several mappings, in this order; a blank value counts as unset."""
 
     def lookup(name: str) -> str | None:
         for place in places:
@@ -102,26 +102,26 @@ def first_set(*places: Mapping[str, str]) -> Lookup:
 
 
 def set_env_line(path: Path, name: str, value: str | None) -> None:
-    """Set one variable in a .env file, or take it out; see :func:`set_env_lines`."""
+    """Set one variable in a .env file, or remove it; see :func:`set_env_lines`."""
     set_env_lines(path, {name: value})
 
 
 def set_env_lines(path: Path, values: Mapping[str, str | None]) -> None:
-    """Set variables in a .env file, or take them out. Blocking; replaces the file in one step.
+    """Set variables in a .env file, or remove them. Blocking; replaces the file atomically.
 
-    Of a name that stands twice the last line is set, because it is the one that counts. Its
-    remark and a leading ``export`` stay. A new variable is added at the end.
+    Of a duplicate name the last line is set, because it is the one that counts. Its comment and a
+    leading ``export`` are preserved. A new variable is added at the end.
 
     Args:
-        path: The file; made (0600) if it is missing.
+        path: The file; created (0600) if it is missing.
         values: By variable, never one that holds a secret: one word without quotes, blanks and
-            signs that shells know; None takes all lines of that name out.
+            shell metacharacters; None removes all lines of that name.
 
     Raises:
         RefusedError: The home is managed.
-        ConfigError: The file cannot be read or written; it is as it was.
-        BusyError: Somebody else writes it all the time; likewise.
-        ValueError: A name or a value must not stand there; likewise.
+        ConfigError: The file cannot be read or written; it is unchanged.
+        BusyError: Another program writes it all the time; likewise.
+        ValueError: A name or a value is not allowed there; likewise.
     """
     for name, value in values.items():
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or _SECRET_NAME.search(name):
@@ -132,21 +132,21 @@ def set_env_lines(path: Path, values: Mapping[str, str | None]) -> None:
 
 
 def take_out_secret(path: Path, name: str) -> None:
-    """Take all lines of a secret out of a .env file. Blocking; replaces the file in one step.
+    """Remove all lines of a secret from a .env file. Blocking; replaces the file atomically.
 
     Raises:
-        ConfigError: The file cannot be read or written; it is as it was.
-        BusyError: Somebody else writes it all the time; likewise.
+        ConfigError: The file cannot be read or written; it is unchanged.
+        BusyError: Another program writes it all the time; likewise.
     """
     _change_lines(path, {name: None})
 
 
 def put_secret_back(path: Path, name: str, value: str) -> None:
-    """Write a secret into a .env file, because a person wants it there again. Blocking.
+    """Write a secret into a .env file, at the user's request to move it back. Blocking.
 
     Raises:
-        ConfigError: The file cannot be read or written, or the value cannot stand there.
-        BusyError: Somebody else writes it all the time.
+        ConfigError: The file cannot be read or written, or the value is not allowed there.
+        BusyError: Another program writes it all the time.
     """
     written = value if _PLAIN_VALUE.fullmatch(value) else f"'{value}'"
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or parse_env(f"{name}={written}") != {
@@ -191,7 +191,7 @@ def _change_lines(path: Path, values: Mapping[str, str | None]) -> None:
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Keep our other processes out, as far as this home lets us; others do not know the lock."""
+    """Exclude our other processes, where the home permits a lock; other programs do not know it."""
     with contextlib.ExitStack() as stack:
         folder = path.parent / FOLDER
         with contextlib.suppress(OSError):
@@ -216,7 +216,7 @@ def _with_line(text: str, name: str, value: str | None) -> str:
 
 
 def _value_span(match: "re.Match[str]") -> tuple[int, int]:
-    """Where a value stands, with its quotes and without its remark."""
+    """Return the span of a value, with its quotes and without its comment."""
     for group in ("double", "single"):
         if match[group] is not None:
             return match.start(group) - 1, match.end(group) + 1

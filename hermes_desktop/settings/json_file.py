@@ -1,4 +1,4 @@
-"""Settings that older programs keep as JSON; only read."""
+"""Settings that older programs store as JSON; only read."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ def read_json_settings(path: Path) -> Mapping[str, Any]:
     """Read a JSON object; empty when there is no file. Blocking, any thread.
 
     Raises:
-        ConfigError: The file is there and cannot be read or understood.
+        ConfigError: The file exists and cannot be read or parsed.
     """
     text = read_settings_text(path)
     if text is None or not text.strip():

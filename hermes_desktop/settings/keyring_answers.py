@@ -1,4 +1,4 @@
-"""What a keyring says about a secret, or about itself; and the person who waits for it."""
+"""Results and errors of keyring operations, and the wait of a user for one."""
 
 import contextlib
 import re
@@ -13,7 +13,7 @@ _NO_SERVICE = re.compile(r"not provided by any \.service|ServiceUnknown", re.IGN
 
 
 class Person:
-    """Somebody who waits for the keyring, and may leave; who was served has not left."""
+    """A user's wait for the keyring, which may be abandoned unless the operation is done."""
 
     def __init__(self) -> None:
         self._over = threading.Event()
@@ -22,30 +22,30 @@ class Person:
         self.served = False
 
     def waits(self) -> bool:
-        """Whether somebody still does."""
+        """Return whether the user still waits."""
         with self._lock:
             return not self._left
 
     def serve(self) -> bool:
-        """Say that it was done; False where nobody waits for it any more."""
+        """Mark the operation as done; False if the wait was abandoned."""
         with self._lock:
             self.served = not self._left
             return self.served
 
     def leave(self) -> None:
-        """Wait no longer."""
+        """Abandon the wait."""
         with self._lock:
             self._left = not self.served
         self._over.set()
 
     def wait(self, seconds: float) -> None:
-        """Until the person is served or leaves; after that long they do."""
+        """Block until the operation is done or abandoned; after the time-out it is abandoned."""
         self._over.wait(seconds)
         self.leave()
 
 
 def ask_for(keyring: Keyring, service: str, name: str) -> Reading:
-    """On the keyring's thread: one secret, where not even a damaged one keeps others away."""
+    """Read one secret on the keyring's thread; a damaged one does not prevent reading others."""
     try:
         value = keyring.get_password(service, name)
     except DamagedSecretError as error:
@@ -54,10 +54,10 @@ def ask_for(keyring: Keyring, service: str, name: str) -> Reading:
 
 
 def reading_of(error: Exception) -> Reading:
-    """What an error means, by the names of its classes: which library raised it is not known.
+    """Return what an error means, by its class names: the library that raised it is not known.
 
-    What a backend says about itself is often wrapped: a service that is gone is told as one that
-    could not be initialised.
+    The error of a backend is often wrapped: a missing service is reported as one that could not be
+    initialized.
     """
     kinds = {kind.__name__ for each in _causes(error) for kind in type(each).__mro__}
     detail = ""
@@ -66,7 +66,7 @@ def reading_of(error: Exception) -> Reading:
     if _NO_SERVICE.search(detail):
         return Reading("no keyring", detail=detail)
     if _NO_COLLECTION.search(detail):
-        # Secret Service would create one, but nobody chose a password, or nothing could ask for it.
+        # Secret Service would create one, but no password was chosen, or no prompt could be shown.
         return Reading("no keyring yet", detail=detail)
     if kinds & {"KeyringLocked", "LockedException", "PromptDismissedException"}:
         return Reading("locked", detail=detail)
@@ -76,7 +76,7 @@ def reading_of(error: Exception) -> Reading:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those that led to it."""
+    """Yield the error, and its causes."""
     seen: set[int] = set()
     found: BaseException | None = error
     while found is not None and id(found) not in seen:

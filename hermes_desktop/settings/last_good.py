@@ -1,4 +1,4 @@
-"""config.yaml for those who look at it all the time: as it was when it could last be understood."""
+"""config.yaml for frequent readers: the last version of it that could be parsed."""
 
 import logging
 import os
@@ -14,24 +14,26 @@ from hermes_desktop.settings.config_file import read_config
 log = logging.getLogger(__name__)
 
 SETTLE_S, EMPTY_S = 0.15, 2.0
-"""How long nobody must have written; how long a file may be empty that is not meant to be.
+"""How long a file must have been unchanged, and how long an unintended empty file may last.
 
-The first is waited for, so that what was changed right before a turn counts in it."""
+Reads wait for the first time, so that a change made right before a turn is in effect for it.
+"""
 
 _Stamp = tuple[int, int, int, int] | None
 
 
 class LastGoodConfig:
-    """Reads the file when it changed. Blocking, any thread.
+    """A cache of the file that is reread when the file changes. Blocking, any thread.
 
-    Who edits it by hand breaks it for a while; conversations go on meanwhile. A file that is
-    written in its place, not replaced, is half there for a moment, or empty: it is read once that
-    is over.
+    While a user edits the file it may be invalid; conversations continue meanwhile. A file that is
+    written in place, not replaced, is incomplete or empty for a moment: it is read once that is
+    over.
 
     Args:
         path: The file.
-        clock: Says how long ago it was written.
-        wait: Lets the calling thread wait that many seconds; None: by an event nobody sets.
+        clock: Determines how long ago it was written.
+        wait: Blocks the calling thread for that many seconds; None: waits on an event that is never
+            set.
     """
 
     def __init__(
@@ -45,10 +47,10 @@ class LastGoodConfig:
         self._good: Mapping[str, Any] | None = None
 
     def read(self) -> Mapping[str, Any]:
-        """What it says. Not to be changed.
+        """Return the parsed data, which must not be modified.
 
         Raises:
-            ConfigError: It cannot be understood, and never could be.
+            ConfigError: It cannot be parsed, and never could be.
         """
         with self._lock:
             stamp = self._look()
@@ -69,7 +71,7 @@ class LastGoodConfig:
             return self._good
 
     def _settled(self, stamp: _Stamp) -> _Stamp:
-        """The file once nobody has written for a moment; as it is if somebody goes on."""
+        """Return the file's state after a moment of rest; the current one if it still changes."""
         rest = self._rests(stamp)
         if not 0 < rest <= SETTLE_S:
             return stamp
@@ -77,15 +79,15 @@ class LastGoodConfig:
         return self._look()
 
     def _rests(self, stamp: _Stamp) -> float:
-        """Seconds until it can be taken for written to its end; 0: it can."""
+        """Return the seconds until it can be considered completely written; 0 when it is."""
         if stamp is None or self._stamp is None or stamp[0] != self._stamp[0]:
-            return 0.0  # it was replaced, which is done in one step
+            return 0.0  # it was replaced, which is atomic
         age = self._clock.time() - stamp[1] / 1e9
         patience = EMPTY_S if not stamp[3] else SETTLE_S
         return max(0.0, patience - age) if age >= 0 else 0.0
 
     def _look(self) -> _Stamp:
-        """What the system says of the file; asked before it is read, so that nothing is missed."""
+        """Return the file's status, read before the file, so that no change is missed."""
         try:
             found = os.stat(self._path)  # noqa: PTH116 - looked at before every turn
         except OSError:

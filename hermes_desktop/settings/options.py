@@ -1,6 +1,6 @@
-"""A setting, declared once: what it is called, what it may be, where it stands, when it counts.
+"""The declaration of a setting: its name, valid values, location, and when a change takes effect.
 
-Which settings there are is declared beside the dataclasses that hold them.
+The settings themselves are declared beside the dataclasses that hold them.
 """
 
 import enum
@@ -21,7 +21,7 @@ _NO_LIMIT = math.inf
 
 
 class Effect(enum.Enum):
-    """When a changed value counts."""
+    """When a changed value takes effect."""
 
     LIVE = "live"
     RECONNECT = "reconnect"
@@ -39,10 +39,10 @@ EFFECT_WORDS: Mapping[Effect, str] = {
 
 
 class InvalidValueError(UsageError):
-    """A value that a setting cannot have.
+    """A value that is not valid for a setting.
 
     Attributes:
-        key: The setting, so that a window can say it at the field.
+        key: The setting, so that a window can show the error at the field.
     """
 
     def __init__(self, key: str, title: str, detail: str = "", hint: str = "") -> None:
@@ -52,14 +52,14 @@ class InvalidValueError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place in the file where a setting may stand.
+    """One place in the file where a setting may be defined.
 
     Attributes:
         path: The keys that lead there.
-        owns: How many of them decide: where those stand, no later place is looked at, even if
-            the rest is missing. 0: only the whole path decides.
-        only_found: Whether a value is changed there, but no new one put there.
-        hidden_by: Keys; where something stands there, this place is not looked at.
+        owns: How many of them are decisive: if those exist, no later place is searched, even if the
+            rest is missing. 0: only the whole path is decisive.
+        only_found: Whether a value is changed there, but no new one added.
+        hidden_by: Keys; if a value exists there, this place is not searched.
     """
 
     path: tuple[str, ...]
@@ -69,7 +69,7 @@ class Place:
 
     @property
     def key(self) -> str:
-        """With dots between."""
+        """The path with dots between the keys."""
         return ".".join(self.path)
 
 
@@ -78,26 +78,27 @@ class Option:
     """One setting.
 
     Attributes:
-        key: Its name for people and programs: the place where it stands by default, with dots.
-        label: A few words above a field.
+        key: Its name for users and programs: the place where it is defined by default, with dots.
+        label: A short label of the field.
         help: What it does, a sentence or two.
-        section: The heading it stands under.
-        default: What counts where nothing is set.
-        places: Where it may stand, the first that decides counts. The first one is the usual.
+        section: The heading under which it is shown.
+        default: The value when nothing is set.
+        places: Where it may be defined, the first decisive one counts. The first one is the usual.
         low: The smallest number.
         high: The greatest.
-        choices: The words it may be, each with its meaning.
-        may_be_none: Whether nothing at all is a value.
-        shorthand: Where a single value in the place of a whole group stands for this setting.
-        variables: Variables that say the same.
-        switched_on_by: Variables whose presence alone sets it to true where the file is silent:
-            all of one group, whatever they hold.
-        variable_wins: Whether they count over the file; else only where the file is silent.
-        consequence: What a person should know before changing it.
-        unknown_to_hermes: What ``hermes`` does instead of reading it, as a sentence; "" if it
-            reads it.
-        store: config.yaml, our own settings.yaml, or something that the system keeps.
-        platform: The messaging platform that it is about; "" for none.
+        choices: The valid words, each with its meaning.
+        may_be_none: Whether None is a valid value.
+        shorthand: Path where a single value in place of a whole group is taken as this setting.
+        variables: Variables that define the same setting.
+        switched_on_by: Variables whose presence alone sets it to true where the file does not
+            define it: all of one group, whatever their values.
+        variable_wins: Whether they take precedence over the file; else they only apply where the
+            file does not define it.
+        consequence: What the user should know before changing it.
+        unknown_to_hermes: What ``hermes`` does instead of reading it, as a sentence; "" if it reads
+            it.
+        store: config.yaml, our own settings.yaml, or a setting stored by the system.
+        platform: The messaging platform to which it applies; "" for none.
     """
 
     key: str
@@ -122,14 +123,14 @@ class Option:
     platform: str = ""
 
     def all_places(self) -> tuple[Place, ...]:
-        """Its places; the one its key names where none was declared."""
+        """Return its places; the one its key names where none was declared."""
         return self.places or (Place(tuple(self.key.split("."))),)
 
     def parse(self, text: str) -> Any:
-        """Read a value that a person typed.
+        """Parse a value that the user typed.
 
         Raises:
-            InvalidValueError: It is none; the hint says what would be.
+            InvalidValueError: It is not valid; the hint says what would be.
         """
         word = text.strip()
         if self.may_be_none and word.lower() in {"", "none", "null"}:
@@ -143,10 +144,10 @@ class Option:
         return self.check(word)
 
     def check(self, value: Any) -> Any:
-        """The value as it is to be stored.
+        """Return the value as it is to be stored.
 
         Raises:
-            InvalidValueError: The setting cannot have it; the hint says what it can have.
+            InvalidValueError: It is not valid for the setting; the hint says what would be.
         """
         if value is None and self.may_be_none:
             return None
@@ -161,7 +162,7 @@ class Option:
         return list(value) if self.kind == "texts" else value
 
     def allowed(self) -> str:
-        """What may be set, as an order."""
+        """Return what may be set, as an instruction."""
         if self.kind == "choice":
             return f"Set one of {', '.join(filter(None, self.choices or {}))}."
         if self.kind == "yes_no":

@@ -15,10 +15,10 @@ FILE_NAME = "plain-secrets.json"
 
 
 class PlainSecrets:
-    """Values in the clear (0600). Never used unless a person asked for it.
+    """Secrets in plain text (0600). Never used unless the user requested it.
 
     Args:
-        index: Gets told which ones are here.
+        index: Records which secrets are stored here.
     """
 
     def __init__(self, index: SecretIndex) -> None:
@@ -26,7 +26,7 @@ class PlainSecrets:
         self._file = index.folder / FILE_NAME
 
     def read(self) -> dict[str, str]:
-        """All of them; empty where there are none, or none can be read. Blocks."""
+        """Return all of them; empty if there are none, or they cannot be read. Blocks."""
         try:
             found = read_json_settings(self._file)
         except ConfigError:
@@ -34,21 +34,21 @@ class PlainSecrets:
         return {str(name): value for name, value in found.items() if isinstance(value, str)}
 
     def store(self, name: str, value: str) -> None:
-        """Keep one.
+        """Store one.
 
         Raises:
-            ConfigError: The file cannot be understood or written.
+            ConfigError: The file cannot be parsed or written.
         """
         self._index.note("plain", name, FILE_NAME)
         self._change(lambda held: held | {name: value})
 
     def remove(self, name: str) -> None:
-        """Keep one no longer. Raises what :meth:`store` does."""
+        """Delete one. Raises the same as :meth:`store`."""
         self._change(lambda held: {key: held[key] for key in held if key != name})
         self._index.forget("plain", name)
 
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """One of our processes at a time; what makes no sense is not written over."""
+        """Change the file under a lock of our processes; an invalid file is not overwritten."""
         try:
             make_private_folder(self._index.folder)
             with file_lock.hold(self._index.folder / "plain-secrets.lock"):

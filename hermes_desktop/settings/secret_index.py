@@ -1,6 +1,6 @@
-"""Which secrets are kept for a home, and by what; never their values.
+"""The index of the secrets stored for a home, and of their stores; never their values.
 
-A keyring may take minutes to say that it holds nothing; a file says so at once.
+A keyring may take minutes to report that it is empty; a file can be read at once.
 """
 
 import contextlib
@@ -19,10 +19,10 @@ INDEX_NAME = "secrets.json"
 
 
 class SecretIndex:
-    """The list in our folder. All of it blocks, briefly; any thread, any of our processes.
+    """The index in our own folder. All methods block briefly; any thread, any of our processes.
 
     Args:
-        folder: Ours; made (0700) when something is noted.
+        folder: Our own folder; created (0700) on the first entry.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -30,7 +30,7 @@ class SecretIndex:
         self._file = folder / INDEX_NAME
 
     def read(self, store: str) -> Mapping[str, str]:
-        """The variables that a store keeps, each with what keeps it; empty if nothing is known."""
+        """Return the variables in a store, each with its backend; empty if nothing is known."""
         try:
             found = read_json_settings(self._file).get(store)
         except ConfigError:
@@ -39,22 +39,22 @@ class SecretIndex:
         return {str(name): str(backend) for name, backend in items}
 
     def stamp(self) -> tuple[int, ...]:
-        """Changes with every change of the list, whichever process makes it."""
+        """Return a value that changes with every change of the index by any process."""
         with contextlib.suppress(OSError):
             found = self._file.stat()
             return (found.st_mtime_ns, found.st_size, found.st_ino)
         return ()
 
     def note(self, store: str, name: str, backend: str) -> None:
-        """Say that a store keeps a variable, also if it was said before.
+        """Record that a store contains a variable, also if it was recorded before.
 
         Raises:
-            ConfigError: The list cannot be written.
+            ConfigError: The index cannot be written.
         """
         self._change(store, lambda held: held | {name: backend})
 
     def forget(self, store: str, name: str) -> None:
-        """Say that it keeps it no longer. Raises what :meth:`note` does."""
+        """Record that a store no longer contains it. Raises the same as :meth:`note`."""
         self._change(store, lambda held: {key: held[key] for key in held if key != name})
 
     def _change(self, store: str, change: Any) -> None:

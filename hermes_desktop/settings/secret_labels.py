@@ -1,19 +1,19 @@
-"""What an entry is called where a person looks through the keyring."""
+"""Labels of keyring entries, which the user sees when browsing the keyring."""
 
 import contextlib
 
 
 def put_label(keyring: object, service: str, name: str, label: str) -> None:
-    """Call an entry so. Keyrings without labels show ``service`` and ``name`` as they are.
+    """Set the label of an entry. Keyrings without labels show ``service`` and ``name`` unchanged.
 
-    Blocks as the keyring does; on its thread only. Raises nothing: the secret is kept, whatever
-    it is called. The library ``keyring`` gives an entry a label of its own with each new value.
+    Blocks as the keyring does; on its thread only. Raises nothing: the secret is stored regardless
+    of its label. The library ``keyring`` sets a label of its own with each new value of an entry.
 
     Args:
         keyring: A backend of that library, or several in one.
         service: Names the home.
         name: The variable.
-        label: For the person.
+        label: The label for the user.
     """
     for backend in getattr(keyring, "backends", (keyring,)):
         collection_of = getattr(backend, "get_preferred_collection", None)

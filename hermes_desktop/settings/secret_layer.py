@@ -1,4 +1,4 @@
-"""The process environment with the secrets of the keyring behind it."""
+"""The process environment, with the secrets of the keyring as a fallback."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,14 +11,14 @@ from hermes_desktop.settings.secrets import Reading, SecretStore
 class EnvironmentWithSecrets(Mapping[str, str]):
     """Variables of the environment and, where one is not set there, the secret of that name.
 
-    Whoever goes through it, or copies it for a child process, gets the environment alone: secrets
-    come only to whoever asks for one by its name. Asking for one may block for some seconds, so it
-    is done off the loop.
+    Iterating over it, or copying it for a child process, gives the environment alone: secrets are
+    only returned by name. Such a lookup may block for some seconds, so it is done off the event
+    loop.
 
     Args:
         environ: The process environment.
         store: The keyring.
-        plain: Those that are kept in the clear; after the keyring.
+        plain: The secrets stored in plain text; searched after the keyring.
     """
 
     def __init__(self, environ: Mapping[str, str], store: SecretStore, plain: PlainSecrets) -> None:
@@ -27,7 +27,7 @@ class EnvironmentWithSecrets(Mapping[str, str]):
         self.plain = plain
 
     def troubles(self) -> dict[str, Reading]:
-        """Secrets that are kept and could not be had, and are not set in the environment."""
+        """Return stored secrets that could not be read, and are not set in the environment."""
         found: dict[str, Reading] = {}
         for name in sorted(self.store.names()):
             if not self.process.get(name, "").strip():
@@ -37,7 +37,7 @@ class EnvironmentWithSecrets(Mapping[str, str]):
         return found
 
     def secret_values(self) -> tuple[str, ...]:
-        """All that can be had, so that they can be kept out of logs."""
+        """Return all secrets that can be read, so that they can be kept out of logs."""
         readings = [self.store.read(name).value for name in self.store.names()]
         return (*(value for value in readings if value), *self.plain.read().values())
 

@@ -1,4 +1,4 @@
-"""Which values of a settings file are secrets, by their names; such values hidden or taken out."""
+"""Detection of secrets in a settings file by their names, and their masking or removal."""
 
 import re
 from collections.abc import Iterator
@@ -23,19 +23,20 @@ _NOT_SECRET = frozenset({"max_tokens", "max_output_tokens", "tokens"})
 
 
 def is_secret_key(name: str) -> bool:
-    """Whether a value of that name is to be hidden."""
+    """Return whether a value of that name must be hidden."""
     return name.lower() not in _NOT_SECRET and _SECRET_KEY.fullmatch(name) is not None
 
 
 def is_reference(value: str) -> bool:
-    """Whether it only names a variable, which is no secret."""
+    """Return whether it only refers to a variable, which is not a secret."""
     return _REFERENCE.fullmatch(value.strip()) is not None
 
 
 def masked(text: str) -> str:
-    """The text of a settings file with secrets hidden; all of it if it cannot be understood.
+    """Return the text of a settings file with secrets hidden; all of it if it cannot be parsed.
 
-    Hidden is what its name calls a secret, in remarks, too, and what looks like one.
+    Hidden are values with the name of a secret, also in comments, and values that look like
+    secrets.
     """
     try:
         root, _ = parse_tree(text)
@@ -47,7 +48,7 @@ def masked(text: str) -> str:
 
 
 def without_remarks(text: str) -> str:
-    """The text with secrets hidden that stand in remarks, as values that were switched off do."""
+    """Return the text with secrets in comments hidden, such as disabled settings."""
 
     def hidden(match: "re.Match[str]") -> str:
         secret = is_secret_key(match["key"]) and not is_reference(match["value"])
@@ -57,7 +58,7 @@ def without_remarks(text: str) -> str:
 
 
 def without_values(text: str, values: AbstractSet[str]) -> str:
-    """The text with these values made empty, wherever they stand."""
+    """Return the text with these values replaced by empty ones, wherever they occur."""
     try:
         root, _ = parse_tree(text)
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -65,7 +66,7 @@ def without_values(text: str, values: AbstractSet[str]) -> str:
     if root is not None:
         found = [n for n in root.walk() if n.kind == "scalar" and n.text in values and n.text]
         text = _replaced(text, found, '""')
-    for value in values:  # in remarks, and where the text cannot be understood
+    for value in values:  # in comments, and where the text cannot be parsed
         text = text.replace(value, "") if value else text
     return text
 

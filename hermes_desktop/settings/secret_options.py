@@ -1,4 +1,4 @@
-"""A secret, declared once: by the variable that names it, with the other places where it may be."""
+"""The declaration of a secret: the variable that names it, and its other possible places."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class SecretOption:
         variable: Its name in the environment, the keyring and ``.env``.
         platform: The platform it belongs to; "" for one of the model.
         places: Where config.yaml may hold it; none of them is ever written.
-        effect: When a changed value counts.
+        effect: When a changed value takes effect.
     """
 
     variable: str

@@ -1,9 +1,10 @@
-"""Secrets that are longer than one entry of a keyring may be: kept in parts, joined again.
+"""Secrets longer than the limit of a keyring entry: stored in parts, and joined again.
 
-Windows takes at most 2,560 bytes, which are 1,280 units of UTF-16. A longer value stands in
-several entries; the one under its own name says how many there are and what they come to. Parts
-are named by that sum, so that a new value never overwrites parts of the old one: until its head
-is written the old value is whole. What does not come to its sum is damaged, never a cut token.
+Windows allows at most 2,560 bytes, which are 1,280 units of UTF-16. A longer value is stored in
+several entries; the one under its own name holds their number and checksum. Parts are named by that
+checksum, so that a new value never overwrites parts of the old one: until its head is written the
+old value is complete. A value that does not match its checksum is damaged; a truncated token is
+never returned.
 """
 
 import hashlib
@@ -20,20 +21,20 @@ _NAME_DIGITS = 12
 
 
 class Keyring(Protocol):
-    """What is needed of a backend of the library ``keyring``."""
+    """The required interface of a backend of the library ``keyring``."""
 
     name: str
 
     def get_password(self, service: str, username: str) -> str | None:
-        """The value, None when there is none."""
+        """Return the value, None when there is none."""
         ...
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep a value."""
+        """Store a value."""
         ...
 
     def delete_password(self, service: str, username: str) -> None:
-        """Keep it no longer."""
+        """Delete a value."""
         ...
 
 
@@ -42,20 +43,20 @@ class DamagedSecretError(Exception):
 
 
 def for_system(keyring: Keyring, system: str) -> Keyring:
-    """The keyring as this system needs it.
+    """Return the keyring, adapted to the limits of this system.
 
     Args:
-        keyring: What keeps entries.
+        keyring: The store of entries.
         system: Value of ``sys.platform``.
     """
     return InParts(keyring, WINDOWS_LIMIT) if system == "win32" else keyring
 
 
 class InParts:
-    """A keyring with short entries that takes values of any length. Blocks as the keyring does.
+    """A keyring with short entries that accepts values of any length. Blocks as the keyring does.
 
     Args:
-        keyring: What keeps entries.
+        keyring: The store of entries.
         limit: Bytes of UTF-16 that an entry may have.
     """
 
@@ -65,7 +66,7 @@ class InParts:
         self.name = keyring.name
 
     def get_password(self, service: str, username: str) -> str | None:
-        """The whole value, None when there is none.
+        """Return the whole value, None when there is none.
 
         Raises:
             DamagedSecretError: Some of it is missing, or is of another value.
@@ -81,10 +82,10 @@ class InParts:
         return value
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep a value; what was there before counts until all of the new one is kept."""
+        """Store a value; the previous one remains valid until all of the new one is stored."""
         before = self._keyring.get_password(service, username)
         parts = _parts(password, self._units)
-        # One that looks like a head is kept as a part, so that it is not taken for one.
+        # A value that looks like a head is stored as a part, so that it is not taken for one.
         if len(parts) == 1 and not _HEAD_LINE.fullmatch(password):
             head = password
         else:
@@ -95,7 +96,7 @@ class InParts:
         self._delete(service, set(_part_names(username, before)) - set(_part_names(username, head)))
 
     def delete_password(self, service: str, username: str) -> None:
-        """Keep it no longer. The parts go first: without them the head is known to be damaged."""
+        """Delete a value, its parts first: without them the head is recognized as damaged."""
         head = self._keyring.get_password(service, username)
         self._delete(service, set(_part_names(username, head)))
         self._keyring.delete_password(service, username)
@@ -118,7 +119,7 @@ def _part_names(username: str, head: str | None) -> Iterator[str]:
 
 
 def _parts(value: str, units: int) -> list[str]:
-    """The value in pieces of at most so many units of UTF-16; no character is cut in two."""
+    """Split the value into pieces of at most so many units of UTF-16; no character is split."""
     parts: list[str] = []
     start = used = 0
     for place, letter in enumerate(value):

@@ -1,4 +1,4 @@
-"""How it is with a secret, in a word and in sentences."""
+"""The states of a secret, with messages for the user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,16 +16,19 @@ ReadState = Literal[
     "no keyring yet",
     "not answering",
 ]
-"""How it is with one secret: ``missing`` is one that was put there and is gone, ``damaged`` one of
-which parts are, ``no keyring yet`` a service that keeps secrets and has no place for them."""
+"""The state of one secret.
+
+``missing`` is one that was stored and is gone, ``damaged`` one of which parts are, ``no keyring
+yet`` a service that stores secrets but has no collection for them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What asking for a secret brought.
+    """The result of reading a secret.
 
     Attributes:
-        detail: What the keyring said, where it was something.
+        detail: The message of the keyring, if any.
     """
 
     state: ReadState
@@ -34,10 +37,10 @@ class Reading:
 
 
 class SecretStoreError(HermesError):
-    """The keyring cannot do it.
+    """The keyring operation failed.
 
     Attributes:
-        state: In a word.
+        state: The state in a word.
     """
 
     def __init__(self, state: ReadState, detail: str = "") -> None:

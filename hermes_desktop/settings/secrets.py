@@ -1,9 +1,9 @@
-"""Secrets in the desktop's keyring. The only module that knows the library ``keyring``.
+"""Secrets in the desktop's keyring. The only module that uses the library ``keyring``.
 
-Importing that library, and any call of it, can block for minutes: a window may wait for a
-password, a broken bus for ever. So both happen on a thread of their own (``keyring``) and are
-waited for only so long; whoever asks then hears that the keyring is not answering. Which secrets
-are kept there stands in a file, without their values, so that nothing is asked where none is.
+Importing that library, and any call of it, can block for minutes: a window may wait for a password,
+a broken bus for ever. So both happen on a thread of their own (``keyring``), and the wait for it is
+bounded by a time-out, after which the keyring is reported as not answering. A file lists which
+secrets are stored there, without their values, so that the keyring is not used where it has none.
 """
 
 import concurrent.futures
@@ -35,70 +35,70 @@ __all__ = [
 T = TypeVar("T")
 
 READ_S = 5.0
-"""How long a program that starts, or a turn, waits for the keyring."""
+"""Time-out for reading the keyring at program start or in a turn."""
 PERSON_S = 90.0
-"""How long a person may take to unlock it."""
+"""How long the user may take to unlock it."""
 _COOL_DOWN_S = 60.0
 _UNSURE = "It went away right after it took the secret: once it is back, see which one it holds."
 
 
 class SecretStore(Protocol):
-    """Where secrets are kept. All of it blocks, for a bounded time; any thread."""
+    """A store of secrets. All methods block, for a bounded time; any thread."""
 
     def names(self) -> frozenset[str]:
-        """The variables that are kept here; asks no keyring."""
+        """Return the variables that are stored here; does not use the keyring."""
         ...
 
     def read(self, name: str, *, wait_s: float = READ_S) -> Reading:
-        """Ask for one; raises nothing."""
+        """Read a secret; raises nothing."""
         ...
 
     def demand(self, name: str) -> str:
-        """Ask for one on a person's behalf, who may have to unlock the keyring first.
+        """Read a secret for the user, who may have to unlock the keyring first.
 
         Raises:
-            SecretStoreError: It cannot be had.
+            SecretStoreError: It cannot be read.
         """
         ...
 
     def store(self, name: str, value: str) -> None:
-        """Keep one, and read it back.
+        """Store a secret, and read it back.
 
         Raises:
-            SecretStoreError: It could not be kept; what was there before may be gone.
+            SecretStoreError: It could not be stored; the previous value may be lost.
         """
         ...
 
     def remove(self, name: str) -> None:
-        """Keep one no longer.
+        """Delete a secret.
 
         Raises:
-            SecretStoreError: It could not be taken out.
+            SecretStoreError: It could not be deleted.
         """
         ...
 
     def check(self) -> Reading:
-        """Whether it works: ``stored``, or what stands against it."""
+        """Return whether the store works: ``stored``, or the obstacle."""
         ...
 
     def backend(self, name: str) -> str:
-        """What keeps it, in the keyring's own words; "" when nothing does."""
+        """Return the backend that stores it, by its own name; "" if it is not stored."""
         ...
 
     def give_up(self) -> None:
-        """Let whoever waits for the keyring on a person's behalf hear that it does not answer."""
+        """Abandon the user's wait for the keyring, which is then reported as not answering."""
         ...
 
 
 class NoKeyring(Exception):  # noqa: N818 - an answer
-    """There is nothing that keeps secrets."""
+    """There is no store for secrets."""
 
 
 def system_keyring() -> Keyring:
-    """The keyring of the desktop. Slow; on the keyring's thread only.
+    """Return the keyring of the desktop. Slow; on the keyring's thread only.
 
     Raises:
-        NoKeyring: There is none, or only one that keeps nothing.
+        NoKeyring: There is none, or only one that stores nothing.
     """
     import keyring  # noqa: PLC0415 - takes minutes where the bus is broken
     from keyring.backends import fail, null  # noqa: PLC0415
@@ -114,12 +114,12 @@ class KeyringSecretStore:
     """Secrets of one home in the keyring.
 
     Args:
-        index: Which ones are there.
+        index: Lists which ones are stored.
         service: Names the home in the keyring.
         clock: For pauses after a keyring that was locked.
         open_keyring: Finds the keyring; called on the keyring's thread.
-        system: Value of ``sys.platform``: some keyrings take short values only.
-        label_of: What a secret is called where a person looks through the keyring.
+        system: Value of ``sys.platform``: some keyrings accept short values only.
+        label_of: Returns the label of a secret, which the user sees when browsing the keyring.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class KeyringSecretStore:
         self._label_of = label_of
         self._lock = threading.Lock()
         self._worker: WorkerThreads | None = None
-        # The rest under the lock.
+        # The attributes below are guarded by the lock.
         self._values: dict[str, Reading] = {}
         self._person: Person | None = None
         self._values_of: object = None
@@ -148,18 +148,18 @@ class KeyringSecretStore:
         self._trouble: tuple[Reading, float] | None = None
 
     def names(self) -> frozenset[str]:
-        """The variables that are kept here; asks no keyring."""
+        """Return the variables that are stored here; does not use the keyring."""
         return frozenset(self._index.read("keyring"))
 
     def backend(self, name: str) -> str:
-        """What kept it, in the keyring's own words."""
+        """Return the backend that stored it, by its own name."""
         return self._index.read("keyring").get(name, "")
 
     def read(self, name: str, *, wait_s: float = READ_S) -> Reading:
-        """Ask for one; all that are kept are asked for together, and remembered.
+        """Read a secret; all stored ones are read together, and cached.
 
-        What was locked is not asked again for a minute, and one question that is not answered
-        keeps others from being asked. Answers that come late count from then on.
+        A locked keyring is not read again for a minute, and one request without a response prevents
+        further ones. Late responses are used from then on.
         """
         names = self.names()
         if name not in names:
@@ -181,10 +181,10 @@ class KeyringSecretStore:
             return self._values.get(name, Reading("missing"))
 
     def demand(self, name: str) -> str:
-        """Ask for one on a person's behalf, who may have to unlock the keyring first.
+        """Read a secret for the user, who may have to unlock the keyring first.
 
         Raises:
-            SecretStoreError: It cannot be had.
+            SecretStoreError: It cannot be read.
         """
         if name not in self.names():
             raise SecretStoreError("not stored")
@@ -194,10 +194,10 @@ class KeyringSecretStore:
         return reading.value
 
     def store(self, name: str, value: str) -> None:
-        """Keep one, and read it back.
+        """Store a secret, and read it back.
 
         Raises:
-            SecretStoreError: It could not be kept.
+            SecretStoreError: It could not be stored.
         """
         before: list[Reading] = []
 
@@ -221,10 +221,10 @@ class KeyringSecretStore:
             raise
 
     def remove(self, name: str) -> None:
-        """Keep one no longer; one that is gone already is no failure.
+        """Delete a secret; no error if it is already missing.
 
         Raises:
-            SecretStoreError: It could not be taken out.
+            SecretStoreError: It could not be deleted.
         """
 
         def take(keyring: Keyring, found: Reading) -> None:
@@ -235,7 +235,7 @@ class KeyringSecretStore:
         self._index.forget("keyring", name)
 
     def check(self) -> Reading:
-        """Whether it works, by keeping something as long as a token and taking it out again."""
+        """Check the keyring by storing and deleting a value as long as a token."""
         name, value = "check", "x" * 100
 
         def probe(keyring: Keyring, _: Reading) -> str:
@@ -252,9 +252,9 @@ class KeyringSecretStore:
             return Reading(error.state, detail=error.detail)
 
     def give_up(self) -> None:
-        """Let whoever waits for the keyring on a person's behalf hear that it does not answer.
+        """Abandon the user's wait for the keyring, which is then reported as not answering.
 
-        What was asked goes on: a keyring that is unlocked later still does it.
+        The request continues: a keyring that is unlocked later still executes it.
         """
         with self._lock:
             person = self._person
@@ -262,7 +262,7 @@ class KeyringSecretStore:
             person.leave()
 
     def close(self) -> None:
-        """Take no more questions; never waits."""
+        """Accept no more requests; never waits."""
         with self._lock:
             if self._worker is not None:
                 self._worker.close()
@@ -270,7 +270,7 @@ class KeyringSecretStore:
     # ------------------------------------------------------------------------------- its thread
 
     def _load(self, keyring: Keyring, names: frozenset[str], stamp: object) -> None:
-        """On the keyring's thread: ask for all, so that it has to be unlocked once."""
+        """Read all secrets on the keyring's thread, so that it has to be unlocked only once."""
         found = {name: ask_for(keyring, self._service, name) for name in sorted(names)}
         with self._lock:
             self._values = found
@@ -278,12 +278,12 @@ class KeyringSecretStore:
             self._trouble = None
 
     def _keep(self, keyring: Keyring, name: str, value: str) -> None:
-        """On the keyring's thread: a value under its name, with a label for people."""
+        """Store a value under its name on the keyring's thread, with a label for the user."""
         keyring.set_password(self._service, name, value)
         put_label(keyring, self._service, name, self._label_of(name))
 
     def _as_it_was(self, name: str) -> Callable[[Keyring, Reading], None]:
-        """On the keyring's thread: what was found of a secret is kept again."""
+        """Return a function for the keyring's thread that restores a secret's previous value."""
 
         def put_back(keyring: Keyring, found: Reading) -> None:
             if found.value:
@@ -299,11 +299,11 @@ class KeyringSecretStore:
         work: Callable[[Keyring, Reading], T],
         undo: Callable[[Keyring, Reading], None] = lambda *_: None,
     ) -> T:
-        """For a person, who is waited for; what was asked before and hangs is left behind.
+        """Execute a request for the user, with a long time-out; a hanging earlier one is abandoned.
 
-        The secret is asked for first: that is where a keyring waits for its password, and
-        nothing is changed any more for a person who does not wait for it. What a keyring did so
-        slowly that the person left meanwhile, or did by half, is undone.
+        The secret is read first: that is where a keyring waits for its password, and nothing is
+        changed any more for a user who no longer waits. An operation that took so long that the
+        wait was abandoned, or that was only partly done, is undone.
 
         Raises:
             SecretStoreError: It was not done.
@@ -335,14 +335,14 @@ class KeyringSecretStore:
         reading = self._answer(asked, READ_S if person.served else 0)
         if reading is not None:
             raise SecretStoreError(reading.state, reading.detail)
-        if not person.served:  # it was answered when nobody waited any more
+        if not person.served:  # it was done after the wait was abandoned
             raise SecretStoreError("not answering")
         with self._lock:
             self._values_of = None
         return done[0]
 
     def _ask(self, work: Callable[[Keyring], None]) -> "concurrent.futures.Future[Reading | None]":
-        """Begin something on the keyring's thread."""
+        """Start a request on the keyring's thread."""
         with self._lock:
             self._worker = self._worker or WorkerThreads("keyring")
             self._waiting = self._worker.submit(self._guarded, work)
@@ -350,13 +350,13 @@ class KeyringSecretStore:
             return self._waiting
 
     def _asked(self) -> "concurrent.futures.Future[Reading | None] | None":
-        """What was asked and is not answered yet."""
+        """Return the pending request, None if there is none."""
         return None if self._waiting is None or self._waiting.done() else self._waiting
 
     def _answer(
         self, asked: "concurrent.futures.Future[Reading | None]", wait_s: float
     ) -> Reading | None:
-        """What stood against it; None if nothing did."""
+        """Return why the request failed; None if it succeeded."""
         try:
             reading = asked.result(wait_s)
         except concurrent.futures.TimeoutError:

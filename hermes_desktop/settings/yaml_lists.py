@@ -1,4 +1,4 @@
-"""Lists with one entry a line: entries taken out and added, the remarks of the others kept."""
+"""Edits of lists with one entry per line: entries are removed and added, other comments kept."""
 
 import re
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ _DASH = re.compile(r" *- +")
 
 
 def edit_list(text: str, node: Node, old: Sequence[Any], new: Sequence[Any]) -> str | None:
-    """Make a list another one by its lines.
+    """Change a list line by line.
 
     Args:
         text: The whole file.
         node: The list.
-        old: What stands in it, entry by entry.
-        new: What shall stand in it; not empty.
+        old: Its present entries.
+        new: Its new entries; not empty.
 
     Returns:
-        The whole text; None where the list is not written one entry a line.
+        The whole text; None where the list is not written with one entry per line.
     """
     spans = [_line_of(text, item) for item in node.items]
     if any(span is None for span in spans):
@@ -45,7 +45,7 @@ def edit_list(text: str, node: Node, old: Sequence[Any], new: Sequence[Any]) -> 
 
 
 def _line_of(text: str, item: Node) -> tuple[int, int] | None:
-    """The line of an entry with nothing else on it but a remark."""
+    """Return the line of an entry with nothing else on it but a comment."""
     start, (end, behind) = line_start(text, item.start), line_end(text, item.end)
     one_line = item.kind == "scalar" and LINE_BREAK.search(text, start, item.end) is None
     if not one_line or _DASH.fullmatch(text, start, item.start) is None:

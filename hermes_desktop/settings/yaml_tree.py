@@ -1,7 +1,7 @@
-"""The text of a YAML file as a tree of places: which characters hold which value.
+"""The text of a YAML file as a tree of nodes with their positions in the text.
 
-Made from the parser's events, so that anchors, aliases and tags are seen as they stand. The
-parser written in Python is used, because its marks count the characters of the text.
+Built from the parser's events, so that anchors, aliases and tags are visible as written. The parser
+written in Python is used, because its marks count the characters of the text.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import yaml
 
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""What ends a line for the parser; more than what ends one for an editor."""
+"""Line breaks of the parser, which are more than those of an editor."""
 
 _QUICK: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -23,11 +23,11 @@ class Node:
 
     Attributes:
         start: Its first character, or that of its anchor or tag.
-        end: Behind its last character: of a block, behind its last value.
-        anchor: Whether it has a name that others may refer to.
+        end: Position after its last character: of a block, after its last value.
+        anchor: Whether it has a name to which others may refer.
         alias: Whether it is such a reference.
-        flow: Whether it stands in brackets or braces.
-        text: What a single value says.
+        flow: Whether it is written in brackets or braces.
+        text: The text of a single value.
         style: The quotation mark of a single value, ``|`` or ``>``, else None.
         pairs: Keys and values of a mapping.
         items: Values of a list.
@@ -49,7 +49,7 @@ class Node:
 
     @property
     def is_null(self) -> bool:
-        """Whether nothing stands there, in one of the ways to write that."""
+        """Whether the value is null, in any of its notations."""
         return self.kind == "scalar" and (
             self.style is None
             and self.tag is None
@@ -58,11 +58,11 @@ class Node:
         )
 
     def all_of(self, key: str) -> "list[tuple[Node, Node]]":
-        """The pairs of that key; more than one where it was written twice."""
+        """Return the pairs with that key; more than one if it is duplicated."""
         return [pair for pair in self.pairs if _is_key(pair[0], key)]
 
     def walk(self) -> "Iterator[Node]":
-        """This value and all below it."""
+        """Yield this value and all below it."""
         yield self
         for key, value in self.pairs:
             yield key
@@ -79,15 +79,15 @@ def parse_tree(text: str, *, exact: bool = True) -> tuple[Node | None, int]:
     """Parse a whole file.
 
     Args:
-        text: All of it.
-        exact: Where values end is told, too, for changing them. Else only what they are and on
-            which line they begin, several times faster where the parser in C is there.
+        text: The whole text.
+        exact: Determine also where values end, for changing them. Otherwise only the values and the
+            lines on which they begin, several times faster with the parser in C.
 
     Returns:
         The value of its first document, None when there is none, and how many documents it has.
 
     Raises:
-        yaml.YAMLError: It is no YAML.
+        yaml.YAMLError: It is not YAML.
     """
     loader = yaml.SafeLoader if exact else _QUICK
     events: Iterator[Any] = yaml.parse(text, Loader=loader)
@@ -128,7 +128,7 @@ def _node(text: str, event: Any, events: Iterator[Any]) -> Node:
 
 
 def _fill(text: str, node: Node, events: Iterator[Any]) -> int:
-    """Read what stands inside; returns where the closing event ends."""
+    """Read the content of a collection; returns where the closing event ends."""
     while True:
         event: Any = next(events)
         if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
@@ -142,7 +142,7 @@ def _fill(text: str, node: Node, events: Iterator[Any]) -> int:
 
 
 def _scalar_end(text: str, node: Node) -> int:
-    """Without the empty lines behind a block of text, unless they are kept as part of it."""
+    """Return the end without the empty lines after a block of text, unless they are part of it."""
     if node.style not in {"|", ">"}:
         return node.end
     header = LINE_BREAK.split(text[node.start : node.end], maxsplit=1)[0].partition("#")[0]
@@ -152,7 +152,7 @@ def _scalar_end(text: str, node: Node) -> int:
 
 
 def line_start(text: str, place: int) -> int:
-    """Where the line of that character begins."""
+    """Return where the line of that character begins."""
     start = 0
     for match in LINE_BREAK.finditer(text, 0, place):
         start = match.end()
@@ -160,19 +160,19 @@ def line_start(text: str, place: int) -> int:
 
 
 def line_end(text: str, place: int) -> tuple[int, int]:
-    """Where the line of that character ends, before and behind its line break."""
+    """Return where the line of that character ends, before and after its line break."""
     match = LINE_BREAK.search(text, place)
     return (len(text), len(text)) if match is None else (match.start(), match.end())
 
 
 def remarks_in(text: str, start: int, end: int, value: Node) -> str:
-    """The lines of a stretch that hold a remark and nothing else.
+    """Return the lines of a range that contain only a comment.
 
     Args:
         text: The whole file.
         start: Where its first line begins.
-        end: Behind its last.
-        value: What stands there besides; a sign within its texts begins no remark.
+        end: Position after its last line.
+        value: The value in that range; a character inside its texts begins no comment.
     """
     words = [(each.start, each.end) for each in value.walk() if each.kind == "scalar"]
     kept, place = "", start

@@ -1,4 +1,4 @@
-"""Single values as text that every reader of YAML takes for the same; comparing what was read."""
+"""Values as YAML text that every parser reads alike, and the comparison of parsed values."""
 
 import math
 import re
@@ -15,11 +15,11 @@ _PLAIN_ADDRESS = re.compile(r"https?://[\w.\-/:\[\]%~]+")
 
 
 def written(value: Any, *, quote: str | None = None) -> str:
-    """A value on one line, in a form that also stands inside brackets and braces.
+    """Return a value on one line, in a form that is also valid inside brackets and braces.
 
     Args:
-        value: Text, number, yes or no, None, or a list or mapping of such.
-        quote: The quotation mark that text had before.
+        value: Text, number, boolean, None, or a list or mapping of such.
+        quote: The quotation mark that the text had before.
     """
     if isinstance(value, Mapping):
         inside = ", ".join(f"{written(str(key))}: {written(each)}" for key, each in value.items())
@@ -53,9 +53,9 @@ def _dumped(value: Any, style: str | None) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values as read are the same, in their order and kinds: 1 is not true, nor 1.0.
+    """Return whether two parsed values are equal, in order and type: 1 is not true, nor 1.0.
 
-    Values that hold themselves, or one another many times, are compared once.
+    Values that contain themselves, or one another many times, are compared once.
     """
     return _same(one, other, set())
 
@@ -73,6 +73,6 @@ def _same(one: Any, other: Any, seen: set[tuple[int, int]]) -> bool:
         return False
     if isinstance(one, list):
         return all(_same(a, b, seen) for a, b in zip(one, other, strict=True))
-    # In the order of the file: nothing may have moved. Keys have kinds, too.
+    # In the order of the file: nothing may have moved. Keys have types, too.
     pairs = zip(one.items(), other.items(), strict=True)
     return all(_same(a, b, seen) and _same(x, y, seen) for (a, x), (b, y) in pairs)

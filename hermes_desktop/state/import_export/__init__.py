@@ -1,1 +1,1 @@
-"""Sessions as plain objects, written out and read back."""
+"""Export and import of sessions as plain objects."""

@@ -1,4 +1,4 @@
-"""Sessions as plain objects that can be written to a file and read again."""
+"""Export of sessions as plain objects that can be written to a file and imported again."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -13,14 +13,14 @@ MOST_SESSIONS = 100_000
 
 
 def export_row(conn: sqlite3.Connection, row: SessionRow) -> dict[str, Any]:
-    """All columns of a session, and its active messages decoded."""
+    """Return all columns of a session, and its active messages decoded."""
     messages = messages_table.select(conn, [row["id"]], include_inactive=False)
     decoded = [_readable(messages_table.decoded(message)) for message in messages]
     return {**_readable(row), "messages": decoded}
 
 
 def _readable(row: dict[str, Any]) -> dict[str, Any]:
-    """Bytes as text: they are no JSON."""
+    """Return the row with bytes as text, because bytes are not valid in JSON."""
     return {
         name: value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         for name, value in row.items()
@@ -28,7 +28,7 @@ def _readable(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def export_one(conn: sqlite3.Connection, session_id: str) -> dict[str, Any] | None:
-    """One session as it is at one moment; None if there is none."""
+    """Return a consistent snapshot of one session; None if there is none."""
     conn.execute("BEGIN")
     try:
         row = sessions_table.get(conn, session_id)
@@ -38,7 +38,7 @@ def export_one(conn: sqlite3.Connection, session_id: str) -> dict[str, Any] | No
 
 
 def export_lineage(conn: sqlite3.Connection, session_id: str) -> dict[str, Any] | None:
-    """A conversation with all its segments: the last one's columns, everybody's messages."""
+    """Return a conversation with all its segments: the last one's columns, all messages."""
     ids = lineage.compression_lineage(conn, clean_text(session_id))
     segments = [found for each in ids if (found := export_one(conn, each)) is not None]
     if not segments:
@@ -54,13 +54,13 @@ def export_lineage(conn: sqlite3.Connection, session_id: str) -> dict[str, Any] 
 
 
 def ids_by_activity(conn: sqlite3.Connection, source: str | None) -> list[str]:
-    """Every session, children and archived ones too, the latest activity first."""
+    """Return every session, children and archived ones too, the latest activity first."""
     rows = session_list.recent_rows(conn, source, MOST_SESSIONS, 0)
     return [row["id"] for row in rows]
 
 
 def with_last_active(conn: sqlite3.Connection, ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Sessions by id, each with the time of its latest message; those that are gone left out."""
+    """Yield sessions by id, each with the time of its latest message; missing ones are left out."""
     for session_id in ids:
         found = export_one(conn, session_id)
         if found is None:

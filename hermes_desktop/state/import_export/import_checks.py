@@ -1,4 +1,4 @@
-"""What may be imported: limits and shapes, checked before anything is written."""
+"""Validation of an import: limits and structure, checked before anything is written."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from hermes_desktop.state.records.content_codec import decode_json
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one import may hold, each a number or infinity. Sizes in bytes of JSON."""
+    """Limits of one import, each a number or infinity. Sizes in bytes of JSON."""
 
     sessions: float = 500
     messages: float = 10_000
@@ -22,9 +22,9 @@ class Limits:
 
 
 DEFAULT = Limits()
-"""What callers of ``SessionDB.import_sessions`` may rely on, as in ``hermes``."""
+"""Guaranteed to callers of ``SessionDB.import_sessions``, as in ``hermes``."""
 UNLIMITED = Limits(math.inf, math.inf, math.inf, math.inf, math.inf)
-"""For files that a person chose: whatever an export wrote can be imported again."""
+"""For files chosen by the user: whatever an export wrote can be imported again."""
 
 _TEXTS = (
     "source",
@@ -44,16 +44,16 @@ _TEXTS = (
     "cost_source",
     "pricing_version",
 )
-"""Fields that another type would make nonsense of: a list as a user, a number as a folder."""
+"""Fields that must be text: a list as a user or a number as a folder would be nonsense."""
 
 Problem = dict[str, Any]
 
 
 def opened(sessions: Any, limits: Limits = DEFAULT) -> list[Any]:
-    """The sessions of an import one by one: an exported conversation becomes its segments.
+    """Return the sessions of an import; an exported conversation becomes its segments.
 
     Raises:
-        ValueError: It is no list, or too long a one.
+        ValueError: It is not a list, or too long.
     """
     if not isinstance(sessions, list | tuple):
         raise ValueError("sessions must be a list")  # noqa: TRY004 - what users of the class expect
@@ -67,7 +67,7 @@ def opened(sessions: Any, limits: Limits = DEFAULT) -> list[Any]:
 
 
 def problems(sessions: Sequence[Any], limits: Limits = DEFAULT) -> list[Problem]:
-    """Everything that speaks against an import: place, words and, where known, the session."""
+    """Return all obstacles to an import: position, message and, where known, the session."""
     found: list[Problem] = []
     seen: set[str] = set()
     messages = size = 0
@@ -92,7 +92,7 @@ def _problem(index: int, words: str, session: Any) -> Problem:
 
 
 def _look(session: Any, seen: set[str], limits: Limits) -> tuple[str, int, int]:
-    """What is wrong with one session ("" if nothing), how many messages and bytes it has."""
+    """Return the error of one session ("" if none), and how many messages and bytes it has."""
     if not isinstance(session, Mapping):
         return "session must be an object", 0, 0
     words = _wrong_fields(session, seen)
@@ -144,5 +144,5 @@ def _wrong_messages(messages: Sequence[Any]) -> str:
 
 
 def _size(session: Mapping[str, Any]) -> int:
-    """Bytes of the session as JSON."""
+    """Return the bytes of the session as JSON."""
     return len(json.dumps(session, ensure_ascii=False, default=str).encode("utf-8", "replace"))

@@ -1,6 +1,6 @@
-"""Sessions from exported objects put into the store.
+"""Insertion of exported sessions into the store.
 
-Nothing that ties a session to a running gateway is taken over: routing, hand-off, undo. All its
+Nothing that ties a session to a running gateway is imported: routing, hand-off, undo. All its
 messages become active.
 """
 
@@ -45,12 +45,12 @@ _TAKEN = tuple(
     if column.name not in _NOT_TAKEN and not column.name.startswith(("handoff_", "compression_"))
 )
 _GREATEST_ID = 2**40
-"""Row ids above are not kept: the next id of the whole file would follow them."""
+"""Greater row ids are not kept: the next id of the whole file would follow them."""
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did so far."""
+    """The result of an import so far."""
 
     imported: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -58,11 +58,11 @@ class ImportReport:
     retitled: list[dict[str, str | None]] = field(default_factory=list)
 
     def copy(self) -> "ImportReport":
-        """One that can be gone on with, for a transaction that may run more than once."""
+        """Return a copy to extend, for a transaction that may run more than once."""
         return ImportReport([*self.imported], [*self.skipped], self.detached, [*self.retitled])
 
     def as_dict(self, order: Sequence[str]) -> dict[str, Any]:
-        """The result as users of the class know it; ids in the order they were given."""
+        """Return the result in the format that callers expect; ids in the given order."""
         place = {session_id: number for number, session_id in enumerate(order)}
         imported = sorted(self.imported, key=place.__getitem__)
         return {
@@ -78,14 +78,14 @@ class ImportReport:
 
 
 def refused(errors: list[dict[str, Any]]) -> dict[str, Any]:
-    """The result when nothing was imported because something is wrong."""
+    """Return the result of an import that was refused because of errors."""
     return {"ok": False, "imported": 0, "skipped": 0, "detached": 0, "errors": errors}
 
 
 def portions(sessions: Sequence[Session]) -> Iterator[list[Session]]:
-    """Parents before their children, in portions for one short transaction each.
+    """Yield parents before their children, in portions for one short transaction each.
 
-    A session that is too long for one stands alone; see :func:`is_long`.
+    A session that is too long for one is a portion of its own; see :func:`is_long`.
     """
     portion: list[Session] = []
     messages = size = 0
@@ -103,12 +103,12 @@ def portions(sessions: Sequence[Session]) -> Iterator[list[Session]]:
 
 
 def is_long(portion: Sequence[Session]) -> bool:
-    """Whether a portion is one session with more messages than one transaction should have."""
+    """Return whether a portion is one session with too many messages for one transaction."""
     return len(portion) == 1 and not fits_one(*_extent(portion[0]))
 
 
 def _extent(session: Session) -> tuple[int, int]:
-    """How many messages, and about how long their words are."""
+    """Return the number of messages, and the approximate length of their text."""
     messages = session.get("messages") or ()
     words = (str(each.get(name) or "") for each in messages for name in ("content", "tool_calls"))
     return len(messages), sum(map(len, words))
@@ -130,7 +130,7 @@ def _parents_first(sessions: Sequence[Session]) -> list[Session]:
 def insert(
     conn: sqlite3.Connection, sessions: Sequence[Session], now: float, done: ImportReport
 ) -> ImportReport:
-    """Import one portion in the caller's transaction; ids that have a row already are skipped.
+    """Import one portion in the caller's transaction; ids that already have a row are skipped.
 
     Returns:
         A new report: ``done`` with this portion added.
@@ -150,7 +150,7 @@ def insert(
 def insert_row(
     conn: sqlite3.Connection, session_id: str, session: Session, now: float, report: ImportReport
 ) -> None:
-    """Insert the row of a session; what could not be kept is noted in the report."""
+    """Insert the row of a session; what could not be kept is recorded in the report."""
     parent = clean_text(session.get("parent_session_id") or "") or None
     if parent is not None and not sessions_table.exists(conn, parent):
         parent = None
@@ -175,7 +175,7 @@ def insert_row(
 
 
 def _title(conn: sqlite3.Connection, session: Session, report: ImportReport) -> str | None:
-    """The title as it can be stored; one that is taken gets the next number of its family."""
+    """Return the title as it can be stored; a taken one gets the next number of its family."""
     wanted = session.get("title")
     try:
         clean = titles.sanitize_title(wanted)
@@ -203,7 +203,7 @@ def _value(value: Any, kind: str) -> Any:
 
 
 def _number(value: Any, default: float | None) -> float | None:
-    if isinstance(value, int | float) and abs(value) < 2**53:  # NaN is not below
+    if isinstance(value, int | float) and abs(value) < 2**53:  # also false for NaN
         return float(value)
     return default
 
@@ -216,7 +216,7 @@ def _insert_messages(
 
 
 def kept_ids(conn: sqlite3.Connection, ids: Sequence[Any]) -> list[int] | None:
-    """The row ids the messages had, if they can have them again: in order, and nobody else's."""
+    """Return the original row ids of the messages, if they are in order and not in use."""
     if not ids or not all(type(each) is int and 0 < each < _GREATEST_ID for each in ids):
         return None
     if any(first >= second for first, second in itertools.pairwise(ids)):

@@ -1,16 +1,16 @@
-"""Has anybody committed to state.db, and which sessions does it touch?
+"""Detection of commits to state.db, and of the sessions they affect.
 
-One look costs microseconds while nothing happens: ``PRAGMA data_version`` on a connection of our
-own changes when, and only when, another connection committed, whether in this process or elsewhere.
-After a commit we look for
+A check costs microseconds while nothing happens: ``PRAGMA data_version`` on a connection of our own
+changes when, and only when, another connection committed, in this process or in another one. After
+a commit we look for
 
 * messages with an id above the greatest one seen;
-* session rows that came or went;
-* session rows that are not what they were (title, end, archive, counters, undo).
+* inserted and deleted session rows;
+* changed session rows (title, end, archive, counters, undo).
 
-The last one needs the rows themselves. Those that are likely to change, because they are shown, are
-new or changed lately, are compared at once; the others in slices, one slice a look, until all were
-seen once after the last commit. A store of a few thousand sessions is one slice.
+The last one needs the rows themselves. Those that are likely to change, because they are shown, new
+or recently changed, are compared at once; the others in slices, one slice per check, until all were
+compared once after the last commit. A store of a few thousand sessions is one slice.
 """
 
 import sqlite3
@@ -53,13 +53,13 @@ _NOW = Patience(attempts=1, wait_s=0.0)
 
 
 class ChangeWatcher:
-    """Tells what changed since the last look. Used on one thread at a time; waits for nobody.
+    """Reports what changed since the last check.
 
-    The first look learns how things are and reports nothing; make it before reading what is to be
-    kept up to date.
+    Used on one thread at a time; never waits for a lock. The first check records the present state
+    and reports nothing; make it before reading the data to be kept up to date.
 
     Args:
-        db_path: The file. It may be missing; it is reported when it comes.
+        db_path: The file. It may be missing; its creation is reported.
     """
 
     def __init__(self, db_path: Path | str) -> None:
@@ -81,20 +81,20 @@ class ChangeWatcher:
         self._started = False
 
     def watch(self, session_ids: Collection[str]) -> None:
-        """Name the sessions that are shown; they are compared at once after each commit.
+        """Set the sessions that are shown; they are compared at once after each commit.
 
-        For these alone also messages that were brought back after an undo are noticed, which
-        leaves no trace in the session's row.
+        Only for these, messages restored after an undo are also noticed, which leaves no trace in
+        the session's row.
         """
         self._watched = frozenset(session_ids)
 
     def look(self) -> StateChanges:
-        """What changed since the last look, by whomever.
+        """Return what changed since the last check, by any process.
 
-        A locked file gives an empty answer; what happened is found by a later look.
+        A locked file gives an empty result; the changes are found by a later check.
 
         Raises:
-            StateError: The file cannot be read; the next look tries again.
+            StateError: The file cannot be read; the next check retries.
         """
         try:
             if self._file_is_another():
@@ -113,7 +113,7 @@ class ChangeWatcher:
             raise in_words(error, self._path) from error
 
     def close(self) -> None:
-        """Let go of the file. Another look opens it again."""
+        """Close the file. Another check reopens it."""
         if self._conn is not None:
             self._conn.close()
         self._conn = None
@@ -164,7 +164,7 @@ class ChangeWatcher:
         assert self._conn is not None  # noqa: S101 - callers opened it
         return self._conn
 
-    # ------------------------------------------------------------------ one look
+    # ------------------------------------------------------------------ one check
 
     def _look(self) -> StateChanges:
         conn = self._conn
@@ -195,7 +195,7 @@ class ChangeWatcher:
         newest = _number(conn, "SELECT max(id) FROM messages")
         touched = self._sessions_of_new_messages(conn)
         came, gone = self._came_and_gone(conn)
-        touched |= came  # their marks are learnt by the comparison
+        touched |= came  # the comparison records their marks
         touched |= self._compare(self._likely(conn, touched)) | self._compare_active(conn)
         self._sweep_left = len(self._marks)
         explained = bool(touched or gone)
@@ -214,14 +214,14 @@ class ChangeWatcher:
             self._lately.popitem(last=False)
 
     def _sessions_of_new_messages(self, conn: sqlite3.Connection) -> set[str]:
-        # The plus keeps the planner from walking the whole index of sessions instead.
+        # The plus keeps the planner from scanning the whole index of sessions instead.
         rows = conn.execute(
             "SELECT DISTINCT +session_id FROM messages WHERE id > ?", (self._newest_message,)
         ).fetchall()
         return {row[0] for row in rows}
 
     def _came_and_gone(self, conn: sqlite3.Connection) -> tuple[set[str], set[str]]:
-        """Compare the ids when their number or the greatest row number is not what it was."""
+        """Compare the ids if their number or the greatest rowid has changed."""
         greatest = _number(conn, "SELECT max(rowid) FROM sessions")
         total = _number(conn, "SELECT count(*) FROM sessions")
         if greatest == self._greatest_row and total == len(self._marks):
@@ -238,7 +238,7 @@ class ChangeWatcher:
         return gone
 
     def _gone(self, conn: sqlite3.Connection) -> set[str]:
-        """Sessions whose row number another one has now: more marks than rows tell of them."""
+        """Return deleted sessions whose rowid was reused: there are more marks than rows."""
         if len(self._marks) <= _number(conn, "SELECT count(*) FROM sessions"):
             return set()
         present = {row[0] for row in conn.execute("SELECT id FROM sessions").fetchall()}
@@ -260,7 +260,7 @@ class ChangeWatcher:
         return changed
 
     def _compare_active(self, conn: sqlite3.Connection) -> set[str]:
-        """Count the active messages of what is shown; the first count of a session is learnt."""
+        """Count the active messages of shown sessions; the first count of each is only recorded."""
         changed: set[str] = set()
         active = {name: self._active.get(name, -1) for name in self._watched}
         for name, before in active.items():
@@ -315,5 +315,5 @@ def _number(conn: sqlite3.Connection, sql: str, *values: str) -> int:
 
 
 def _lenient(raw: bytes) -> str:
-    """Read a text that is no UTF-8: what cannot be read becomes U+FFFD."""
+    """Decode a text that is not UTF-8; undecodable bytes become U+FFFD."""
     return raw.decode("utf-8", "replace")

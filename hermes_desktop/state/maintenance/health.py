@@ -1,4 +1,4 @@
-"""How the shared file is: size, integrity, index, who holds it, where it lies. Changes nothing."""
+"""Health check of the shared file: size, integrity, index, holders, location. Changes nothing."""
 
 import contextlib
 import dataclasses
@@ -43,26 +43,26 @@ def health_report(  # noqa: PLR0913 - ways to look are choices of tests
     file_system: Callable[[Path], FileSystem] = file_system_of,
     clock: Clock | None = None,
 ) -> HealthReport:
-    """Look at the store.
+    """Check the store.
 
     Args:
         db_path: The store.
         check: How thoroughly: sizes only, SQLite's quick check and the index, or everything.
         on_progress: Called before each step, on this thread.
         cancel: Set from any thread to stop.
-        holders: How to look for other processes.
-        file_system: How to look up where the file lies.
-        clock: Tells since when something is under way.
+        holders: Finds other processes that have the file open.
+        file_system: Finds the file system of a path.
+        clock: Determines how long an operation has been in progress.
 
     Raises:
         CancelledError: It was cancelled.
         BusyError: The file is locked.
-        StateError: It cannot be opened; the words say why.
+        StateError: It cannot be opened; the message says why.
     """
     opened = open_store(db_path, read_only=True, patience=Patience())
     try:
         with contextlib.closing(opened.conn):
-            # As one who may write: the report tells whether others of us could.
+            # Judged with write access: the report says whether this program could write.
             access: Access = "rw" if may_write(db_path) else "ro"
             condition = judge(
                 opened.conn, db_path, opened.layout, access, HomeLook(db_path).marks()
@@ -122,7 +122,7 @@ def _look(
         except sqlite3.DatabaseError:
             if not found["integrity"]:
                 raise
-            continue  # it is known to be damaged; the rest of the report still counts
+            continue  # the damage is known; the rest of the report is still useful
         found.update({name: result} if name else result)
     on_progress(Progress("Comparing the search index", total - 1, total))
     found["indexes"] = look_at_indexes(conn, opened.layout, compare=check == "full", cancel=cancel)
@@ -148,7 +148,7 @@ def _integrity(conn: sqlite3.Connection, pragma: str) -> tuple[str, ...]:
 
 
 def _cut_short(conn: sqlite3.Connection, now: float) -> int:
-    """Sessions on their way with which nobody goes on; 0 where damage forbids to look."""
+    """Return the number of abandoned sessions in transit; 0 if damage prevents reading."""
     try:
         return sum(mark.is_abandoned(now) for _, mark in hidden_rows.on_their_way(conn))
     except sqlite3.DatabaseError:

@@ -1,4 +1,4 @@
-"""What a health report means, in sentences."""
+"""The findings of a health report, as sentences."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _MENDED = (((3, 44, 6), (3, 45)), ((3, 50, 7), (3, 51)), ((3, 51, 3), (4,)))
 
 
 def findings_of(report: HealthReport) -> Iterator[Finding]:
-    """The findings, the worst first."""
+    """Yield the findings, the worst first."""
     if report.integrity:
         yield Finding(
             "damaged",
@@ -118,7 +118,7 @@ def _named(report: HealthReport) -> str:
 
 
 def has_wal_defect(version: str) -> bool:
-    """Whether this SQLite can lose a commit when two programs reset the log at once."""
+    """Return whether this SQLite can lose a commit when two programs reset the log at once."""
     numbers = tuple(map(int, re.findall(r"\d+", version)[:3]))
     mended = any(low <= numbers < high for low, high in _MENDED)
     return numbers >= (3, 7, 0) and not mended

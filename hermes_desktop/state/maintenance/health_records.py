@@ -1,4 +1,4 @@
-"""What a look at the health of the store tells: frozen records."""
+"""The records of a health check: immutable."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,13 +29,13 @@ FindingKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing a person should know.
+    """One finding for the user.
 
     Attributes:
-        kind: A stable word.
-        text: What it is, a sentence.
+        kind: A stable identifier.
+        text: The finding as a sentence.
         hint: What to do, "" when nothing must be done.
-        harms: Whether data or search results are at stake.
+        harms: Whether data or search results are at risk.
     """
 
     kind: FindingKind
@@ -46,17 +46,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """What was found. Sizes are bytes.
+    """The result of a health check. Sizes are bytes.
 
     Attributes:
         log_size: Of the write-ahead log beside the file.
-        free_pages: Pages that nothing uses; optimising gives them back.
-        integrity: What the check said, () when all is well, None when there was no check.
+        free_pages: Unused pages; optimizing returns them to the disk.
+        integrity: Output of the check, () without errors, None when there was no check.
         indexes: The full-text tables, () when there was no check.
-        cut_short: Sessions that nobody sees because a program ended half-way with them.
-        broken_links: Rows that refer to something missing, by table.
-        holders: Other processes that have the file open, and how many we cannot see into.
-        findings: In words; empty when all is well.
+        cut_short: Sessions that are hidden because a program ended in the middle of an operation.
+        broken_links: Rows that refer to a missing row, by table.
+        holders: Other processes that have the file open, and how many cannot be inspected.
+        findings: The findings as text; empty without problems.
     """
 
     path: Path
@@ -81,5 +81,5 @@ class HealthReport:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether nothing that was found does harm."""
+        """Whether no finding is harmful."""
         return not any(finding.harms for finding in self.findings)

@@ -1,8 +1,8 @@
-"""Is every message in the full-text index that belongs there, and nothing else?
+"""Consistency check between the messages and the full-text indexes.
 
-Looked up in the index's own list of rows, which all layouts have. An index of a later layout reads
-its texts from a view, which may leave messages out; that view says which rows belong there. Nothing
-is written.
+The index's own list of rows is used, which all layouts have. An index of a later layout reads its
+texts from a view, which may leave messages out; that view determines which rows must be indexed.
+Nothing is written.
 """
 
 import sqlite3
@@ -19,15 +19,15 @@ _EVENTS = ("insert", "delete", "update")
 
 @dataclass(frozen=True, slots=True)
 class IndexHealth:
-    """One full-text table.
+    """The health of one full-text table.
 
     Attributes:
-        layout: Where it keeps its text; None when there is no such table.
-        missing: Messages that are not in it; None when that was not looked for.
+        layout: Where it stores its text; None when there is no such table.
+        missing: Messages that are not in it; None when that was not checked.
         surplus: Rows in it without a message; None as above.
-        stale: Rows whose text is not that of the message; None when not compared.
-        missing_triggers: What would keep it up to date and is not there.
-        damage: What SQLite says about it, "" when it can be read.
+        stale: Rows whose text differs from the message; None when not compared.
+        missing_triggers: Missing triggers, which would keep it up to date.
+        damage: The error of SQLite, "" when it can be read.
     """
 
     table: str
@@ -40,7 +40,7 @@ class IndexHealth:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing was found against it."""
+        """Whether the table exists and has no problem."""
         wrong = self.missing or self.surplus or self.stale or self.missing_triggers or self.damage
         return self.layout is not None and not wrong
 
@@ -49,7 +49,7 @@ INDEXED_TEXT = (
     "coalesce(m.content, '') || ' ' || coalesce(m.tool_name, '') || ' ' || "
     "coalesce(m.tool_calls, '')"
 )
-"""What the inline index holds of a message ``m``, in SQL."""
+"""The text of a message ``m`` in the inline index, in SQL."""
 
 
 def look_at_indexes(
@@ -58,8 +58,8 @@ def look_at_indexes(
     """Compare the full-text tables with the messages.
 
     Args:
-        conn: To read with.
-        layout: What the file has.
+        conn: Connection for reading.
+        layout: The schema of the file.
         compare: Also compare the texts, which reads everything.
         cancel: Set from any thread to stop.
 

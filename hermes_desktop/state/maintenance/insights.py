@@ -1,8 +1,8 @@
-"""What conversations of the last days used: by model, platform, tool and day.
+"""Usage of the conversations of the last days: by model, platform, tool and day.
 
-Counted as ``hermes insights`` does it: sessions by when they began, archived ones and subagents
-included; messages and calls of tools by the sessions' own counters; models by their shares; tools
-by the calls that models made. Long reading goes in steps, so that it can be ended between two.
+Counted as by ``hermes insights``: sessions by their start, archived ones and subagents included;
+messages and tool calls by the sessions' own counters; models by their shares; tools by the calls in
+the messages. Long reads are split into steps, so that they can be cancelled in between.
 """
 
 import sqlite3
@@ -26,7 +26,7 @@ _BEGUN = seconds_sql("started_at")
 
 
 class Reader(Protocol):
-    """What is read from; a :class:`~hermes_desktop.state.SessionDB`."""
+    """The data source; a :class:`~hermes_desktop.state.SessionDB`."""
 
     def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run a query."""
@@ -35,11 +35,11 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a group of sessions used.
+    """The usage of a group of sessions.
 
     Attributes:
         cost_usd: As far as it is known.
-        unpriced: How many sessions asked a model at a price that nobody told, or told in part.
+        unpriced: How many sessions called a model whose price was not reported, or only in part.
     """
 
     name: str
@@ -64,15 +64,15 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Insights:
-    """The figures of some days. Times in epoch seconds.
+    """The figures of a period of days. Times in epoch seconds.
 
     Attributes:
         total: Of everything.
-        user_messages: What persons wrote.
-        models: Those that used anything, the most tokens first.
+        user_messages: Number of messages that users wrote.
+        models: Those with any usage, the most tokens first.
         platforms: The most sessions first.
         tools: Name and number of calls, the most first.
-        days: In their order; ``name`` is the date here.
+        days: In order; ``name`` is the date here.
     """
 
     days_asked: int
@@ -88,7 +88,7 @@ class Insights:
 
     @property
     def side_tokens(self) -> int:
-        """Tokens of titles, summaries and the like: shares of models, in no session's totals."""
+        """Tokens of titles, summaries and the like, which count for models but in no totals."""
         return max(0, sum(each.tokens for each in self.models) - self.total.tokens)
 
 
@@ -100,17 +100,17 @@ def insights(
     source: str | None = None,
     cancel: CancelSignal | None = None,
 ) -> Insights:
-    """Count the sessions that began in the last days. Blocking, seconds in a large store.
+    """Count the sessions that were started in the last days. Blocking, seconds in a large store.
 
     Args:
-        db: Where they are.
+        db: The store.
         days: How many.
         now: The present, in epoch seconds.
         source: Only those of one source.
-        cancel: Ends it within milliseconds.
+        cancel: Cancels it within milliseconds.
 
     Raises:
-        CancelledError: It was.
+        CancelledError: It was cancelled.
         StateError: The store cannot be read.
     """
     since = now - days * 86_400.0
@@ -148,11 +148,11 @@ def _ids(where: str) -> str:
 
 
 def _groups(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> list[_Group]:
-    """The sessions by platform and day, counted."""
+    """Return the sessions by platform and day, counted."""
     sums = ", ".join(map(total_sql, _COUNTED))
     actual, guessed = "coalesce(actual_cost_usd, 0)", "coalesce(estimated_cost_usd, 0)"
     known = f"CASE WHEN {actual} > 0 THEN {actual} ELSE {guessed} END"
-    # An endpoint that names no figures at all leaves a reply without a counted call.
+    # With an endpoint that reports no figures at all, a reply has no counted call.
     asked = "(coalesce(api_call_count, 0) > 0 OR coalesce(message_count, 0) > 1)"
     unpriced = f"{asked} AND {_unpriced(known, 'cost_status')}"
     rows = conn.execute(
@@ -167,13 +167,13 @@ def _groups(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> list[_
 
 
 def _unpriced(known: str, status: str) -> str:
-    """A condition: nobody named a price, or not for all of it, as the latest call shows."""
+    """Return a condition: no price was reported, or only in part, according to the latest call."""
     named = f"coalesce({status}, '') IN ('actual', 'included')"
     return f"CASE WHEN {known} > 0 THEN coalesce({status}, '') = 'unknown' ELSE NOT {named} END"
 
 
 def _models(conn: sqlite3.Connection, where: str, args: Sequence[Any]) -> tuple[Used, ...]:
-    """What each model used: its shares, or, in a file without them, whole sessions."""
+    """Return the usage of each model: its shares, or, in a file without them, whole sessions."""
     has_shares = conn.execute("PRAGMA table_info(session_model_usage)").fetchall()
     sums = ", ".join(total_sql(f"u.{each}") for each in (*_TOKENS, "reasoning_tokens"))
     table, key = ("session_model_usage", "session_id") if has_shares else ("sessions", "id")
@@ -200,7 +200,7 @@ def _messages(
     ids: Sequence[str],
     cancel: CancelSignal | None,
 ) -> tuple[int, Counter[str]]:
-    """What persons wrote, and which tools were called, some sessions at a time."""
+    """Return the number of user messages and the tool calls, read some sessions at a time."""
     said, tools = 0, Counter[str]()
     for at in range(0, len(ids), _SESSIONS_A_STEP):
         stop_if(cancel, _WHAT)

@@ -1,7 +1,7 @@
-"""Mending what can be mended without touching anybody's tables: the search index built anew.
+"""Repair of what can be repaired without changing other tables: a rebuild of the search index.
 
-Planned first and done only when asked for, after a snapshot, and only when nobody else is
-connected. Damage of the tables themselves is the business of ``hermes sessions repair``.
+It is planned first and executed only on request, after a snapshot, and only when no other process
+is connected. Damage of the tables themselves is left to ``hermes sessions repair``.
 """
 
 import functools
@@ -33,11 +33,11 @@ _MENDED = {"index-incomplete", "index-damaged"}
 
 @dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """What a repair would do.
+    """The plan of a repair.
 
     Attributes:
-        tables: Search indexes to build anew; () when there is nothing we can mend.
-        reasons: The findings they are built anew for.
+        tables: Search indexes to rebuild; () when nothing can be repaired here.
+        reasons: The findings for which they are rebuilt.
         beyond_us: Findings that need something else; their hints say what.
     """
 
@@ -48,10 +48,10 @@ class RepairPlan:
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What a repair did.
+    """The result of a repair.
 
     Attributes:
-        tables: The indexes that were built anew.
+        tables: The indexes that were rebuilt.
         messages: How many messages each has now.
         before: The snapshot taken before.
     """
@@ -62,7 +62,7 @@ class RepairReport:
 
 
 def plan_repair(report: HealthReport) -> RepairPlan:
-    """Say what could be mended; does nothing."""
+    """Return what could be repaired; changes nothing."""
     harming = [finding for finding in report.findings if finding.harms]
     tables = tuple(
         index.table
@@ -87,24 +87,25 @@ def repair_index(  # noqa: PLR0913 - each is a choice or a wire of the caller
     cancel: CancelSignal | None = None,
     holders: Callable[[Path], Holders] = other_holders,
 ) -> RepairReport:
-    """Build the search index anew from the messages, in one transaction, after a snapshot.
+    """Rebuild the search index from the messages, in one transaction, after a snapshot.
 
-    SQLite's own ``rebuild`` would not do: an index that keeps its own text is rebuilt from that.
+    SQLite's own ``rebuild`` is not sufficient: an index that stores its own text is rebuilt from
+    that.
 
     Args:
         db: The store.
         snapshots: Folder for the snapshot.
         now: Epoch seconds.
-        unseen_ok: Go on although some processes are not visible to us.
+        unseen_ok: Continue although some processes cannot be inspected.
         on_progress: Called after each step, on this thread.
-        cancel: Set from any thread to stop; the index is as it was then.
-        holders: How to look for other processes.
+        cancel: Set from any thread to stop; the index is then unchanged.
+        holders: Finds other processes.
 
     Raises:
         HeldError: Other processes have the store open, or (``PerhapsHeldError``) may have.
-        RefusedError: The index of this file is not of the kind we can build.
+        RefusedError: The index of this file is not of the kind that can be rebuilt here.
         CancelledError: It was cancelled.
-        StateError: There is no room, or the file cannot be written.
+        StateError: There is no space, or the file cannot be written.
     """
     require_alone(db.db_path, unseen_ok=unseen_ok, holders=holders)
     tables = db.read(_tables_we_can_build)
@@ -164,11 +165,11 @@ def _empty(conn: sqlite3.Connection, table: str) -> None:
 
 
 def _empty_damaged(conn: sqlite3.Connection, table: str) -> None:
-    """A damaged index cannot be emptied, and the attempt ends the transaction; reset it can be."""
+    """Reset a damaged index before it is emptied; emptying alone fails and ends the transaction."""
     _reset(conn, table)
     _empty(conn, table)
 
 
 def _reset(conn: sqlite3.Connection, table: str) -> None:
-    """Throw the index away and make it anew from its own texts; at once when there are none."""
+    """Discard the index and rebuild it from its own texts; immediate when there are none."""
     conn.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")

@@ -1,8 +1,8 @@
-"""A snapshot put in the place of the present store.
+"""Restore of a snapshot in place of the current store.
 
-Its pages are written into the file that is there, in one transaction: nobody ends up with a file
-that has lost its name, and a crash leaves the present as it was. A present that cannot be read any
-more is set aside as it is, under another name beside the new one.
+Its pages are written into the existing file, in one transaction: no process is left with a file
+that has lost its name, and a crash leaves the current store unchanged. A current store that cannot
+be read any more is set aside unchanged, under another name beside the new one.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ class HeldError(RefusedError):
     """Other programs have the store open.
 
     Attributes:
-        holders: Which, as far as it can be seen.
+        holders: Which, as far as it can be determined.
     """
 
     def __init__(self, title: str, detail: str, hint: str, holders: Holders) -> None:
@@ -40,17 +40,17 @@ class HeldError(RefusedError):
 
 
 class PerhapsHeldError(HeldError):
-    """Nobody is seen to have the store open, but some processes cannot be looked into."""
+    """No process is seen to have the store open, but some processes cannot be inspected."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """What a restore did.
+    """The result of a restore.
 
     Attributes:
-        restored: What is there now.
-        before: The snapshot of what was there, None when there was nothing that can be read.
-        set_aside: Where the file is that could not be read, None when there was none.
+        restored: The restored snapshot.
+        before: The snapshot of the previous store, None when there was none that can be read.
+        set_aside: Path of the unreadable previous file, None when there was none.
     """
 
     restored: SnapshotInfo
@@ -64,16 +64,16 @@ def require_alone(
     unseen_ok: bool,
     holders: Callable[[Path], Holders] = other_holders,
 ) -> None:
-    """Make sure that no other process has the store open.
+    """Verify that no other process has the store open.
 
     Args:
         path: The store.
-        unseen_ok: Go on although some processes are not visible to us.
-        holders: How to look.
+        unseen_ok: Continue although some processes cannot be inspected.
+        holders: Finds other processes.
 
     Raises:
-        HeldError: Others have it open.
-        PerhapsHeldError: We cannot tell.
+        HeldError: Other processes have it open.
+        PerhapsHeldError: It cannot be determined.
     """
     found = holders(path)
     if found.seen:
@@ -93,10 +93,10 @@ def require_alone(
 
 
 def require_shared(db_path: Path) -> None:
-    """Refuse to replace a store where only another program may write.
+    """Refuse to replace a store that only another program may write.
 
     Raises:
-        StateReadOnlyError: The words say who.
+        StateReadOnlyError: The message names the program.
     """
     home = kind_of_home(db_path)
     if not home.may_write:
@@ -114,24 +114,24 @@ def restore_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the calle
     cancel: CancelSignal | None = None,
     holders: Callable[[Path], Holders] = other_holders,
 ) -> RestoreReport:
-    """Put a snapshot in the place of the store, after a snapshot of the present.
+    """Restore a snapshot in place of the store, after a snapshot of the current one.
 
-    Open ``SessionDB`` objects of this process should be opened anew afterwards: what they know of
-    the file's version may not be true any more.
+    Open ``SessionDB`` objects of this process should be reopened afterwards: their knowledge of the
+    file's version may be outdated.
 
     Args:
-        snapshot: What to restore.
+        snapshot: The snapshot to restore.
         db_path: The store.
-        folder: Where the snapshot of the present goes.
+        folder: Folder for the snapshot of the current store.
         now: Epoch seconds.
-        unseen_ok: Go on although some processes are not visible to us.
+        unseen_ok: Continue although some processes cannot be inspected.
         on_progress: Called after each step, on this thread.
-        cancel: Set from any thread to stop; the store is as it was then.
-        holders: How to look for other processes.
+        cancel: Set from any thread to stop; the store is then unchanged.
+        holders: Finds other processes.
 
     Raises:
         HeldError: Other processes have the store open, or (``PerhapsHeldError``) may have.
-        NoRoomForSnapshotError: There is no room to keep the present.
+        NoRoomForSnapshotError: There is no space for a snapshot of the current store.
         CancelledError: It was cancelled.
         BusyError: The store is locked.
         StateReadOnlyError: Only another program may write the conversations of this home.
@@ -163,7 +163,7 @@ def restore_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the calle
 
 
 def _open_snapshot(snapshot: SnapshotInfo) -> sqlite3.Connection:
-    """Open what is to be restored, and look that it is whole."""
+    """Open the snapshot, and verify its integrity."""
     why = ""
     try:
         conn = open_store(snapshot.path, read_only=True, patience=Patience()).conn
@@ -190,10 +190,10 @@ def _is_nothing(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _set_aside(path: Path, now: float) -> Iterator[Path]:
-    """Give a store that cannot be read another name, inside a ``with`` block that makes a new one.
+    """Rename an unreadable store for a ``with`` block that creates a new one.
 
-    Its log goes first: beside a new file it would be taken for that one's. If the block fails, all
-    have their names again.
+    Its log is renamed first: beside a new file it would be taken for that file's log. If the block
+    fails, all names are restored.
     """
     stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now))
     place = path.with_name(f"{path.name}.damaged-{stamp}")

@@ -1,8 +1,8 @@
-"""Copies of the whole store, made while others write to it.
+"""Snapshots: copies of the whole store, made while other processes write to it.
 
-One read transaction is held while the copy is made in steps: without it SQLite would begin anew
-each time somebody commits, and on a busy store never end. A snapshot is a folder with one
-self-contained database and a manifest; it has its name only when it is complete.
+One read transaction is held while the copy is made in steps: without it SQLite would restart after
+each commit, and on a busy store never finish. A snapshot is a folder with one self-contained
+database and a manifest; it gets its name only when it is complete.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ _MANIFEST = "manifest.json"
 
 
 class NoRoomForSnapshotError(StateError):
-    """The disk has no room for a copy of the store; nothing was done."""
+    """The disk has no space for a copy of the store; nothing was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +81,15 @@ def take_snapshot(  # noqa: PLR0913 - each is a choice or a wire of the caller
 
     Args:
         db_path: The store.
-        folder: Where snapshots are kept; made (0700) if need be.
+        folder: The folder of snapshots; created (0700) if necessary.
         reason: One word for the list: ``repair``, ``restore``, ``person``, …
         now: Epoch seconds.
         on_progress: Called after each step of some megabytes, on this thread.
         cancel: Set from any thread to stop; nothing remains then.
-        free: How many bytes are left on the disk of a folder.
+        free: Returns the free bytes on the disk of a folder.
 
     Raises:
-        NoRoomForSnapshotError: There is no room.
+        NoRoomForSnapshotError: There is no space.
         CancelledError: It was cancelled.
         BusyError: Another program keeps the file locked.
         StateError: It cannot be read, or the copy not written.
@@ -122,7 +122,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _sweep_parts(folder: Path, now: float) -> None:
-    """Remove what a crash left half made; a part that is being made is younger."""
+    """Remove partial snapshots that a crash left; one still in progress is younger."""
     for part in folder.glob(f"{_PART}*"):
         with contextlib.suppress(OSError):
             if part.stat().st_mtime < min(now, time.time()) - _STALE_PART_S:
@@ -158,7 +158,7 @@ def _copy_into(
     make_file(path)
     with contextlib.closing(open_connection(path, "rw")) as target:
         copy_pages(source, target, "Copying the store", on_progress, cancel)
-        # One file without companions, which can be kept and moved as it is.
+        # One file without companions, which can be stored and moved as it is.
         target.execute("PRAGMA journal_mode=DELETE").fetchall()
 
 
@@ -171,10 +171,10 @@ def copy_pages(
     *,
     most_waits: int = 16,
 ) -> None:
-    """Copy a database page by page; the target is as it was if this ends early.
+    """Copy a database page by page; the target is unchanged if this ends early.
 
     Raises:
-        BusyError: One of them stayed locked; each wait takes a second and a quarter at most.
+        BusyError: One of them stayed locked; each wait takes at most a second and a quarter.
         CancelledError: It was cancelled.
         sqlite3.Error: One of them cannot be read or written.
     """
@@ -217,7 +217,7 @@ def _finish(
 
 
 def list_snapshots(folder: Path) -> tuple[SnapshotInfo, ...]:
-    """All complete snapshots, the latest first."""
+    """Return all complete snapshots, the latest first."""
     found = [info for path in folder.glob(f"*/{_MANIFEST}") if (info := _read(path)) is not None]
     return tuple(sorted(found, key=lambda info: (info.created_at, info.name), reverse=True))
 
@@ -238,7 +238,7 @@ _EMPTY = SnapshotInfo("", Path(), "", 0.0, 0, 0, 0, None, "")
 
 
 def find_snapshot(folder: Path, name: str) -> SnapshotInfo:
-    """The snapshot of this name.
+    """Return the snapshot of this name.
 
     Raises:
         NotFoundError: There is none.
@@ -255,7 +255,7 @@ def prune_snapshots(
     """Delete all but the latest few, and of those the old ones; the latest one always stays.
 
     Returns:
-        The names of those that went.
+        The names of the deleted snapshots.
     """
     gone: list[str] = []
     for place, info in enumerate(list_snapshots(folder)):

@@ -1,4 +1,4 @@
-"""Figures of the whole store."""
+"""Statistics of the whole store."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from hermes_desktop.state.records.stored_values import seconds_sql, total_sql
 
 @dataclass(frozen=True, slots=True)
 class SourceFigures:
-    """What came from one source."""
+    """The figures of one source."""
 
     source: str
     sessions: int
@@ -17,10 +17,10 @@ class SourceFigures:
 
 @dataclass(frozen=True, slots=True)
 class StoreFigures:
-    """Figures of a store. Times in epoch seconds, None without a session.
+    """The figures of a store. Times in epoch seconds, None without a session.
 
     Attributes:
-        sessions: All, with archived ones, parts and subagents.
+        sessions: All, with archived ones, segments and subagents.
         archived: How many of them are archived.
         messages: All rows of these sessions, with hidden ones.
         sources: The same sessions and rows by source, the largest number of sessions first.
@@ -37,7 +37,7 @@ class StoreFigures:
 
 
 def figures(conn: sqlite3.Connection) -> StoreFigures:
-    """Count everything once."""
+    """Count sessions, messages and tokens once."""
     begun = seconds_sql("started_at")
     row = conn.execute(
         "SELECT count(*), coalesce(sum(coalesce(archived, 0) <> 0), 0), "

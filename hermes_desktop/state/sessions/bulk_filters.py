@@ -122,7 +122,7 @@ class SessionFilter:
         return [Candidate(**{**dict(row), "archived": bool(row["archived"])}) for row in rows]
 
     def where(self, conn: sqlite3.Connection) -> tuple[str, list[Any]]:
-        """The conditions on the row ``s`` as SQL, with their values. Pins are another matter."""
+        """Return the conditions on the row ``s`` as SQL, with their values; pins are ignored."""
         parts, values = ["s.ended_at IS NOT NULL", NOT_ON_ITS_WAY], []  # type: list[str], list[Any]
         for condition, value in self._conditions():
             parts.append(condition)

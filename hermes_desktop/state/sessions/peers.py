@@ -66,7 +66,7 @@ def find_by_origin(
     thread_id: str | None,
     user_id: str | None,
 ) -> str | None:
-    """The open session of a chat; None when it is not clear which of several people is meant."""
+    """Return the open session of a chat; None if it is ambiguous which user is meant."""
     if not chat_id:
         return None
     thread = "" if thread_id is None else " AND thread_id = ?"

@@ -140,7 +140,7 @@ def count(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> i
 
 
 def list_rich(conn: sqlite3.Connection, choice: ListFilter, layout: FileLayout) -> list[SessionRow]:
-    """The lines, each a row with ``preview``, ``last_active`` and, of a chain, the tip's fields."""
+    """Return the lines as rows with ``preview``, ``last_active`` and a chain's tip fields."""
     keys = list_keys(conn, choice, layout)
     wanted = {name for key in keys for name in key}
     columns = all_columns(layout)

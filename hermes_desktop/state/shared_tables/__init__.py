@@ -1,1 +1,1 @@
-"""Tables beside sessions and messages, in state.db and in our own desktop.db."""
+"""Further tables besides sessions and messages, in state.db and in our own desktop.db."""

@@ -1,4 +1,4 @@
-"""The gateway's outbox and inbox. Which file keeps the outbox depends on the conversation store."""
+"""The gateway's outbox and inbox. The conversation store determines which file has the outbox."""
 
 import json
 import sqlite3
@@ -18,17 +18,18 @@ __all__ = ["DeliveryStore", "InboxRow", "Obligation", "ObligationState", "Owner"
 
 
 class DeliveryStore:
-    """What must outlive a program that is killed between taking a message and bringing the reply.
+    """The persistent outbox and inbox, for recovery if the process is killed.
 
-    Blocking; any thread may use it. Only the process that holds the gateway's identity does.
-    All methods may raise ``BusyError`` and ``StateError``.
+    They bridge the time between receiving a message and delivering the reply. Blocking; any thread
+    may use it. Only the process that holds the gateway's identity does. All methods may raise
+    ``BusyError`` and ``StateError``.
 
     Args:
-        db: The conversations. The outbox stands in their file where that is allowed, so that the
-            gateway of the ``hermes`` command finds what we owe, and we what it owes.
-        own: Our own store: the inbox, and the outbox where it is not.
-        owner: Who we are: the process that holds the home's identity.
-        clock: Where times come from.
+        db: The conversations. The outbox is stored in their file where that is allowed, so that the
+            gateway of the ``hermes`` command finds the replies this program owes, and vice versa.
+        own: Our own store: the inbox, and the outbox where it is not in the shared file.
+        owner: Returns this process, which holds the home's identity.
+        clock: The source of times.
     """
 
     def __init__(
@@ -46,13 +47,13 @@ class DeliveryStore:
 
     @property
     def owner(self) -> Owner:
-        """Who we are."""
+        """This process."""
         return self._owner()
 
     # The outbox
 
     def owe(self, owed: Obligation) -> None:
-        """Note a reply before it is sent."""
+        """Store a reply before it is sent."""
         owner = self._owner()
         if self._db.keeps_deliveries:
             self._db.owe_delivery(owed, owner)
@@ -62,7 +63,7 @@ class DeliveryStore:
     def set_state(
         self, obligation_id: str, state: ObligationState, error: str | None = None
     ) -> None:
-        """Note how far a reply got."""
+        """Store the delivery state of a reply."""
         if self._db.keeps_deliveries:
             self._db.set_delivery_state(obligation_id, state, error)
         else:
@@ -71,13 +72,13 @@ class DeliveryStore:
             )
 
     def owed(self, platforms: Collection[str]) -> list[Obligation]:
-        """Replies for these platforms that did not surely arrive, the oldest first."""
+        """Return replies for these platforms not known to be delivered, the oldest first."""
         if self._db.keeps_deliveries:
             return self._db.open_deliveries(platforms)
         return self._own.read(lambda conn: delivery_table.open_ones(conn, platforms), default=[])
 
     def owed_since(self, session_key: str, since: float) -> bool:
-        """Whether a reply to a chat was noted at or after a moment."""
+        """Return whether a reply to a chat was recorded at or after a time."""
         if self._db.keeps_deliveries:
             return self._db.delivery_owed_since(session_key, since)
         return self._own.read(
@@ -85,14 +86,14 @@ class DeliveryStore:
         )
 
     def take_over(self, owed: Obligation) -> bool:
-        """Become the one who sees to a reply; False when somebody else was faster."""
+        """Claim a reply; False when another process was faster."""
         owner = self._owner()
         if self._db.keeps_deliveries:
             return self._db.take_over_delivery(owed, owner)
         return bool(self._write(lambda conn, now: delivery_table.take_over(conn, owed, owner, now)))
 
     def forgive(self, obligation_id: str) -> None:
-        """Take back the count of an attempt that surely did not leave."""
+        """Uncount an attempt that certainly did not leave."""
         if self._db.keeps_deliveries:
             self._db.forgive_delivery_attempt(obligation_id)
         else:
@@ -107,13 +108,13 @@ class DeliveryStore:
         session_key: str,
         event: Mapping[str, Any],
     ) -> int | None:
-        """Write down a message that came. None: it came before, and is or was dealt with.
+        """Store a received message. None: it is a duplicate that is or was being handled.
 
         Args:
             address: Platform and chat.
-            message_id: The platform's id of it; without one nothing is recognised.
+            message_id: The platform's id of it; without one duplicates are not recognized.
             session_key: The chat's routing key.
-            event: What it takes to deal with it after a restart.
+            event: What is needed to handle it after a restart.
         """
         if message_id is not None and self.is_in_chat(session_key, message_id):
             return None
@@ -133,41 +134,41 @@ class DeliveryStore:
         return row
 
     def is_in_chat(self, session_key: str, message_id: str) -> bool:
-        """Whether a platform's message is stored in one of the latest sessions of a chat."""
+        """Return whether a platform's message is stored in one of the latest sessions of a chat."""
         return self._db.chat_has_message(session_key, message_id)
 
     def begin(self, row_id: int, session_id: str) -> None:
-        """Note that a turn of this conversation answers a message from now on."""
+        """Record that a turn of this conversation has started to answer a message."""
         after = self._db.last_message_row()
         self._write(lambda conn, now: inbox_table.begin(conn, row_id, session_id, after, now))
 
     def finish(self, row_id: int) -> None:
-        """Note that a message was dealt with."""
+        """Record that a message was handled."""
         self._write(lambda conn, _: inbox_table.finish(conn, row_id))
 
     def adopt(self, row_id: int) -> None:
-        """Become the one who deals with a message."""
+        """Become the owner of a message."""
         owner = self._owner()
         self._write(lambda conn, _: inbox_table.adopt(conn, row_id, owner))
 
     def not_dealt_with(self) -> list[InboxRow]:
-        """Messages that came and were not dealt with, in the order they came."""
+        """Return messages that were received and not handled, in the order of receipt."""
         return self._own.read(inbox_table.open_ones, default=[])
 
     def reply_to(self, row: InboxRow, message_id: str | None) -> str | None:
-        """The reply that a turn had finished, though nobody had noted that it is owed."""
+        """Return the reply of a finished turn that was not recorded in the outbox."""
         return self._db.reply_after(row.session_id, row.after_row, message_id)
 
     def prompt_is_stored(self, row: InboxRow, message_id: str | None) -> bool:
-        """Whether a message whose turn had begun got into its conversation."""
+        """Return whether a message whose turn had started was stored in its conversation."""
         return self._db.prompt_stored_after(row.session_id, row.after_row, message_id)
 
     def is_overtaken(self, row: InboxRow, message_id: str | None) -> bool:
-        """Whether somebody said something in its conversation after a message."""
+        """Return whether the reply in its conversation may answer another message."""
         return self._db.overtaken_after(row.session_id, row.after_row, message_id)
 
     def prune(self) -> None:
-        """Forget what is settled and old."""
+        """Delete old settled entries."""
         if self._db.keeps_deliveries:
             self._db.prune_deliveries()
         self._write(_prune)

@@ -1,8 +1,8 @@
-"""Replies that are owed to a chat: rows of ``delivery_obligations``.
+"""The outbox: replies owed to a chat, rows of ``delivery_obligations``.
 
-The table belongs to the gateway of the ``hermes`` command, which makes it when it first needs it;
-so do we, with exactly its columns, in a file of version 22 or older. In a newer file nothing of
-ours is made: there the same table stands in our own store.
+The table belongs to the gateway of the ``hermes`` command, which creates it when it first needs it;
+so does this program, with exactly its columns, in a file of version 22 or older. In a newer file
+this program creates nothing: there the same table is stored in our own database.
 """
 
 import hashlib
@@ -37,10 +37,10 @@ _OPEN = "state IN ('pending', 'attempting', 'failed')"
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process that sees to a reply.
+    """The process responsible for a reply.
 
     Attributes:
-        started_at: When it began, in clock ticks; None when nobody tells.
+        started_at: When it was started, in clock ticks; None if unknown.
     """
 
     pid: int
@@ -49,13 +49,13 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """A reply and how far it got.
+    """A reply and its delivery state.
 
     Attributes:
-        state: ``pending`` (never handed to the platform), ``attempting`` (it may have arrived),
-            ``failed`` (the platform said no, or nothing), ``delivered``, ``abandoned``.
-        attempts: How often it was taken over after the first attempt, except for times when it
-            surely did not leave.
+        state: ``pending`` (never passed to the platform), ``attempting`` (it may have arrived),
+            ``failed`` (the platform refused it, or did not answer), ``delivered``, ``abandoned``.
+        attempts: How often it was claimed after the first attempt, except when it certainly did not
+            leave.
     """
 
     obligation_id: str
@@ -72,18 +72,18 @@ class Obligation:
 
 
 def obligation_id(session_key: str, message_ref: str, text: str) -> str:
-    """The name of a reply: the same for the same words in answer to the same message."""
+    """Return the id of a reply, the same for the same text in answer to the same message."""
     whole = f"{session_key}|{message_ref}|{text}"
     return hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def ddl() -> str:
-    """The statement that makes the table."""
+    """Return the statement that creates the table."""
     return table_ddl(TABLE, COLUMNS)
 
 
 def exists(conn: sqlite3.Connection) -> bool:
-    """Whether the file has the table."""
+    """Return whether the file has the table."""
     found = conn.execute(
         "SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?", (TABLE,)
     )
@@ -91,19 +91,19 @@ def exists(conn: sqlite3.Connection) -> bool:
 
 
 def fits(conn: sqlite3.Connection) -> bool:
-    """Whether the table has exactly the columns we know, or is not there yet."""
+    """Return whether the table has exactly the expected columns, or does not exist yet."""
     names = {str(row[1]) for row in conn.execute(f"PRAGMA main.table_info({TABLE})")}
     return not names or names == {column.name for column in COLUMNS}
 
 
 def ensure(conn: sqlite3.Connection) -> None:
-    """Make the table if it is missing, inside a write transaction."""
+    """Create the table if it is missing, inside a write transaction."""
     if not exists(conn):
         conn.execute(ddl())
 
 
 def owe(conn: sqlite3.Connection, owed: Obligation, owner: Owner, now: float) -> None:
-    """Note a reply before it is sent. The same one again begins anew."""
+    """Store a reply before it is sent. An identical reply is reset to its initial state."""
     conn.execute(
         f"INSERT INTO {TABLE} (obligation_id, session_key, platform, chat_id, thread_id, content, "
         "state, attempts, created_at, updated_at, owner_pid, owner_started_at) "
@@ -132,7 +132,7 @@ def set_state(
     now: float,
     error: str | None = None,
 ) -> None:
-    """Note how far a reply got."""
+    """Store the delivery state of a reply."""
     conn.execute(
         f"UPDATE {TABLE} SET state = ?, updated_at = ?, last_error = ? WHERE obligation_id = ?",
         (state, now, None if error is None else clean_text(error)[:_ERROR_LENGTH], name),
@@ -140,7 +140,7 @@ def set_state(
 
 
 def open_ones(conn: sqlite3.Connection, platforms: Collection[str]) -> list[Obligation]:
-    """Replies for these platforms that did not surely arrive, the oldest first."""
+    """Return replies for these platforms not known to be delivered, the oldest first."""
     if not exists(conn):
         return []
     marks = ", ".join("?" * len(platforms))
@@ -152,7 +152,7 @@ def open_ones(conn: sqlite3.Connection, platforms: Collection[str]) -> list[Obli
 
 
 def take_over(conn: sqlite3.Connection, owed: Obligation, owner: Owner, now: float) -> bool:
-    """Become the one who sees to a reply; False when somebody else was faster."""
+    """Claim a reply; False when another process was faster."""
     before = owed.owner or Owner(0)
     done = conn.execute(
         f"UPDATE {TABLE} SET attempts = attempts + 1, updated_at = ?, owner_pid = ?, "
@@ -172,14 +172,14 @@ def take_over(conn: sqlite3.Connection, owed: Obligation, owner: Owner, now: flo
 
 
 def forgive(conn: sqlite3.Connection, name: str) -> None:
-    """Take back the count of an attempt that surely did not leave."""
+    """Uncount an attempt that certainly did not leave."""
     conn.execute(
         f"UPDATE {TABLE} SET attempts = max(attempts - 1, 0) WHERE obligation_id = ?", (name,)
     )
 
 
 def owed_since(conn: sqlite3.Connection, session_key: str, since: float) -> bool:
-    """Whether a reply to a chat was noted at or after a moment."""
+    """Return whether a reply to a chat was recorded at or after a time."""
     if not exists(conn):
         return False
     row = conn.execute(
@@ -190,7 +190,7 @@ def owed_since(conn: sqlite3.Connection, session_key: str, since: float) -> bool
 
 
 def prune(conn: sqlite3.Connection, now: float) -> None:
-    """Forget settled replies of last week, and the oldest settled ones beyond 500 rows."""
+    """Delete settled replies older than a week, and the oldest settled ones beyond 500 rows."""
     conn.execute(f"DELETE FROM {TABLE} WHERE NOT {_OPEN} AND updated_at < ?", (now - KEPT_S,))
     conn.execute(
         f"DELETE FROM {TABLE} WHERE NOT {_OPEN} AND obligation_id NOT IN "

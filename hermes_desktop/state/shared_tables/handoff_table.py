@@ -1,4 +1,4 @@
-"""A conversation handed from the terminal to a chat: asked for, claimed by one, done or failed."""
+"""Hand-offs of conversations from the terminal to a chat: request, claim, and outcome."""
 
 import sqlite3
 from typing import Any
@@ -10,7 +10,7 @@ MOST_ERROR_CHARS = 500
 
 
 def request(conn: sqlite3.Connection, session_id: str, platform: str) -> bool:
-    """Ask for it. False: no such session, or it is under way already."""
+    """Request a hand-off. False: no such session, or one is already in progress."""
     done = conn.execute(
         "UPDATE sessions SET handoff_state = 'pending', handoff_platform = ?, handoff_error = NULL "
         "WHERE id = ? AND (handoff_state IS NULL OR handoff_state IN ('completed', 'failed'))",
@@ -20,7 +20,7 @@ def request(conn: sqlite3.Connection, session_id: str, platform: str) -> bool:
 
 
 def state(conn: sqlite3.Connection, session_id: str) -> dict[str, Any] | None:
-    """State, platform and error; None for an unknown session."""
+    """Return state, platform and error; None for an unknown session."""
     row = conn.execute(
         "SELECT handoff_state AS state, handoff_platform AS platform, handoff_error AS error "
         "FROM sessions WHERE id = ?",
@@ -30,7 +30,7 @@ def state(conn: sqlite3.Connection, session_id: str) -> dict[str, Any] | None:
 
 
 def pending(conn: sqlite3.Connection) -> list[SessionRow]:
-    """Sessions that wait for a gateway, the oldest first."""
+    """Return sessions that wait for a gateway, the oldest first."""
     rows = conn.execute(
         "SELECT * FROM sessions WHERE handoff_state = 'pending' ORDER BY started_at, id"
     )
@@ -38,7 +38,7 @@ def pending(conn: sqlite3.Connection) -> list[SessionRow]:
 
 
 def claim(conn: sqlite3.Connection, session_id: str) -> bool:
-    """Take it on. True for exactly one of those who try."""
+    """Claim a hand-off. True for exactly one of several callers."""
     done = conn.execute(
         "UPDATE sessions SET handoff_state = 'running' WHERE id = ? AND handoff_state = 'pending'",
         (clean_text(session_id),),
@@ -47,7 +47,7 @@ def claim(conn: sqlite3.Connection, session_id: str) -> bool:
 
 
 def finish(conn: sqlite3.Connection, session_id: str, error: str | None) -> None:
-    """Say how it ended: done, or failed with these words (cut to 500 characters)."""
+    """Record the outcome: completed, or failed with this error (truncated to 500 characters)."""
     outcome = "completed" if error is None else "failed"
     words = None if error is None else clean_text(error)[:MOST_ERROR_CHARS]
     conn.execute(

@@ -1,7 +1,7 @@
-"""Messages that came in and are not dealt with, in our own store; those dealt with by their ids.
+"""The inbox in our own store: received messages not yet handled, and ids of handled ones.
 
-A message is written down before anything is done with it, so that a program that is killed knows
-at its next start which ones waited, which were being answered, and which are only brought again.
+A message is stored before anything is done with it, so that after a kill the next start knows which
+messages were waiting, which were being answered, and which are only redelivered.
 """
 
 import sqlite3
@@ -44,13 +44,13 @@ InboxState = Literal["waiting", "begun", "done"]
 
 @dataclass(frozen=True, slots=True)
 class InboxRow:
-    """A message that was not dealt with.
+    """A message that was not handled.
 
     Attributes:
         event: The message as JSON.
-        session_id: The conversation its turn began in, "" before.
-        after_row: Greatest row of the conversation store when the turn began.
-        began_at: When the turn began, in seconds since the epoch.
+        session_id: The conversation in which its turn started, "" before.
+        after_row: Greatest row of the conversation store when the turn started.
+        began_at: When the turn started, in seconds since the epoch.
     """
 
     id: int
@@ -74,15 +74,15 @@ def add(  # noqa: PLR0913 - the columns of a row
     owner: Owner,
     now: float,
 ) -> int | None:
-    """Write a message down. None: one of this id came before.
+    """Store a message. None: one with this id was stored before.
 
     Args:
         conn: Inside a write transaction.
         address: Platform and chat.
-        message_id: The platform's id of it; without one nothing is recognised.
+        message_id: The platform's id of it; without one duplicates are not recognized.
         session_key: The chat's routing key.
         event: The message as JSON.
-        owner: Who deals with it.
+        owner: The process that handles it.
         now: The time.
     """
     row = conn.execute(
@@ -105,7 +105,7 @@ def add(  # noqa: PLR0913 - the columns of a row
 def begin(
     conn: sqlite3.Connection, row_id: int, session_id: str, after_row: int, now: float
 ) -> None:
-    """Note that a turn answers a message from now on."""
+    """Record that a turn has started to answer a message."""
     conn.execute(
         "UPDATE inbox SET state = 'begun', session_id = ?, after_row = ?, began_at = ? "
         "WHERE id = ? AND state <> 'done'",
@@ -114,12 +114,12 @@ def begin(
 
 
 def finish(conn: sqlite3.Connection, row_id: int) -> None:
-    """Note that a message was dealt with; its words go, its id stays for a while."""
+    """Record that a message was handled; its text is deleted, its id is kept for some time."""
     conn.execute("UPDATE inbox SET state = 'done', event = '' WHERE id = ?", (row_id,))
 
 
 def adopt(conn: sqlite3.Connection, row_id: int, owner: Owner) -> None:
-    """Become the one who deals with a message."""
+    """Change the owner of a message."""
     conn.execute(
         "UPDATE inbox SET owner_pid = ?, owner_started_at = ? WHERE id = ?",
         (owner.pid, owner.started_at, row_id),
@@ -127,7 +127,7 @@ def adopt(conn: sqlite3.Connection, row_id: int, owner: Owner) -> None:
 
 
 def open_ones(conn: sqlite3.Connection) -> list[InboxRow]:
-    """What is not dealt with, in the order it came."""
+    """Return unhandled messages, in the order of receipt."""
     rows = conn.execute(
         "SELECT * FROM inbox WHERE state IN ('waiting', 'begun') ORDER BY id"
     ).fetchall()
@@ -148,7 +148,7 @@ def open_ones(conn: sqlite3.Connection) -> list[InboxRow]:
 
 
 def prune(conn: sqlite3.Connection, now: float) -> None:
-    """Forget ids of messages that were dealt with a week ago, and the oldest beyond 5,000."""
+    """Delete ids of messages handled more than a week ago, and the oldest beyond 5,000."""
     conn.execute("DELETE FROM inbox WHERE state = 'done' AND received_at < ?", (now - KEPT_S,))
     conn.execute(
         "DELETE FROM inbox WHERE state = 'done' AND id <= "

@@ -1,4 +1,4 @@
-"""How much a kanban board of the ``hermes`` command still has to do. Only read."""
+"""The number of open cards on a kanban board of the ``hermes`` command. Only read."""
 
 import contextlib
 import sqlite3
@@ -14,13 +14,14 @@ _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 def open_cards(board: Path) -> int:
     """Count the cards that are neither done nor archived.
 
-    The file appears by itself in every home that had a gateway, so that it alone says nothing.
+    The file is created automatically in every home that had a gateway, so its existence alone means
+    nothing.
 
     Args:
         board: The board's ``kanban.db``.
 
     Returns:
-        Their number; 0 as well for a file that is no board (any more).
+        Their number; 0 as well for a file that is not a board (any more).
 
     Raises:
         BlockingIOError: Another program is writing to it; try again later.

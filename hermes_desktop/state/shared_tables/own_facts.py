@@ -1,4 +1,4 @@
-"""Small facts by name in desktop.db, such as when old sessions were deleted last."""
+"""Key-value entries in desktop.db, such as the time when old sessions were last deleted."""
 
 import sqlite3
 
@@ -6,13 +6,13 @@ DDL = ("CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",)
 
 
 def get(own: sqlite3.Connection, name: str) -> str | None:
-    """The text stored under a name, None if there is none."""
+    """Return the text stored under a name, None if there is none."""
     row = own.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
     return None if row is None else str(row[0])
 
 
 def put(own: sqlite3.Connection, name: str, value: str) -> None:
-    """Store a text under a name, replacing the one before."""
+    """Store a text under a name, replacing the previous one."""
     own.execute(
         "INSERT INTO facts (name, value) VALUES (?, ?) "
         "ON CONFLICT (name) DO UPDATE SET value = excluded.value",

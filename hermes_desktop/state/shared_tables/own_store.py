@@ -1,11 +1,9 @@
-"""desktop.db: what is ours alone. The shared file gets no table of ours.
+"""desktop.db: the database of this program alone. The shared file gets no table of this program.
 
-It holds the trash, messages that came in and are not dealt with, the replies that are owed where
-the shared file is of a kind that may not hold them, the system prompts that we send, pins, and
-small facts.
-
-Made with the first write, in a folder and with modes that let nobody else read it: it holds
-conversations.
+It contains the trash, received messages that are not handled, the owed replies where the shared
+file must not contain them, the system prompts that this program sends, pins, and key-value entries.
+It is created with the first write, in a folder and with file modes that prevent other users from
+reading it, because it contains conversations.
 """
 
 import sqlite3
@@ -66,7 +64,7 @@ _TRASH = (
     "CREATE INDEX trash_links_parent ON trash_links (parent)",
     f"PRAGMA application_id = {_APPLICATION_ID}",
 )
-# What each version added; a file of an older one gets what it lacks.
+# The additions of each version; a file of an older one is migrated.
 _STEPS: tuple[tuple[str, ...], ...] = (
     _TRASH,
     (delivery_table.ddl(), *inbox_table.DDL),
@@ -78,11 +76,11 @@ OWN_VERSION = len(_STEPS)
 
 
 class OwnStore:
-    """Our own database. Thread-safe, starts no thread; opened when first needed.
+    """Our own database. Thread-safe, starts no thread; opened on first use.
 
     Args:
         path: The file, ``desktop/desktop.db`` in a home.
-        patience: How long writes wait for another of our processes.
+        patience: How long writes wait for another process of this program.
     """
 
     def __init__(self, path: Path, *, patience: Patience | None = None) -> None:
@@ -107,7 +105,7 @@ class OwnStore:
                 raise self._in_words(error) from error
 
     def write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``fn`` in a write transaction; it may run more than once. Makes the file.
+        """Run ``fn`` in a write transaction; it may run more than once. Creates the file.
 
         Raises:
             BusyError: Another process keeps it locked.
@@ -124,7 +122,7 @@ class OwnStore:
                 raise _as_ours(error) from error
 
     def close(self) -> None:
-        """Close the file; another call opens it again."""
+        """Close the file; another call reopens it."""
         with self._lock:
             if self._conn is not None:
                 self._conn.close()
@@ -134,7 +132,7 @@ class OwnStore:
         if self._conn is None:
             conn = open_connection(self.path, "rw", wait_s=self._patience.wait_s)
             try:
-                # What is emptied from the trash must not stay readable in free pages.
+                # Content deleted from the trash must not stay readable in free pages.
                 conn.execute("PRAGMA secure_delete=ON")
                 self._make_tables(conn)
             except BaseException:

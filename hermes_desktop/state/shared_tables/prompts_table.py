@@ -16,13 +16,13 @@ DDL = """
 
 
 def first_of(out: sqlite3.Connection, session_ids: Sequence[str]) -> str | None:
-    """The prompt of the first of these sessions that has one."""
+    """Return the prompt of the first of these sessions that has one."""
     found = of_each(out, session_ids)
     return next((found[each] for each in session_ids if each in found), None)
 
 
 def of_each(out: sqlite3.Connection, session_ids: Sequence[str]) -> dict[str, str]:
-    """The prompts of those of these sessions that have one."""
+    """Return the prompts of those of these sessions that have one."""
     return {
         row[0]: row[1]
         for chunk in chunks(session_ids)
@@ -34,7 +34,7 @@ def of_each(out: sqlite3.Connection, session_ids: Sequence[str]) -> dict[str, st
 
 
 def put_if_absent(out: sqlite3.Connection, prompts: Mapping[str, str], now: float) -> None:
-    """Keep prompts by session; one that is there already stays."""
+    """Store prompts by session; an existing one is kept."""
     out.executemany(
         "INSERT INTO session_prompts (session_id, prompt, kept_at) VALUES (?, ?, ?) "
         "ON CONFLICT (session_id) DO NOTHING",
@@ -43,12 +43,12 @@ def put_if_absent(out: sqlite3.Connection, prompts: Mapping[str, str], now: floa
 
 
 def remove(out: sqlite3.Connection, session_ids: Collection[str]) -> None:
-    """Forget the prompts of these sessions."""
+    """Delete the prompts of these sessions."""
     for chunk in chunks(list(session_ids)):
         out.execute(f"DELETE FROM session_prompts WHERE session_id IN ({marks(chunk)})", chunk)
 
 
 def kept_before(out: sqlite3.Connection, edge: float) -> list[str]:
-    """The sessions whose prompt was kept before this time, epoch seconds."""
+    """Return the sessions whose prompt was stored before this time, epoch seconds."""
     rows = out.execute("SELECT session_id FROM session_prompts WHERE kept_at < ?", (edge,))
     return [row[0] for row in rows.fetchall()]

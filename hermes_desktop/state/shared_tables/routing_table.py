@@ -1,7 +1,7 @@
-"""Rows of ``gateway_routing``: which session a chat's messages go to.
+"""Rows of ``gateway_routing``: the session that receives a chat's messages.
 
-A scope is the resolved path of a sessions folder. Rows that we did not read or could not parse stay
-as they are: only keys that the caller names are written or deleted.
+A scope is the resolved path of a sessions folder. Rows that were not read or could not be parsed
+stay as they are: only keys that the caller names are written or deleted.
 """
 
 import json
@@ -12,11 +12,11 @@ from typing import Any
 from hermes_desktop.state.records.content_codec import clean_text
 
 Entry = str | Mapping[str, Any]
-"""A routing entry: JSON text, or what makes it."""
+"""A routing entry: JSON text, or the mapping to encode."""
 
 
 def load(conn: sqlite3.Connection, scope: str) -> dict[str, str]:
-    """All entries of a scope as stored, by key."""
+    """Return all entries of a scope as stored, by key."""
     rows = conn.execute(
         "SELECT session_key, entry_json FROM gateway_routing WHERE scope = ? ORDER BY session_key",
         (clean_text(scope),),
@@ -25,7 +25,7 @@ def load(conn: sqlite3.Connection, scope: str) -> dict[str, str]:
 
 
 def encode(entry: Entry) -> str:
-    """The text of an entry."""
+    """Return the text of an entry."""
     return clean_text(entry) if isinstance(entry, str) else json.dumps(dict(entry))
 
 
@@ -36,9 +36,9 @@ def save_changes(
     removed: Collection[str],
     now: float,
 ) -> int:
-    """Write by difference: these entries are stored, those keys go, all others stay.
+    """Write changes only: store these entries, delete those keys, and leave all others.
 
-    An entry that is stored with the same text already is not written again.
+    An entry that is already stored with the same text is not written again.
 
     Returns:
         How many rows were written or deleted.
@@ -62,7 +62,7 @@ def save_changes(
 
 
 def readable_keys(conn: sqlite3.Connection, scope: str) -> set[str]:
-    """Keys whose entry is a JSON object: those that a reader of the scope knows of."""
+    """Return keys whose entry is a JSON object: those that a reader of the scope knows."""
     return {key for key, text in load(conn, scope).items() if _is_object(text)}
 
 

@@ -1,4 +1,4 @@
-"""The table of what the window remembers in desktop.db: drafts, and the session it was left in.
+"""The table of persistent window state in desktop.db: drafts, and the last open session.
 
 Statements only.
 """
@@ -17,16 +17,16 @@ DDL = """
     """
 
 _MOST_ROWS = 500
-"""Drafts of sessions that are long gone give way to newer ones."""
+"""Drafts of long deleted sessions are replaced by newer ones."""
 
 
 def read_all(conn: sqlite3.Connection) -> dict[str, str]:
-    """All values by name."""
+    """Return all values by name."""
     return dict(conn.execute("SELECT name, value FROM window_state").fetchall())
 
 
 def put_all(conn: sqlite3.Connection, values: Mapping[str, str], now: float) -> None:
-    """Keep values by name; an empty one is removed."""
+    """Store values by name; an empty one is removed."""
     conn.executemany(
         "INSERT OR REPLACE INTO window_state (name, value, changed_at) VALUES (?, ?, ?)",
         [(clean_text(name), clean_text(value), now) for name, value in values.items()],

@@ -1,1 +1,1 @@
-"""Deleted sessions, restorable for a while."""
+"""The trash: deleted sessions, restorable for a limited time."""

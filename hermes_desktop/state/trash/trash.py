@@ -1,9 +1,9 @@
-"""The trash: deleted conversations stay restorable for a while, outside the shared file.
+"""The trash: deleted conversations stay restorable for a limited time, outside the shared file.
 
-Delete is copy, commit, delete in the shared file; restore is insert, commit, drop the copy. Each
-step may be the last one before a crash: what was begun is finished or taken back by
-``trash_restore.settle_trash``, and nothing is lost or doubled. The step in the shared file looks at
-the copy once more inside its transaction, so that two of our processes cannot cross each other.
+Delete is copy, commit, delete in the shared file; restore is insert, commit, drop the copy. The
+process may crash after each step: an interrupted operation is finished or undone by
+``trash_restore.settle_trash``, and nothing is lost or doubled. The step in the shared file checks
+the copy once more inside its transaction, so that two processes of this program cannot conflict.
 Many short conversations share their transactions; a long one has several, see ``trash_leave``.
 """
 
@@ -40,20 +40,20 @@ _STEP = "Moving to the trash"
 
 
 class TrashTooLargeError(RefusedError):
-    """Keeping a copy would take a lot of room; ask first, then call again with ``force``."""
+    """A copy would take a lot of space; ask the user, then call again with ``force``."""
 
 
 class NoRoomError(RefusedError):
-    """The disk has no room for a copy; deleting for good is another matter."""
+    """The disk has no space for a copy; permanent deletion remains possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrashReceipt:
-    """What a delete did.
+    """The result of a deletion.
 
     Attributes:
-        items: One for each conversation that went.
-        missing: Ids that named no session (any more), or one that is not to go.
+        items: One for each deleted conversation.
+        missing: Ids that named no session (any more), or one that must not be deleted.
     """
 
     items: tuple[TrashItem, ...]
@@ -61,7 +61,7 @@ class TrashReceipt:
 
 
 def disk_free(folder: Path) -> int:
-    """Bytes left on the disk of a folder, which need not exist yet."""
+    """Return the free bytes on the disk of a folder, which need not exist yet."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
@@ -85,26 +85,27 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> TrashReceipt:
-    """Delete conversations, all segments and subagents of each, keeping a copy.
+    """Delete conversations, all segments and subagents of each, and keep a copy.
 
     Args:
         db: The shared file.
-        own: Where the copies go.
+        own: The store for the copies.
         ids: Any session of each conversation.
         deleted_at: Epoch seconds.
-        reason: A word for the list of the trash.
-        taking: What goes with a session; :func:`trash_rows.ended_session` takes it alone. It is
-            asked once more when the copy is made; what it then says None to stays.
-        force: Keep a copy however large it is.
-        most_bytes: Above so much all together it is refused without ``force``.
-        free: How many bytes are left on the disk of a folder.
-        together: So many short conversations at most share a transaction.
-        on_progress: Hears of each step.
-        cancel: Once set, what is left stays; the receipt says what went.
+        reason: A short reason for the list of the trash.
+        taking: Determines what is deleted with a session; :func:`trash_rows.ended_session` takes it
+            alone. It is called once more when the copy is made; a session for which it then returns
+            None stays.
+        force: Keep a copy regardless of its size.
+        most_bytes: A greater total size is refused without ``force``.
+        free: Returns the free bytes on the disk of a folder.
+        together: The maximum number of short conversations per transaction.
+        on_progress: Called after each step.
+        cancel: Once set, the rest is kept; the receipt lists what was deleted.
 
     Raises:
-        TrashTooLargeError: It is a lot; nothing was deleted.
-        NoRoomError: There is no room for the copy; nothing was deleted.
+        TrashTooLargeError: The copies are large; nothing was deleted.
+        NoRoomError: There is no space for the copy; nothing was deleted.
         BusyError: Another program keeps a file locked, or writes to a conversation all the time.
         StateError: One of the files cannot be written. What was deleted before is in the trash.
     """
@@ -138,7 +139,7 @@ def trash_sessions(  # noqa: PLR0913 - the limits are choices of tests
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """One conversation that is to go, by the id it was named by."""
+    """One conversation to be deleted, with the id by which it was named."""
 
     named: str
     messages: int
@@ -151,7 +152,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Ears:
-    """Who hears of long work, and says when to stop."""
+    """The callbacks of a long operation: progress and cancellation."""
 
     on_progress: OnProgress
     cancel: CancelSignal | None
@@ -160,7 +161,7 @@ class _Ears:
 def _groups(
     conn: sqlite3.Connection, ids: Collection[str], taking: Taking
 ) -> tuple[list[_Group], list[str]]:
-    """Each conversation once, and the ids without a session."""
+    """Return each conversation once, and the ids without a session."""
     found: list[_Group] = []
     missing: list[str] = []
     covered: set[str] = set()
@@ -178,7 +179,7 @@ def _groups(
 
 
 def _portions(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
-    """What may go in one transaction; a long conversation stands alone."""
+    """Yield groups that fit into one transaction; a long conversation is alone."""
     portion: list[_Group] = []
     for each in groups:
         both = (*portion, each)
@@ -194,7 +195,7 @@ def _portions(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
 def _trash_portion(
     db: SessionDB, own: OwnStore, portion: Sequence[_Group], how: Deletion, ears: _Ears
 ) -> Iterator[TrashItem]:
-    """Copy and delete; what somebody wrote to in between is tried again by itself."""
+    """Copy and delete; a conversation that was changed in between is retried separately."""
     gone: Mapping[str, TrashItem | None] = {}
     if len(portion) > 1:
         gone = _trash_together(db, own, [each.named for each in portion], how)
@@ -208,12 +209,12 @@ def _trash_portion(
 def _trash_together(
     db: SessionDB, own: OwnStore, names: Sequence[str], how: Deletion
 ) -> Mapping[str, TrashItem | None]:
-    """What went, None for what is not to go any more; what is left out has to be tried again."""
+    """Return the deleted items, None for those not to be deleted; the rest needs a retry."""
     copied = own.write(lambda out: {name: make_copy(db, out, name, how) for name in names})
     copies = [each for each in copied.values() if each is not None]
     try:
         gone = db._execute_write(functools.partial(delete_copied, own, copies))  # noqa: SLF001 - same package
-    except RefusedError:  # of one; which one shows when each is tried by itself
+    except RefusedError:  # for one of them; which one is found when each is tried separately
         gone = set()
 
     def note(out: sqlite3.Connection) -> dict[str, TrashItem | None]:
@@ -234,7 +235,7 @@ def _trash_together(
 def _trash_one(
     db: SessionDB, own: OwnStore, session_id: str, how: Deletion, ears: _Ears
 ) -> TrashItem | None:
-    """Copy and delete one conversation; again when somebody wrote to it in between."""
+    """Copy and delete one conversation; retry when it was changed in between."""
     for _ in range(_ATTEMPTS):
         copied = own.write(lambda out: make_copy(db, out, session_id, how))
         if copied is None:
@@ -254,7 +255,7 @@ def _trash_one(
 def _remove(
     db: SessionDB, own: OwnStore, copied: Copied, how: Deletion, ears: _Ears
 ) -> Ended | None:
-    """Take what was copied out of the shared file; else drop the copy and say why."""
+    """Delete what was copied from the shared file; else drop the copy and return the reason."""
     trash_id, messages = copied.trash_id, copied.messages
     if not steps.fits_one(messages, copied.bytes):
         return trash_leave.leave(
@@ -273,11 +274,11 @@ def _remove(
     return Ended.CHANGED
 
 
-# ------------------------------------------------------------------------------- looking, emptying
+# -------------------------------------------------------------------------------- listing, emptying
 
 
 def list_trash(own: OwnStore) -> tuple[TrashItem, ...]:
-    """What can be restored, the latest first."""
+    """Return the restorable items, the latest first."""
     return own.read(
         lambda out: tuple(
             trash_table.made(row)
@@ -292,10 +293,10 @@ def list_trash(own: OwnStore) -> tuple[TrashItem, ...]:
 
 
 def empty_trash(own: OwnStore, *, older_than: float | None = None) -> int:
-    """Delete for good what is in the trash. Returns how many conversations.
+    """Permanently delete the content of the trash. Returns how many conversations.
 
     Args:
-        own: Our store.
+        own: Our own store.
         older_than: Only what was deleted before this time, epoch seconds.
     """
     if not list_trash(own):
@@ -306,5 +307,5 @@ def empty_trash(own: OwnStore, *, older_than: float | None = None) -> int:
 
 
 def expire_trash(own: OwnStore, *, now: float, kept_s: float = KEPT_S) -> int:
-    """Delete for good what was in the trash long enough, 30 days by default."""
+    """Permanently delete items that were in the trash long enough, 30 days by default."""
     return empty_trash(own, older_than=now - kept_s)

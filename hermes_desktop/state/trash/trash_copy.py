@@ -1,4 +1,4 @@
-"""The copy that the trash keeps of a conversation, and the look at it before the originals go."""
+"""The copy of a conversation in the trash, and its check before the originals are deleted."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -14,12 +14,12 @@ from hermes_desktop.state.shared_tables.own_store import OwnStore
 from hermes_desktop.state.trash import trash_table
 
 Taking = Callable[[sqlite3.Connection, str], Belongings | None]
-"""Says what goes together with a session; None when the session is not to go."""
+"""Returns what is deleted together with a session; None when it must not be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What one call of ``trash_sessions`` says of all its items."""
+    """The parameters that a call of ``trash_sessions`` applies to all its items."""
 
     deleted_at: float
     reason: str
@@ -28,7 +28,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy holds and what the originals looked like when it was made."""
+    """The content of a copy, and a fingerprint of the originals when it was made."""
 
     trash_id: int
     what: Belongings
@@ -40,7 +40,7 @@ class Copied:
 def make_copy(
     db: SessionDB, out: sqlite3.Connection, session_id: str, how: Deletion
 ) -> Copied | None:
-    """Copy a conversation into a transaction of our store; None when it is not to go."""
+    """Copy a conversation in a transaction of our own store; None when it must not be deleted."""
 
     def copy(conn: sqlite3.Connection) -> Copied | None:
         with one_view(conn):
@@ -69,7 +69,7 @@ def make_copy(
 def _hand_prompts_down(
     conn: sqlite3.Connection, out: sqlite3.Connection, what: Belongings, now: float
 ) -> None:
-    """Give continuations and branches that stay the prompts that they have inherited so far."""
+    """Store the inherited prompts of continuations and branches that stay."""
     for child, parent in what.links:
         before = lineage.told_before(conn, child) if parent in what.session_ids else []
         prompt = prompts_table.first_of(out, before)
@@ -110,7 +110,7 @@ def _insert_item(
 
 
 def delete_copied(own: OwnStore, copies: Sequence[Copied], conn: sqlite3.Connection) -> set[int]:
-    """Delete what was copied, but not what changed since or has no copy any more."""
+    """Delete the originals, except those that changed since or have no copy any more."""
     gone: set[int] = set()
     ids: dict[str, None] = {}
     for each in copies:
@@ -123,6 +123,6 @@ def delete_copied(own: OwnStore, copies: Sequence[Copied], conn: sqlite3.Connect
 
 
 def is_same(copied: Copied, conn: sqlite3.Connection) -> bool:
-    """Whether the originals look as they did when they were copied."""
+    """Return whether the originals are unchanged since they were copied."""
     with texts_as_stored(conn):
         return trash_rows.fingerprint(conn, copied.what) == copied.seen

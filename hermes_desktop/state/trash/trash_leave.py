@@ -1,8 +1,8 @@
-"""The way of a long conversation into the trash, once the copy is made: many short transactions.
+"""Removal of a long conversation after its copy is in the trash, in many short transactions.
 
-The first one looks whether the copy is still right and hides the rows, see :mod:`hidden_rows`; the
-last one removes them. In between messages go, the oldest first, each only while it is what was
-copied. So a conversation that somebody goes on with meanwhile comes back whole.
+The first one checks that the copy is still valid and hides the rows, see :mod:`hidden_rows`; the
+last one removes them. In between messages are deleted, the oldest first, each only if it equals its
+copy. So a conversation that is continued meanwhile is restored completely.
 """
 
 import os
@@ -24,7 +24,7 @@ from hermes_desktop.state.trash import trash_table
 from hermes_desktop.state.trash.trash_return import Plan, bring_back
 
 IsSame = Callable[[sqlite3.Connection], bool]
-"""Whether the originals look as they did when they were copied."""
+"""Returns whether the originals are unchanged since they were copied."""
 
 
 def leave(  # noqa: PLR0913 - each is needed
@@ -37,13 +37,14 @@ def leave(  # noqa: PLR0913 - each is needed
     on_step: OnStep,
     cancel: CancelSignal | None,
 ) -> Ended | None:
-    """Remove what an item of the trash is a copy of.
+    """Remove the originals of an item of the trash.
 
     Returns:
-        None when it is gone. Otherwise everything is as it was, and the copy dropped.
+        None when they are removed. Otherwise everything is as before, and the copy dropped.
 
     Raises:
-        RefusedError: Something we do not know refers to it; everything is as it was.
+        RefusedError: A part of the store that we do not know refers to them; everything is as
+            before.
         BusyError: Another program keeps a file locked. It is finished by ``settle_trash``.
         StateError: As above.
     """
@@ -71,18 +72,18 @@ def leave(  # noqa: PLR0913 - each is needed
 
 
 def go_on(db: SessionDB, own: OwnStore, trash_id: int, token: str) -> None:
-    """Finish a removal that was cut short."""
+    """Finish an interrupted removal."""
     kept = own.read(lambda out: trash_table.kept(out, trash_id), default=Kept())
     try:
         _settled(db, _Leave(own, trash_id, kept, token), unheard, None)
     except RefusedError:
-        return  # it is back
+        return  # it was restored
 
 
 def _settled(
     db: SessionDB, way: "_Leave", on_step: OnStep, cancel: CancelSignal | None
 ) -> Ended | None:
-    """Remove it, or put it back when that has to end early."""
+    """Remove the originals, or restore them if the removal ends early."""
     own, trash_id = way.own, way.trash_id
     try:
         ended = in_steps(db, way.kept.pieces(), way.remove, on_step=on_step, cancel=cancel)
@@ -91,7 +92,7 @@ def _settled(
         _put_back(db, way)
         raise
     if ended is Ended.CROSSED:
-        # Another process of ours settles the same.
+        # Another process of this program settles the same item.
         return None if trash_table.state(own, trash_id) == trash_table.DELETED else Ended.CHANGED
     if ended in {None, Ended.GONE}:
         own.write(lambda out: trash_table.set_deleted(out, trash_id, way.kept.ids))
@@ -110,7 +111,7 @@ def _put_back(db: SessionDB, way: "_Leave") -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Leave:
-    """The steps; each runs inside a write transaction."""
+    """The steps of a removal; each runs inside a write transaction."""
 
     own: OwnStore
     trash_id: int
@@ -118,7 +119,7 @@ class _Leave:
     token: str
 
     def remove(self, conn: sqlite3.Connection, rows: Sequence[Row]) -> Ended | None:
-        """Delete these messages, if all is as it was copied."""
+        """Delete these messages, if everything equals the copy."""
         ended = self._ended(conn)
         if ended is not None:
             return ended
@@ -131,7 +132,7 @@ class _Leave:
         return None
 
     def finish(self, conn: sqlite3.Connection) -> Ended | None:
-        """Delete the sessions, if nothing came to them."""
+        """Delete the sessions, if nothing was added to them."""
         ended = self._ended(conn)
         if ended is not None:
             return ended
@@ -166,6 +167,6 @@ class _Leave:
         return all(row.get(name) == value for name, value in expected.items())
 
     def is_latest(self) -> bool:
-        """Whether nobody decided anything else about the item."""
+        """Return whether no other operation on the item was started since."""
         noted = self.own.read(lambda out: trash_table.noted(out, self.trash_id), default=None)
         return noted == (trash_table.LEAVING, self.token)

@@ -1,4 +1,4 @@
-"""Out of the trash again, and after a crash."""
+"""Restoring from the trash, and recovery after a crash."""
 
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
@@ -21,10 +21,10 @@ _STEP = "Restoring"
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore did with one conversation.
+    """The result of restoring one conversation.
 
     Attributes:
-        session_ids: Id now by id before; different where it was taken meanwhile.
+        session_ids: New id by previous id; different where it was taken in the meantime.
         retitled: The titles that had to change, by session id.
     """
 
@@ -42,19 +42,20 @@ def restore_from_trash(
     on_progress: OnProgress = silent,
     cancel: CancelSignal | None = None,
 ) -> tuple[Restored, ...]:
-    """Put conversations back as they were; what is taken meanwhile gets a new id or title.
+    """Restore conversations; ids and titles taken in the meantime are replaced by new ones.
 
     Args:
         db: The shared file.
-        own: Where the copies are.
-        trash_ids: Which.
-        on_progress: Hears of each conversation, of a long one also on the way.
-        cancel: Once set, what is left stays in the trash; one that was begun is completed.
+        own: The store with the copies.
+        trash_ids: The items to restore.
+        on_progress: Called after each conversation, and during a long one.
+        cancel: Once set, the rest stays in the trash; a started one is completed.
 
     Raises:
         NotFoundError: The trash has no such item.
         BusyError: Another program keeps a file locked.
-        StateError: One of the files cannot be written; what is not yet back is still in the trash.
+        StateError: One of the files cannot be written; what is not yet restored is still in the
+            trash.
     """
     settle_trash(db, own)
     done: list[Restored] = []
@@ -96,18 +97,18 @@ def _restore_one(db: SessionDB, own: OwnStore, trash_id: int, on_progress: OnPro
 
 def _note(out: sqlite3.Connection, trash_id: int, plan: Plan, now: float) -> None:
     trash_table.set_state(out, trash_id, trash_table.RESTORING, plan.text)
-    # Before the sessions: a turn that begins as soon as they show must find their prompts.
+    # Before the sessions: a turn that starts as soon as they are visible must find their prompts.
     trash_table.bring_prompts_back(out, trash_id, plan.ids, now)
 
 
 def _returned(out: sqlite3.Connection, trash_id: int, ids: Mapping[str, str]) -> None:
-    """Forget the copy; sessions that came back under another id keep their pins."""
+    """Drop the copy; sessions that were restored under another id keep their pins."""
     pins.follow(out, ids)
     trash_table.drop(out, trash_id)
 
 
 def settle_trash(db: SessionDB, own: OwnStore) -> int:
-    """Finish or take back what a crash interrupted. Returns how many items; cheap without any."""
+    """Finish or undo what a crash interrupted. Returns how many items; cheap without any."""
     nothing: list[int] = []
     open_ids = own.read(trash_table.unsettled, default=nothing)
     for trash_id in open_ids:
@@ -118,7 +119,7 @@ def settle_trash(db: SessionDB, own: OwnStore) -> int:
 
 
 def _show_what_nobody_knows(db: SessionDB, own: OwnStore) -> int:
-    """Show what was on its way when our own store was lost; there it is not noted any more.
+    """Reveal sessions in transit that are not recorded, because our own store was lost.
 
     Such a session keeps the messages that it has. Returns how many; cheap without any.
     """
@@ -134,7 +135,7 @@ def _show_what_nobody_knows(db: SessionDB, own: OwnStore) -> int:
         return [each for each, token in found if token not in noted]
 
     def show(conn: sqlite3.Connection) -> int:
-        ids = unknown(conn)  # again: what is noted before it is hidden cannot slip in between
+        ids = unknown(conn)  # again: sessions are hidden only after they are recorded
         hidden_rows.reveal(conn, ids)
         conn.executemany(
             "UPDATE sessions SET message_count = "
@@ -147,7 +148,7 @@ def _show_what_nobody_knows(db: SessionDB, own: OwnStore) -> int:
 
 
 def _tokens(out: sqlite3.Connection) -> frozenset[str]:
-    """What the sessions that come or go as our store has noted are marked with."""
+    """Return the tokens of the operations that our own store has recorded."""
     rows = out.execute("SELECT state, plan FROM trash WHERE plan IS NOT NULL").fetchall()
     return frozenset(
         Plan.of(row[1]).token if row[0] == trash_table.RESTORING else row[1] for row in rows
@@ -155,7 +156,7 @@ def _tokens(out: sqlite3.Connection) -> frozenset[str]:
 
 
 def _go_on(db: SessionDB, own: OwnStore, trash_id: int) -> bool:
-    """Finish what was to be done in several steps; False when there is nothing of that kind."""
+    """Finish an operation of several steps; False when there is none."""
     noted = own.read(lambda out: trash_table.noted(out, trash_id), default=None)
     state, text = noted or ("", None)
     if text is None:
@@ -179,7 +180,7 @@ def _any_carries(db: SessionDB, ids: Iterable[str], token: str) -> bool:
 
 
 def _settle(conn: sqlite3.Connection, own: OwnStore, trash_id: int) -> None:
-    """Look with the shared file locked, so that nobody is between two steps."""
+    """Check with the shared file locked, so that no other process is between two steps."""
     noted = own.read(lambda out: trash_table.noted(out, trash_id), default=None)
     if noted is None or noted[0] == trash_table.DELETED:
         return
@@ -194,7 +195,7 @@ def _settle(conn: sqlite3.Connection, own: OwnStore, trash_id: int) -> None:
 
 
 def _is_there(conn: sqlite3.Connection, kept: Kept, ids: Mapping[str, str]) -> bool:
-    """Whether all that was kept stands in the shared file under these ids, for all to see."""
+    """Return whether all copied rows are in the shared file under these ids, and not hidden."""
     there = trash_rows.existing(conn, ids.values())
     whole = all(there.get(ids[each], -1) >= count for each, count in kept.counts.items())
     return whole and not any(hidden_rows.marked(conn, ids.values()).values())

@@ -1,6 +1,6 @@
-"""The way back from the trash: rows inserted as they were, in one transaction or in many.
+"""Insertion of the original rows from the trash, in one transaction or in many.
 
-A long conversation comes hidden, see :mod:`hidden_rows`, and shows itself with the last step.
+A long conversation is inserted hidden, see :mod:`hidden_rows`, and revealed with the last step.
 """
 
 import json
@@ -35,12 +35,12 @@ _MARKERS = ("_delegate_from", "_branched_from")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Under which names an item comes back.
+    """The ids under which an item is restored.
 
     Attributes:
-        token: What its sessions are marked with on the way.
-        ids: Id of each session from then on, by its id before.
-        first: Row id of its first message; None: all have the ids they had.
+        token: The mark of its sessions in transit.
+        ids: New id of each session by its previous id.
+        first: Row id of its first message; None: all keep their previous ids.
     """
 
     token: str
@@ -49,17 +49,17 @@ class Plan:
 
     @property
     def text(self) -> str:
-        """The plan as our store keeps it."""
+        """The plan as text, as our own store keeps it."""
         return json.dumps({"token": self.token, "ids": dict(self.ids), "first": self.first})
 
     @classmethod
     def of(cls, text: str) -> "Plan":
-        """The plan of :attr:`text`."""
+        """Parse a plan from :attr:`text`."""
         return cls(**json.loads(text))
 
 
 def make_plan(db: SessionDB, kept: Kept) -> Plan:
-    """Look what is taken meanwhile: that gets new ids."""
+    """Return a plan that gives new ids where the previous ones were taken in the meantime."""
 
     def look(conn: sqlite3.Connection) -> Plan:
         taken = trash_rows.existing(conn, kept.ids)
@@ -96,7 +96,7 @@ def bring_back(
     plan: Plan,
     on_step: OnStep = unheard,
 ) -> Mapping[str, str] | None:
-    """Put an item back under a plan that our store has noted; also go on where that was cut short.
+    """Restore an item with a plan recorded in our own store; resume it if it was interrupted.
 
     Returns:
         The titles that had to change, by session id. None: the plan does not fit any more, or is
@@ -114,20 +114,20 @@ def bring_back(
         retitled = db._execute_write(way.finish)  # noqa: SLF001 - same package
         if retitled is not None:
             return retitled
-    # Another process of ours may have finished it.
+    # Another process of this program may have finished it.
     return {} if trash_table.state(own, trash_id) is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Return:
-    """The steps; each runs inside a write transaction."""
+    """The steps of a restore; each runs inside a write transaction."""
 
     own: OwnStore
     trash_id: int
     kept: Kept
     plan: Plan
     numbers: Mapping[int, int]
-    """Row id of each message from then on, by its id before."""
+    """New row id of each message by its previous id."""
 
     def at_once(self, conn: sqlite3.Connection) -> Mapping[str, str] | None:
         if not self.begin(conn) or self.insert(conn, self.kept.messages) is not None:
@@ -135,7 +135,7 @@ class _Return:
         return self.finish(conn)
 
     def begin(self, conn: sqlite3.Connection) -> bool:
-        """Insert the sessions, hidden; False when something is taken since it was planned."""
+        """Insert the sessions, hidden; False when an id was taken since the plan was made."""
         found = hidden_rows.marked(conn, self.plan.ids.values())
         ours = all(mark is not None and mark.token == self.plan.token for mark in found.values())
         if not self._is_latest() or not ours or not (found or self._ids_are_free(conn)):
@@ -145,7 +145,7 @@ class _Return:
             if self.plan.ids[row["id"]] not in found:
                 self._insert_session(conn, row)
         if not found and self.plan.first is not None and self.kept.messages:
-            # The greatest id first: the ids below it are nobody else's from then on.
+            # Inserting the greatest id first reserves the ids below it.
             self.insert(conn, [max(self.kept.messages, key=lambda row: row["id"])])
         return True
 
@@ -155,7 +155,7 @@ class _Return:
         return _greatest_id(conn) < self.plan.first
 
     def _insert_prompts(self, conn: sqlite3.Connection) -> None:
-        """Insert the prompts that the sessions name by a hash and that were deleted meanwhile."""
+        """Insert prompts to which the sessions refer by hash and which were deleted since."""
         present = insertable(conn, NAMED_PROMPTS)
         if "hash" in present:
             insert_rows(conn, NAMED_PROMPTS, present, self.kept.system_prompts, "OR IGNORE")
@@ -169,7 +169,7 @@ class _Return:
             "model_config": _remarked(row.get("model_config"), ids),
             "parent_session_id": ids.get(parent or "", parent),
         }
-        if not _is_prompt_there(conn, row):  # what an earlier version of ours kept lacks its text
+        if not _is_prompt_there(conn, row):  # copies of our earlier versions lack its text
             values["system_prompt_hash"] = None
         number = conn.execute("SELECT 1 FROM sessions WHERE rowid = ?", (values["rowid"],))
         if number.fetchone() is not None:
@@ -179,7 +179,7 @@ class _Return:
         hidden_rows.insert_hidden(conn, values, mark)
 
     def insert(self, conn: sqlite3.Connection, rows: Sequence[Row]) -> Ended | None:
-        """Insert those messages that are not there yet."""
+        """Insert those messages that do not exist yet."""
         if not self._is_under_way(conn):
             return Ended.CROSSED
         planned = {self.numbers[row["id"]]: row for row in rows}
@@ -196,14 +196,14 @@ class _Return:
             values = {**row, "id": row_id, "session_id": self.plan.ids[row["session_id"]]}
             if there.get(row_id) == values["session_id"]:
                 continue
-            if row_id in there:  # somebody imported one with this id a moment ago
+            if row_id in there:  # one with this id was imported a moment ago
                 del values["id"]
             fresh.append(values)
         insert_rows(conn, "messages", insertable(conn, "messages"), fresh)
         return None
 
     def finish(self, conn: sqlite3.Connection) -> Mapping[str, str] | None:
-        """Show what is complete now."""
+        """Reveal the sessions, which are complete now."""
         if not self._is_under_way(conn):
             return None
         ids = self.plan.ids
@@ -227,7 +227,7 @@ class _Return:
 
 
 def _remarked(config: Any, new_ids: Mapping[str, str]) -> Any:
-    """The configuration with marks that name a session under its new id."""
+    """Return the settings with marks that refer to sessions by their new ids."""
     if not isinstance(config, str) or all(old == new for old, new in new_ids.items()):
         return config
     try:
@@ -241,7 +241,7 @@ def _remarked(config: Any, new_ids: Mapping[str, str]) -> Any:
 
 
 def _is_prompt_there(conn: sqlite3.Connection, row: Row) -> bool:
-    """Whether the prompt that a session names can be found, where it names one."""
+    """Return whether the prompt to which a session refers exists; True without a reference."""
     named = row.get("system_prompt_hash")
     if named is None or "hash" not in insertable(conn, NAMED_PROMPTS):
         return True

@@ -13,8 +13,11 @@ from hermes_desktop.state.shared_tables.own_store import OwnStore
 _PROMPTS = "prompts"
 
 COPIED, LEAVING, DELETED, RESTORING = "copied", "leaving", "deleted", "restoring"
-"""How far an item is: copied, but perhaps still in the shared file; on its way out of it; only
-here; perhaps in both."""
+"""The states of an item.
+
+Copied, but perhaps still in the shared file; being removed from it; only in the trash; perhaps in
+both.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +25,12 @@ class TrashItem:
     """One conversation in the trash.
 
     Attributes:
-        trash_id: Its number there.
+        trash_id: Its id in the trash.
         deleted_at: Epoch seconds.
-        reason: Why, as given when it was deleted.
+        reason: The reason given for the deletion.
         root_id: Id of its first segment.
         session_count: Segments and subagents.
-        bytes: About how much the rows hold.
+        bytes: Approximate size of the rows.
     """
 
     trash_id: int
@@ -55,24 +58,24 @@ COLUMNS = ", ".join(("id", *_FIELDS))
 
 
 def made(row: sqlite3.Row) -> TrashItem:
-    """One item from its row."""
+    """Return an item from its row."""
     return TrashItem(row["id"], **{name: row[name] for name in _FIELDS})
 
 
 def item(out: sqlite3.Connection, trash_id: int) -> TrashItem | None:
-    """One item, None when it is gone."""
+    """Return one item, None when it does not exist."""
     row = out.execute(f"SELECT {COLUMNS} FROM trash WHERE id = ?", (trash_id,)).fetchone()
     return None if row is None else made(row)
 
 
 def unsettled(out: sqlite3.Connection) -> list[int]:
-    """The items of which a delete or restore has not ended."""
+    """Return the items of which a delete or restore is unfinished."""
     rows = out.execute("SELECT id FROM trash WHERE state <> ? ORDER BY id", (DELETED,)).fetchall()
     return [row[0] for row in rows]
 
 
 def kept(out: sqlite3.Connection, trash_id: int) -> Kept:
-    """All rows of one item."""
+    """Return all rows of one item."""
     rows = out.execute(
         "SELECT kind, content FROM trash_rows WHERE trash_id = ? ORDER BY place", (trash_id,)
     ).fetchall()
@@ -88,10 +91,10 @@ def add_links(
     links: Iterable[tuple[str, str]],
     session_ids: Iterable[str],
 ) -> None:
-    """Remember who was whose child, also with what went into the trash before.
+    """Store parent links, also those to sessions that were moved to the trash before.
 
-    An item that is restored first finds the other missing; the one that is restored last ties
-    them together, whichever it is.
+    When one item is restored, the session at the other end may still be missing; the item restored
+    last re-establishes the link, whichever it is.
     """
     add = "INSERT OR IGNORE INTO trash_links (trash_id, child, parent) VALUES (?, ?, ?)"
     out.executemany(add, [(trash_id, child, parent) for child, parent in links])
@@ -103,29 +106,29 @@ def add_links(
 
 
 def column(out: sqlite3.Connection, trash_id: int, name: str) -> Any:
-    """One column of an item, None when it is gone."""
+    """Return one column of an item, None when it does not exist."""
     row = out.execute(f"SELECT {name} FROM trash WHERE id = ?", (trash_id,)).fetchone()
     return None if row is None else row[0]
 
 
 def state(own: OwnStore, trash_id: int) -> Any:
-    """How far an item is, None when it is gone."""
+    """Return the state of an item, None when it does not exist."""
     return own.read(lambda out: column(out, trash_id, "state"), default=None)
 
 
 def noted(out: sqlite3.Connection, trash_id: int) -> tuple[str, str | None] | None:
-    """How far an item is and under which plan, None when it is gone."""
+    """Return state and plan of an item, None when it does not exist."""
     row = out.execute("SELECT state, plan FROM trash WHERE id = ?", (trash_id,)).fetchone()
     return None if row is None else (row[0], row[1])
 
 
 def set_state(out: sqlite3.Connection, trash_id: int, state: str, plan: str | None = None) -> None:
-    """Say how far an item is, and under which plan it comes or goes."""
+    """Store the state of an item, and the plan of the operation on it."""
     out.execute("UPDATE trash SET state = ?, plan = ? WHERE id = ?", (state, plan, trash_id))
 
 
 def add_prompts(out: sqlite3.Connection, trash_id: int, session_ids: Sequence[str]) -> None:
-    """Copy the prompts of ours that these sessions have into an item."""
+    """Copy our own prompts of these sessions into an item."""
     place = out.execute(
         "SELECT coalesce(max(place), -1) + 1 FROM trash_rows WHERE trash_id = ?", (trash_id,)
     ).fetchone()[0]
@@ -142,17 +145,17 @@ def add_prompts(out: sqlite3.Connection, trash_id: int, session_ids: Sequence[st
 def bring_prompts_back(
     out: sqlite3.Connection, trash_id: int, ids: Mapping[str, str], now: float
 ) -> None:
-    """Keep the prompts of an item by the ids that its sessions are restored under."""
+    """Store the prompts of an item by the ids under which its sessions are restored."""
     found = {ids[row["session_id"]]: row["prompt"] for row in kept(out, trash_id).prompts}
     prompts_table.put_if_absent(out, found, now)
 
 
 def set_deleted(out: sqlite3.Connection, trash_id: int, ids: Iterable[str]) -> None:
-    """Say that an item is only here now; the prompts of these sessions went with it."""
+    """Mark an item as only in the trash; the prompts of these sessions are deleted."""
     set_state(out, trash_id, DELETED)
     prompts_table.remove(out, list(ids))
 
 
 def drop(out: sqlite3.Connection, trash_id: int) -> None:
-    """Forget an item and its rows."""
+    """Delete an item and its rows."""
     out.execute("DELETE FROM trash WHERE id = ?", (trash_id,))
