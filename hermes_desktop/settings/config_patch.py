@@ -45,7 +45,7 @@ class CannotPatchError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change.
+    """One change of a value in the file.
 
     Attributes:
         path: The keys that lead to the value.

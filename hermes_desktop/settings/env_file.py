@@ -191,7 +191,7 @@ def _change_lines(path: Path, values: Mapping[str, str | None]) -> None:
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Exclude our other processes, where the home permits a lock; other programs do not know it."""
+    """Exclude other processes of this program, if the home permits a lock; others ignore it."""
     with contextlib.ExitStack() as stack:
         folder = path.parent / FOLDER
         with contextlib.suppress(OSError):

@@ -27,13 +27,13 @@ class Person:
             return not self._left
 
     def serve(self) -> bool:
-        """Mark the operation as done; False if the wait was abandoned."""
+        """Mark the operation as done; False if the user no longer waits."""
         with self._lock:
             self.served = not self._left
             return self.served
 
     def leave(self) -> None:
-        """Abandon the wait."""
+        """Stop waiting."""
         with self._lock:
             self._left = not self.served
         self._over.set()

@@ -21,7 +21,7 @@ _NO_LIMIT = math.inf
 
 
 class Effect(enum.Enum):
-    """When a changed value takes effect."""
+    """The time when a changed value takes effect."""
 
     LIVE = "live"
     RECONNECT = "reconnect"
@@ -97,7 +97,7 @@ class Option:
         consequence: What the user should know before changing it.
         unknown_to_hermes: What ``hermes`` does instead of reading it, as a sentence; "" if it reads
             it.
-        store: config.yaml, our own settings.yaml, or a setting stored by the system.
+        store: config.yaml, this program's settings.yaml, or a setting stored by the system.
         platform: The messaging platform to which it applies; "" for none.
     """
 

@@ -48,7 +48,7 @@ class PlainSecrets:
         self._index.forget("plain", name)
 
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Change the file under a lock of our processes; an invalid file is not overwritten."""
+        """Change the file under a lock of this program; an invalid file is not overwritten."""
         try:
             make_private_folder(self._index.folder)
             with file_lock.hold(self._index.folder / "plain-secrets.lock"):

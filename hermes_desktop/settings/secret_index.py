@@ -19,10 +19,10 @@ INDEX_NAME = "secrets.json"
 
 
 class SecretIndex:
-    """The index in our own folder. All methods block briefly; any thread, any of our processes.
+    """The index file. All methods block briefly; any thread, any process of this program.
 
     Args:
-        folder: Our own folder; created (0700) on the first entry.
+        folder: This program's folder; created (0700) on the first entry.
     """
 
     def __init__(self, folder: Path) -> None:

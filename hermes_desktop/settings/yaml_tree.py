@@ -19,7 +19,7 @@ _QUICK: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(slots=True)
 class Node:
-    """One value.
+    """One value, with its position in the text.
 
     Attributes:
         start: Its first character, or that of its anchor or tag.

@@ -16,7 +16,7 @@ LIFETIME_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A lock that is held. Times in epoch seconds."""
+    """A held compression lock. Times in epoch seconds."""
 
     holder: str
     acquired_at: float

@@ -119,7 +119,7 @@ class ConversationLocks:
             return None
 
     def note_end(self, session_id: str) -> None:
-        """Record the last message if it is unanswered after a turn of ours has ended or was killed.
+        """Record the last message if a turn of this program, ended or killed, left it unanswered.
 
         The lock is held meanwhile. After a killed turn, messages that another program has added
         since may be taken for a part of it.
@@ -136,7 +136,7 @@ class ConversationLocks:
             log.info("What a turn left behind is not noted: %s", error)
 
     def left_by_us(self, session_id: str) -> int:
-        """Return the unanswered last message that a turn of ours left when it ended; 0 for none.
+        """Return the last message a turn of this program left unanswered; 0 for none.
 
         Raises:
             StateError: The shared file cannot be read.

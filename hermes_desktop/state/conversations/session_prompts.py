@@ -26,18 +26,18 @@ UNUSED_S = 3_600.0
 
 
 class SessionPrompts:
-    """Provides the system prompt of each session. Blocking; any thread may call it.
+    """The system prompt of each session, stored once built. Blocking; any thread may call it.
 
     Once this program has stored a prompt for a session, the session keeps it, even if its row
     changes, so that every request begins with the same bytes. Continuations and branches inherit
     it.
 
-    All methods may raise ``BusyError`` and ``StateError`` for the shared file. When our own store
+    All methods may raise ``BusyError`` and ``StateError`` for the shared file. When desktop.db
     fails, that is logged: a session can continue without it.
 
     Args:
         db: The sessions.
-        own: The store of our prompts.
+        own: The store of this program's prompts.
     """
 
     def __init__(self, db: "SessionDB", own: OwnStore) -> None:
@@ -47,12 +47,13 @@ class SessionPrompts:
     def sent(self, session_id: str) -> str | None:
         """Return the prompt the next request begins with, as far as it is known before a turn.
 
-        That is ours, else the one in the session's row; None when there is neither.
+        That is this program's prompt, else the one in the session's row; None when there is
+        neither.
         """
         return self._ours(session_id) or self._stored(session_id)
 
     def settle(self, session_id: str, build: Callable[[str | None], str]) -> str:
-        """Return the prompt of a session; build and store one if it has none of ours yet.
+        """Return the prompt of a session; build and store one if none is stored yet.
 
         Args:
             session_id: The session; its row need not exist yet.
@@ -67,7 +68,7 @@ class SessionPrompts:
         return self._keep(session_id, prompt)
 
     def carry(self, origin_id: str, new_id: str) -> None:
-        """Copy our prompt of a session to one that continues or copies it."""
+        """Copy this program's prompt of a session to one that continues or copies it."""
         prompt = self._ours(origin_id)
         if prompt is not None:
             self._keep(new_id, prompt)
@@ -85,7 +86,7 @@ class SessionPrompts:
             return 0
 
     def close(self) -> None:
-        """Close our own store; another call reopens it."""
+        """Close desktop.db; another call reopens it."""
         self._own.close()
 
     def _ours(self, session_id: str) -> str | None:

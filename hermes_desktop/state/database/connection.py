@@ -30,7 +30,7 @@ Access = Literal["rw", "ro", "immutable"]
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a write waits for locks of other connections.
+    """The limits of a write's wait for locks of other connections.
 
     Attributes:
         attempts: How often a transaction is tried, about 20 s altogether by default.

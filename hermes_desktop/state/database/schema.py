@@ -14,7 +14,7 @@ SCHEMA_VERSION = 22
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column.
+    """One column of a table.
 
     Attributes:
         rule: What follows the type: constraint and default, in SQL.

@@ -36,7 +36,7 @@ class _TablesChangedError(Exception):
 
 
 class StoreFile:
-    """Runs reads and writes on one file, from any thread. Starts no thread.
+    """Read and write access to one file, from any thread. Starts no thread.
 
     Before each call the path is checked: if it refers to another file, all connections are
     reopened, because continuing to write would mix the old log into the new file.

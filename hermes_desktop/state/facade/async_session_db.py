@@ -46,7 +46,7 @@ def _writes(
 
 
 class AsyncSessionDB:
-    """Runs the methods of a SessionDB on worker threads.
+    """A SessionDB whose methods run on worker threads and can be awaited.
 
     Every public method of :class:`SessionDB` has its line below and keeps its parameters and
     result; it is documented there. ``export_each`` is missing: its iterator reads while it is

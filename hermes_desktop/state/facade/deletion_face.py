@@ -113,7 +113,7 @@ class DeletionFace(PinFace, DeletionReads):
             False when there is no such session.
 
         Raises:
-            RefusedError: A part of the store that we do not know still refers to it.
+            RefusedError: An unknown part of the store still refers to it.
         """
         return bool(self.delete_sessions([session_id], sessions_dir, routing_scope=routing_scope))
 

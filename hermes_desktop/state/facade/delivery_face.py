@@ -95,7 +95,7 @@ class DeliveryFace(WritingFace, DeliveryReads):
         )
 
     def forgive_delivery_attempt(self, obligation_id: str) -> None:
-        """Uncount an attempt that certainly did not leave."""
+        """Subtract an attempt that was certainly never sent."""
         self._on_deliveries(lambda conn: delivery_table.forgive(conn, obligation_id))
 
     def prune_deliveries(self) -> None:

@@ -31,8 +31,8 @@ def remove_long(
     """Permanently delete sessions with many messages. Returns those that were deleted.
 
     Raises:
-        RefusedError: A part of the store that we do not know refers to one of them; they become
-            visible again, without the messages.
+        RefusedError: An unknown part of the store refers to one of them; they become visible again,
+            without the messages.
     """
 
     def begin(conn: sqlite3.Connection) -> tuple[list[str], Mark]:

@@ -25,7 +25,7 @@ class MetaReads(StoreFace):
         return self.read(lambda conn: meta_table.get(conn, key))
 
     def own_fact(self, name: str) -> str | None:
-        """Return the text stored under a name in our own database, None if there is none."""
+        """Return the text stored under a name in desktop.db, None if there is none."""
         return self._own.read(lambda own: own_facts.get(own, name), default=None)
 
 
@@ -37,7 +37,7 @@ class MaintenanceFace(DeletionFace, MetaReads):
         self._execute_write(lambda conn: meta_table.put(conn, key, value))
 
     def put_own_fact(self, name: str, value: str) -> None:
-        """Store a text under a name in our own database, which no other program reads."""
+        """Store a text under a name in desktop.db, which no other program reads."""
         self._own.write(lambda own: own_facts.put(own, name, value))
 
     def prune_empty_ghost_sessions(self, sessions_dir: Path | None = None) -> int:

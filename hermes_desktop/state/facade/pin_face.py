@@ -25,7 +25,7 @@ class PinReads(StoreFace):
         """Return every segment of every pinned conversation.
 
         Raises:
-            StateError: Our own database cannot be read; then it is unknown what is pinned.
+            StateError: desktop.db cannot be read; then it is unknown what is pinned.
         """
         own_pins = self._own_pins()
         return self.read(lambda conn: pins.pinned_conversations(conn, own_pins))
@@ -34,7 +34,7 @@ class PinReads(StoreFace):
         return self._own.read(pins.in_own_store, default=frozenset[str]())
 
     def own_pins_if_readable(self) -> frozenset[str]:
-        """Return the pins of our own database for a list; empty when they cannot be read.
+        """Return the pins of desktop.db for a list; empty when they cannot be read.
 
         A list without pins is better than none.
         """

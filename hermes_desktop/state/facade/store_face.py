@@ -70,7 +70,7 @@ class StoreFace:
 
 
 class WritingFace(StoreFace):
-    """Adds the single way to write: a short transaction on the writing connection."""
+    """Write access to the file, always in a short transaction on the writing connection."""
 
     @property
     def _conn(self) -> sqlite3.Connection:

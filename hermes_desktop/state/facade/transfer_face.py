@@ -48,7 +48,7 @@ class TransferReads(PinReads):
             yield from map(self._with_pin, found)
 
     def _with_pin(self, exported: Exported) -> Exported:
-        """Add a pin of our own database in the export format of newer releases of Hermes."""
+        """Add a pin of desktop.db in the export format of newer releases of Hermes."""
         if exported is not None and exported["id"] in self.own_pins_if_readable():
             exported["pinned"] = 1
         return exported

@@ -1,8 +1,8 @@
 """Detection of commits to state.db, and of the sessions they affect.
 
-A check costs microseconds while nothing happens: ``PRAGMA data_version`` on a connection of our own
+A check costs microseconds while nothing happens: ``PRAGMA data_version`` on a separate connection
 changes when, and only when, another connection committed, in this process or in another one. After
-a commit we look for
+a commit the watcher looks for
 
 * messages with an id above the greatest one seen;
 * inserted and deleted session rows;
@@ -53,7 +53,7 @@ _NOW = Patience(attempts=1, wait_s=0.0)
 
 
 class ChangeWatcher:
-    """Reports what changed since the last check.
+    """A watcher that reports what changed since its last check.
 
     Used on one thread at a time; never waits for a lock. The first check records the present state
     and reports nothing; make it before reading the data to be kept up to date.

@@ -26,7 +26,7 @@ _BEGUN = seconds_sql("started_at")
 
 
 class Reader(Protocol):
-    """The data source; a :class:`~hermes_desktop.state.SessionDB`."""
+    """The interface of the data source; implemented by :class:`~hermes_desktop.state.SessionDB`."""
 
     def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run a query."""

@@ -174,7 +174,7 @@ class Search:
 
         size = min(self._query.page_size, self._query.limit)
         if self._query.one_per_conversation:
-            size = max(size, _CHUNK)  # most may be of one conversation; each query costs anew
+            size = max(size, _CHUNK)  # most may be of one conversation; each query has a cost
         while True:
             ids = self._ask(functools.partial(page, below=below, limit=size))
             if ids:

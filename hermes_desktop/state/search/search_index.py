@@ -1,7 +1,7 @@
 """The full-text tables of a file: which exist, whether they are usable, and queries on them.
 
 Both layouts are queried alike: one column, or three read from the messages themselves (the stored
-CREATE statement tells which). Nothing here writes.
+CREATE statement shows which). Nothing here writes.
 """
 
 import contextlib

@@ -43,7 +43,7 @@ Found: TypeAlias = tuple[int, str]
 
 
 class Asks(Protocol):
-    """Runs a query on a read connection; ends early when the search is cancelled."""
+    """A function that runs a query on a read connection, until the search is cancelled."""
 
     def __call__(self, fn: Callable[[sqlite3.Connection], T], /) -> T:
         """Run the query."""
@@ -51,7 +51,7 @@ class Asks(Protocol):
 
 
 class Sifting:
-    """One search, used on one thread; close it.
+    """One prefix search over the newest messages, used on one thread; close it.
 
     Args:
         ask: Runs queries.

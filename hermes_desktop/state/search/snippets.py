@@ -64,7 +64,7 @@ def fold(text: str) -> str:
 
 
 class Marker:
-    """Finds terms in texts as the index does.
+    """A matcher that finds terms in texts as the index does.
 
     Args:
         terms: The terms to find.

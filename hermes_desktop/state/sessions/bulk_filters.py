@@ -105,7 +105,7 @@ class SessionFilter:
     include_pinned: bool = False
 
     def __bool__(self) -> bool:
-        """Whether it has any condition."""
+        """Return whether it has any condition."""
         names = (field.name for field in fields(self) if field.name != "include_pinned")
         return any(getattr(self, name) not in {None, ""} for name in names)
 

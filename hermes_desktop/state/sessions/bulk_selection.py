@@ -10,7 +10,7 @@ from hermes_desktop.state.sessions.bulk_filters import Candidate, SessionFilter
 
 @dataclass(frozen=True, slots=True)
 class Spared:
-    """Numbers of sessions that a bulk operation spares, perhaps unexpectedly.
+    """Numbers of sessions that a bulk operation spares although the user may not expect it.
 
     Attributes:
         pinned: They meet the conditions, but are pinned.
@@ -49,7 +49,7 @@ def select(
     Args:
         conn: The shared file.
         choice: The conditions.
-        own_pins: Sessions that are pinned in our own database.
+        own_pins: Sessions that are pinned in desktop.db.
         spare_parts: Whether a segment stays as long as a later one of its conversation does. An age
             always applies to the whole conversation.
     """

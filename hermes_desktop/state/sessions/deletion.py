@@ -117,7 +117,7 @@ def remove(conn: sqlite3.Connection, ids: Sequence[str], agents: Iterable[str] =
         All deleted ids, those of subagents last.
 
     Raises:
-        RefusedError: A table we do not know still refers to one of them.
+        RefusedError: An unknown table still refers to one of them.
     """
     gone = list(dict.fromkeys((*ids, *existing(conn, agents))))
     try:
@@ -149,7 +149,7 @@ def refuse_if_referred_to(conn: sqlite3.Connection, ids: Sequence[str]) -> None:
     """Check before a long deletion for references that :func:`remove` would only meet at its end.
 
     Raises:
-        RefusedError: A table we do not know still refers to one of them.
+        RefusedError: An unknown table still refers to one of them.
     """
     found = conn.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'").fetchall()
     for table in {row[0] for row in found} - {"sessions", "messages"}:

@@ -1,8 +1,8 @@
 """Pinned sessions: which ones are pinned, and where that is stored.
 
 Newer releases of Hermes have a column for it. In a file without that column the pins are stored in
-our own database, which no other program reads. A pin applies to a whole conversation, that is, to
-all segments created by compression; branches and subagents have pins of their own.
+desktop.db, which no other program reads. A pin applies to a whole conversation, that is, to all
+segments created by compression; branches and subagents have pins of their own.
 """
 
 import sqlite3
@@ -25,7 +25,7 @@ def not_pinned_sql(conn: sqlite3.Connection) -> str:
 
 
 def in_own_store(own: sqlite3.Connection) -> frozenset[str]:
-    """Return the sessions that are pinned in our own database."""
+    """Return the sessions that are pinned in desktop.db."""
     return frozenset(row[0] for row in own.execute("SELECT session_id FROM pins").fetchall())
 
 
@@ -56,7 +56,7 @@ def set_column(conn: sqlite3.Connection, ids: Collection[str], *, pinned: bool) 
 
 
 def add(own: sqlite3.Connection, ids: Iterable[str], now: float) -> int:
-    """Pin sessions in our own database. Returns how many were not pinned there before."""
+    """Pin sessions in desktop.db. Returns how many were not pinned there before."""
     before = own.total_changes
     own.executemany(
         "INSERT OR IGNORE INTO pins (session_id, pinned_at) VALUES (?, ?)",
@@ -66,7 +66,7 @@ def add(own: sqlite3.Connection, ids: Iterable[str], now: float) -> int:
 
 
 def remove(own: sqlite3.Connection, ids: Iterable[str]) -> int:
-    """Unpin sessions in our own database. Returns how many were pinned there."""
+    """Unpin sessions in desktop.db. Returns how many were pinned there."""
     before = own.total_changes
     own.executemany("DELETE FROM pins WHERE session_id = ?", [(each,) for each in ids])
     return own.total_changes - before

@@ -57,7 +57,7 @@ class ListOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ListFilter:
-    """Which sessions, how many, in which order.
+    """The filter, limit and order of the session list.
 
     Attributes:
         limit: Maximum number of lines; None for all.

@@ -21,7 +21,7 @@ def summaries(
 ) -> dict[str, SessionSummary]:
     """Return lines by the id they show. A pair with a missing row is left out.
 
-    ``own_pins`` are the sessions that are pinned in our own database.
+    ``own_pins`` are the sessions that are pinned in desktop.db.
     """
     shared = ("pinned",) if pins.has_column(conn) else ()
     rows = rich_rows(conn, {name for key in keys for name in key}, (*_SUMMARY_COLUMNS, *shared))

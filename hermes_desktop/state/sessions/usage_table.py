@@ -49,7 +49,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """How usage is recorded.
+    """The options for recording usage.
 
     Attributes:
         now: Epoch seconds.

@@ -1,1 +1,1 @@
-"""Further tables besides sessions and messages, in state.db and in our own desktop.db."""
+"""Further tables besides sessions and messages, in state.db and in desktop.db."""

@@ -27,7 +27,7 @@ class DeliveryStore:
     Args:
         db: The conversations. The outbox is stored in their file where that is allowed, so that the
             gateway of the ``hermes`` command finds the replies this program owes, and vice versa.
-        own: Our own store: the inbox, and the outbox where it is not in the shared file.
+        own: desktop.db, which contains the inbox, and the outbox where the shared file does not.
         owner: Returns this process, which holds the home's identity.
         clock: The source of times.
     """
@@ -93,7 +93,7 @@ class DeliveryStore:
         return bool(self._write(lambda conn, now: delivery_table.take_over(conn, owed, owner, now)))
 
     def forgive(self, obligation_id: str) -> None:
-        """Uncount an attempt that certainly did not leave."""
+        """Subtract an attempt that was certainly never sent."""
         if self._db.keeps_deliveries:
             self._db.forgive_delivery_attempt(obligation_id)
         else:

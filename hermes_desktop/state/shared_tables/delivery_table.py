@@ -2,7 +2,7 @@
 
 The table belongs to the gateway of the ``hermes`` command, which creates it when it first needs it;
 so does this program, with exactly its columns, in a file of version 22 or older. In a newer file
-this program creates nothing: there the same table is stored in our own database.
+this program creates nothing: there the same table is stored in desktop.db.
 """
 
 import hashlib
@@ -172,7 +172,7 @@ def take_over(conn: sqlite3.Connection, owed: Obligation, owner: Owner, now: flo
 
 
 def forgive(conn: sqlite3.Connection, name: str) -> None:
-    """Uncount an attempt that certainly did not leave."""
+    """Subtract an attempt that was certainly never sent."""
     conn.execute(
         f"UPDATE {TABLE} SET attempts = max(attempts - 1, 0) WHERE obligation_id = ?", (name,)
     )

@@ -1,4 +1,4 @@
-"""The inbox in our own store: received messages not yet handled, and ids of handled ones.
+"""The inbox in desktop.db: received messages not yet handled, and ids of handled ones.
 
 A message is stored before anything is done with it, so that after a kill the next start knows which
 messages were waiting, which were being answered, and which are only redelivered.

@@ -76,7 +76,7 @@ OWN_VERSION = len(_STEPS)
 
 
 class OwnStore:
-    """Our own database. Thread-safe, starts no thread; opened on first use.
+    """The database desktop.db. Thread-safe, starts no thread; opened on first use.
 
     Args:
         path: The file, ``desktop/desktop.db`` in a home.

@@ -1,4 +1,4 @@
-"""The table of our system prompts in desktop.db. Statements only."""
+"""The table of this program's system prompts in desktop.db. Statements only."""
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence

@@ -296,7 +296,7 @@ def empty_trash(own: OwnStore, *, older_than: float | None = None) -> int:
     """Permanently delete the content of the trash. Returns how many conversations.
 
     Args:
-        own: Our own store.
+        own: desktop.db.
         older_than: Only what was deleted before this time, epoch seconds.
     """
     if not list_trash(own):

@@ -40,7 +40,7 @@ class Copied:
 def make_copy(
     db: SessionDB, out: sqlite3.Connection, session_id: str, how: Deletion
 ) -> Copied | None:
-    """Copy a conversation in a transaction of our own store; None when it must not be deleted."""
+    """Copy a conversation in a transaction of desktop.db; None when it must not be deleted."""
 
     def copy(conn: sqlite3.Connection) -> Copied | None:
         with one_view(conn):

@@ -43,8 +43,7 @@ def leave(  # noqa: PLR0913 - each is needed
         None when they are removed. Otherwise everything is as before, and the copy dropped.
 
     Raises:
-        RefusedError: A part of the store that we do not know refers to them; everything is as
-            before.
+        RefusedError: An unknown part of the store refers to them; everything is as before.
         BusyError: Another program keeps a file locked. It is finished by ``settle_trash``.
         StateError: As above.
     """

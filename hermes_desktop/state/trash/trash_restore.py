@@ -119,7 +119,7 @@ def settle_trash(db: SessionDB, own: OwnStore) -> int:
 
 
 def _show_what_nobody_knows(db: SessionDB, own: OwnStore) -> int:
-    """Reveal sessions in transit that are not recorded, because our own store was lost.
+    """Reveal sessions in transit that are not recorded, because desktop.db was lost.
 
     Such a session keeps the messages that it has. Returns how many; cheap without any.
     """
@@ -148,7 +148,7 @@ def _show_what_nobody_knows(db: SessionDB, own: OwnStore) -> int:
 
 
 def _tokens(out: sqlite3.Connection) -> frozenset[str]:
-    """Return the tokens of the operations that our own store has recorded."""
+    """Return the tokens of the operations that desktop.db has recorded."""
     rows = out.execute("SELECT state, plan FROM trash WHERE plan IS NOT NULL").fetchall()
     return frozenset(
         Plan.of(row[1]).token if row[0] == trash_table.RESTORING else row[1] for row in rows

@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def text(self) -> str:
-        """The plan as text, as our own store keeps it."""
+        """The plan as text, as desktop.db keeps it."""
         return json.dumps({"token": self.token, "ids": dict(self.ids), "first": self.first})
 
     @classmethod
@@ -96,7 +96,7 @@ def bring_back(
     plan: Plan,
     on_step: OnStep = unheard,
 ) -> Mapping[str, str] | None:
-    """Restore an item with a plan recorded in our own store; resume it if it was interrupted.
+    """Restore an item with a plan recorded in desktop.db; resume it if it was interrupted.
 
     Returns:
         The titles that had to change, by session id. None: the plan does not fit any more, or is
@@ -169,7 +169,7 @@ class _Return:
             "model_config": _remarked(row.get("model_config"), ids),
             "parent_session_id": ids.get(parent or "", parent),
         }
-        if not _is_prompt_there(conn, row):  # copies of our earlier versions lack its text
+        if not _is_prompt_there(conn, row):  # copies made by earlier versions lack its text
             values["system_prompt_hash"] = None
         number = conn.execute("SELECT 1 FROM sessions WHERE rowid = ?", (values["rowid"],))
         if number.fetchone() is not None:

@@ -128,7 +128,7 @@ def set_state(out: sqlite3.Connection, trash_id: int, state: str, plan: str | No
 
 
 def add_prompts(out: sqlite3.Connection, trash_id: int, session_ids: Sequence[str]) -> None:
-    """Copy our own prompts of these sessions into an item."""
+    """Copy this program's prompts of these sessions into an item."""
     place = out.execute(
         "SELECT coalesce(max(place), -1) + 1 FROM trash_rows WHERE trash_id = ?", (trash_id,)
     ).fetchone()[0]
