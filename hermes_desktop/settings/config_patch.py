@@ -136,7 +136,7 @@ def _without(data: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
 
 
 class _Patch:
-    """One change of one text."""
+    """The change of one value in one text."""
 
     def __init__(self, text: str, path: Path, notes: list[str]) -> None:
         self.text = text

@@ -267,7 +267,7 @@ class KeyringSecretStore:
             if self._worker is not None:
                 self._worker.close()
 
-    # ------------------------------------------------------------------------------- its thread
+    # ------------------------------------------------------------------------------- keyring thread
 
     def _load(self, keyring: Keyring, names: frozenset[str], stamp: object) -> None:
         """Read all secrets on the keyring's thread, so that it has to be unlocked only once."""

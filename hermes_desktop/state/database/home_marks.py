@@ -142,7 +142,7 @@ def _backend(path: Path) -> str | None:
         with path.open("rb") as file:
             raw = file.read(_MOST_BYTES)
     except (OSError, ValueError):
-        return ""  # no file, or one of which nothing else is known either
+        return ""  # no file, or an unreadable one
     if not _SECTION.search(raw):
         return ""
     import yaml  # noqa: PLC0415 - see above

@@ -305,7 +305,7 @@ class Search:
             self._conversations[session_id] = known
         return known
 
-    # -------------------------------------------------------------------------------- stopping
+    # ---------------------------------------------------------------------------- cancellation
 
     def _stop_if_cancelled(self) -> None:
         if self._cancel is not None and self._cancel.is_set():
