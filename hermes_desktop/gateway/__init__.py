@@ -1,1 +1,1 @@
-"""Messages from platforms to the agent and back."""
+"""The messaging gateway: routes messages between platforms and the agent."""

@@ -1,4 +1,4 @@
-"""Which session the current code runs for, under the name that callers of the gateway know."""
+"""Re-export of the session context under the module name that callers of the gateway import."""
 
 from hermes_desktop.core.session_context import (
     clear_session_vars,

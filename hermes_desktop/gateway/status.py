@@ -1,6 +1,6 @@
-"""What the gateway says about itself, and what others say about theirs.
+"""Runtime status of the gateway: publishing our own, reading that of another gateway.
 
-The files have one writer, the identity process; the runner hands over what changed.
+The files have one writer, the identity process; the runner passes changes on to it.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ DRAIN_REQUEST = ".drain_request.json"
 
 
 class IdentityHolder(Protocol):
-    """What holds the home's identity for a runner."""
+    """The holder of the home's identity, as a runner sees it."""
 
     def update(self, fields: Mapping[str, Any]) -> None:
-        """Change what the state file says."""
+        """Update fields of the state file."""
         ...
 
     def release(self) -> bool:
-        """Leave the home; whether that was in order."""
+        """Release the home; return whether that was orderly."""
         ...
 
 
@@ -32,14 +32,14 @@ def write_runtime_status(
     platforms: Mapping[str, Mapping[str, Any]] | None = None,
     active_agents: int | None = None,
 ) -> None:
-    """Say what changed. A private runner holds nothing and leaves the files alone.
+    """Publish changed status fields; a private runner has no holder and leaves the files alone.
 
     Args:
-        holder: What holds the identity.
+        holder: The holder of the identity; None for a private runner.
         gateway_state: ``starting``, ``running``, ``degraded``, ``draining``, ``stopped``,
             ``startup_failed``.
-        platforms: Name → ``{state, error_code, error_message, updated_at}``; all of them.
-        active_agents: How many turns run.
+        platforms: Name → ``{state, error_code, error_message, updated_at}`` of every platform.
+        active_agents: The number of running turns.
     """
     fields: dict[str, Any] = {}
     if gateway_state is not None:
@@ -53,17 +53,17 @@ def write_runtime_status(
 
 
 def remove_pid_file(holder: IdentityHolder | None) -> None:
-    """Give the home back, pid file and lock. Nothing to do for a private runner."""
+    """Release the home, including pid file and lock; does nothing for a private runner."""
     if holder is not None:
         holder.release()
 
 
 def read_foreign_gateway(home: Path, *, but: int = 0) -> ForeignGateway | None:
-    """The gateway that runs for a home and what it says; reads only, tries no lock.
+    """Return the gateway that runs for a home and its status; only reads and tries no lock.
 
     Args:
         home: The home.
-        but: The pid of our own identity process.
+        but: The pid of our own identity process, which is ignored.
     """
     record = identity_files.live_gateway(home, but=but)
     if record is None:
@@ -85,5 +85,5 @@ def read_foreign_gateway(home: Path, *, but: int = 0) -> ForeignGateway | None:
 
 
 def drain_requested(home: Path) -> bool:
-    """Whether a tool asked for no new turns, without asking the gateway to leave."""
+    """Return whether a tool requested a drain: no new turns, but no shutdown of the gateway."""
     return (home / DRAIN_REQUEST).exists()

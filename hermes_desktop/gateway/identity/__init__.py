@@ -1,1 +1,1 @@
-"""Which process is the gateway of a home: claimed, held, watched, handed over."""
+"""The gateway identity of a home: claiming, holding, watching and handing it over."""

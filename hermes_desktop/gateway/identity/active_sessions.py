@@ -1,6 +1,6 @@
-"""How many conversations all Hermes programs of a home answer at once, where that is limited.
+"""Shared limit on the number of conversations that all Hermes programs of a home run at once.
 
-They share one small file under a lock. It is written only while a limit is set.
+The programs share one small file under a lock. It is written only while a limit is set.
 """
 
 import json
@@ -22,20 +22,20 @@ log = logging.getLogger(__name__)
 
 SURFACE = "gateway"
 _SAME_START_S = 2.0
-"""How far two readings of the same process's start may lie apart."""
+"""Tolerance between two readings of the same process's start time, in seconds."""
 
 Entry = dict[str, Any]
 
 
 class ActiveSessions:
-    """The shared file of one home. Blocking; any thread.
+    """The shared lease file of one home. Blocking; may be used from any thread.
 
-    A file that cannot be read or written limits nothing: a person's message counts for more.
+    A file that cannot be read or written imposes no limit: answering a message takes precedence.
 
     Args:
         home: The home.
-        clock: Where times come from.
-        surface: What kind of program takes places.
+        clock: The time source.
+        surface: The kind of program that claims leases.
     """
 
     def __init__(self, home: Path, clock: Clock | None = None, *, surface: str = SURFACE) -> None:
@@ -44,14 +44,14 @@ class ActiveSessions:
         self._clock = clock or SystemClock()
 
     def take(self, session_id: str, limit: int) -> str | None:
-        """Take one of the places.
+        """Claim a lease for a conversation.
 
         Args:
             session_id: The conversation.
-            limit: How many there are.
+            limit: The number of leases that may exist at once.
 
         Returns:
-            Its name; "" when the file cannot be used; None when all places are taken.
+            The id of the lease; "" when the file cannot be used; None when the limit is reached.
         """
         lease = uuid.uuid4().hex
         taken = True
@@ -66,12 +66,12 @@ class ActiveSessions:
         return lease if taken else None
 
     def give_back(self, lease: str) -> None:
-        """Give a place back; harmless for "" and for one that is not ours."""
+        """Release a lease; a no-op for "" and for leases that are not ours."""
         if lease:
             self._change(lambda entries: [e for e in entries if e.get("lease_id") != lease])
 
     def move(self, lease: str, session_id: str) -> None:
-        """Its conversation goes on under another id; harmless for "" and for one not ours."""
+        """Move a lease to a new session id; a no-op for "" and for leases that are not ours."""
 
         def change(entries: list[Entry]) -> list[Entry]:
             return [
@@ -94,7 +94,7 @@ class ActiveSessions:
         }
 
     def _change(self, change: Callable[[list[Entry]], list[Entry]]) -> bool:
-        """Change the entries of living processes; whether that worked."""
+        """Apply a change to the entries of live processes; return whether that succeeded."""
         path = self._folder / "active_sessions.json"
         try:
             make_private_folder(self._folder, parents=False)
@@ -108,10 +108,10 @@ class ActiveSessions:
 
 
 def _started_at(pid: int) -> float | None:
-    """When a process began, in seconds since the epoch; None when nobody tells.
+    """Return a process's start time in seconds since the epoch; None when it is unknown.
 
-    To the hundredth as psutil says it: other programs take an entry with another time for that of
-    a process that is gone.
+    The value has the precision of psutil (hundredths): other programs attribute an entry with a
+    different time to a process that has ended.
     """
     ticks = process_facts.start_time(pid)
     try:
@@ -132,7 +132,7 @@ def _entries(path: Path) -> list[Entry]:
 
 
 def _lives(entry: Entry) -> bool:
-    """Whether the process that took a place is still there, and the same one."""
+    """Return whether the process that claimed a lease is still running and still the same one."""
     pid, began = entry.get("pid"), entry.get("process_start_time")
     if not isinstance(pid, int) or not process_facts.is_alive(pid):
         return False

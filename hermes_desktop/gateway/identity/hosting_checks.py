@@ -1,4 +1,4 @@
-"""Where the gateway of a home must not, or not without asking, be hosted by us."""
+"""Checks whether the gateway of a home may be hosted here, and whether that needs confirmation."""
 
 import os
 import re
@@ -17,7 +17,7 @@ _NAMED = _HOME + r"(?:=|</key>\s*<string>)[\"']?{}/?[\"'<\s]"
 
 
 def service_folders(user_home: Path) -> tuple[Path, ...]:
-    """Where service managers look for what they start."""
+    """Return the folders in which service managers look for service definitions."""
     return (
         user_home / ".config" / "systemd" / "user",
         Path("/etc/systemd/system"),
@@ -27,9 +27,9 @@ def service_folders(user_home: Path) -> tuple[Path, ...]:
 
 
 def service_for(paths: HermesPaths, folders: Iterable[Path]) -> Path | None:
-    """The file by which a service manager keeps a gateway of this home running.
+    """Return the service definition that keeps a gateway of this home running, if there is one.
 
-    A file that names no home is one for the default profile.
+    A definition that names no home belongs to the default profile.
     """
     homes = {str(paths.home), str(paths.home.resolve())}
     for folder in folders:
@@ -51,7 +51,7 @@ def _is_for(file: Path, homes: set[str], *, default: bool) -> bool:
 
 
 def closed_off(root: Path = Path("/")) -> str:
-    """Why other programs would not see our process ids as they are; "" when they do."""
+    """Return why other programs would see other process ids for us; "" when they do not."""
     if (root / ".flatpak-info").exists():
         return "It runs inside a Flatpak sandbox."
     try:
@@ -72,12 +72,12 @@ def _kind_of_home(db_path: Path) -> HomeKind:
 
 @dataclass(frozen=True, slots=True)
 class HostingChecks:
-    """The surroundings that decide; tests give others.
+    """The environment that decides whether a home may be hosted; tests substitute their own.
 
     Attributes:
         root: The root of the file system.
-        folders: Where services are defined.
-        kind_of: What kind of home a session database is in.
+        folders: The folders that contain service definitions.
+        kind_of: Returns the kind of home that a session database belongs to.
     """
 
     root: Path
@@ -86,21 +86,21 @@ class HostingChecks:
 
     @classmethod
     def here(cls) -> "HostingChecks":
-        """Those of this machine and person."""
+        """Return the checks for this machine and user."""
         return cls(Path("/"), service_folders(Path.home()))
 
     def obstacle(self) -> str:
-        """Why no gateway can be hosted from here at all; "" when nothing is in the way."""
+        """Return why no gateway can be hosted on this system at all; "" when one can."""
         if os.name != "posix" or not (self.root / "proc" / "self").exists():
             return "Hosting the gateway is only possible on Linux so far."
         return closed_off(self.root)
 
     def refusal(self, paths: HermesPaths, service: Path | None) -> NotHere | None:
-        """Why this home is not claimed.
+        """Return why this home must not be claimed; None when it may be.
 
         Args:
             paths: The home.
-            service: The definition of a service for it that nobody has said to ignore.
+            service: A service definition for the home, unless the user chose to ignore it.
         """
         if obstacle := self.obstacle():
             return NotHere("obstacle", obstacle)
@@ -108,12 +108,12 @@ class HostingChecks:
             return NotHere("no_home", f"{paths.home} does not exist.")
         home = self.kind_of(paths.state_db)
         if not home.may_write:
-            # Whoever holds its lock keeps every `hermes` command of such a home waiting.
+            # Holding the lock of such a home would block every `hermes` command.
             return NotHere("not_ours", f"{home.title} {home.reason}")
         if service is not None:
             return NotHere("service", f"{service} starts a gateway for it.", service)
         return None
 
     def service(self, paths: HermesPaths) -> Path | None:
-        """The definition of a service for this home."""
+        """Return the service definition for this home."""
         return service_for(paths, self.folders)

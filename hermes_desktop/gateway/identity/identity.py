@@ -1,8 +1,8 @@
-"""The identity process: it is what other Hermes programs see as the gateway of a home.
+"""The identity process, which other Hermes programs see as the gateway of a home.
 
-It holds ``gateway.lock`` and writes ``gateway.pid`` and ``gateway_state.json`` for the program
-that started it, because those who stop a gateway kill the process that these files name. It is
-told what to do by JSON lines on standard input and answers so on standard output:
+It holds ``gateway.lock`` and writes ``gateway.pid`` and ``gateway_state.json`` on behalf of the
+program that started it, because programs that stop a gateway kill the process named in these files.
+It receives JSON lines on standard input and replies with JSON lines on standard output:
 
 ==============================================  ===============================================
 ``{"do": "state", …}``                          merge these fields into the state file
@@ -10,14 +10,14 @@ told what to do by JSON lines on standard input and answers so on standard outpu
 ``{"do": "release", "exit_reason": null}``      leave
 ``{"say": "held" | "repaired", "record": …}``   the home is ours (again)
 ``{"say": "busy", "record": …}``                another gateway has it; exit code 3
-``{"say": "refused", "reason": …}``             the start was not in order; exit code 3
-``{"say": "stop", "kind": …, "limit": …}``      somebody wants us to go within so many seconds
+``{"say": "refused", "reason": …}``             the start was not valid; exit code 3
+``{"say": "stop", "kind": …, "limit": …}``      stop requested, within so many seconds
 ``{"say": "lost", "record": …}``                another gateway took it (4), the home is gone (5)
 ``{"say": "bye", "reason": …}``                 it left; exit code 0
 ==============================================  ===============================================
 
-It has no children, opens no database, signals nobody and needs the standard library only. End of
-input, or another parent than the one it was started by, means that the program is gone.
+It has no children, opens no database, sends no signals and needs only the standard library. End of
+input, or a parent other than the one that started it, means that the program has ended.
 """
 
 import contextlib
@@ -55,11 +55,11 @@ _LOCK_PAUSE_S = 0.03
 
 
 class Ended(Exception):  # noqa: N818 - the way out, not a failure
-    """The process is done.
+    """Raised to end the process.
 
     Args:
-        code: What it returns.
-        say: Its last word.
+        code: The exit code.
+        say: The type of the final message.
     """
 
     def __init__(self, code: int, say: str, **fields: Any) -> None:
@@ -70,7 +70,7 @@ class Ended(Exception):  # noqa: N818 - the way out, not a failure
 
 
 class Identity:
-    """Holds the files of one home until told, asked or forced to leave.
+    """Holder of the identity files of one home, until it is released, asked or forced to leave.
 
     Args:
         home: The resolved home.
@@ -101,7 +101,7 @@ class Identity:
         self._wake = -1
 
     def run(self) -> int:
-        """Claim, hold, leave; returns the exit code."""
+        """Claim the home, hold it and leave; return the exit code."""
         try:
             self._check_start()
             self._wake = _wake_on_signals()
@@ -113,7 +113,7 @@ class Identity:
             self._say(end.say, **end.fields)
             return end.code
         except OSError as error:
-            # A home that was deleted, a disk that is full: the program is told, and decides.
+            # The home was deleted or the disk is full: report it and let the program decide.
             gone = not self._home.is_dir()
             if not gone and not self._held and self._written_at > 0:
                 self._give_back_state()
@@ -122,7 +122,7 @@ class Identity:
         return LEFT
 
     def _check_start(self) -> None:
-        """Somebody may have copied the command line of a gateway and started it without us."""
+        """Refuse a start without the parent, e.g. from a copied gateway command line."""
         if os.getppid() != self._parent:
             raise Ended(REFUSED, "refused", reason="not started by the named parent")
         if not self._home.is_dir():
@@ -143,13 +143,13 @@ class Identity:
             raise Ended(REFUSED, "busy", record=owner.as_json())
 
     def _give_back_state(self) -> None:
-        """Our claim lost after the state file was written: it must not say that we start."""
+        """Mark the state as stopped after a failed claim; it must not say that we are starting."""
         self._state.update(gateway_state="stopped", platforms={}, active_agents=0)
         with contextlib.suppress(OSError):
             self._write_state()
 
     def _take_lock(self) -> None:
-        """Somebody who only looks holds the lock for microseconds, hence the tries."""
+        """Take the lock, with retries: a program inspecting it holds it for microseconds."""
         for _ in range(_LOCK_TRIES):
             if self._lock.is_in_place():
                 return
@@ -172,7 +172,7 @@ class Identity:
             self._check_files()
 
     def _look(self, seconds: float) -> None:
-        """Wait for the program, a signal, a marker or the limit, at most so long."""
+        """Wait for input, a signal, a marker or the deadline, for up to the given seconds."""
         readable, _, _ = select.select([0, self._wake], [], [], seconds)
         if self._wake in readable:
             self._signals |= set(os.read(self._wake, 64))
@@ -219,7 +219,7 @@ class Identity:
         return (self._home / files.STATE_FILE).exists()
 
     def _repair(self) -> None:
-        """Somebody deleted the files of a gateway that lives; or another one lives by now."""
+        """Restore deleted files of this live gateway, or report that another gateway took over."""
         owner = files.live_gateway(self._home, but=self._record.pid)
         if owner is not None:
             raise Ended(LOST, "lost", record=owner.as_json())
@@ -253,12 +253,13 @@ class Identity:
         self._write_state()
 
     def _leave(self, reason: str | None) -> None:
-        """Say that we are gone, without our platforms: the next gateway would inherit them."""
+        """Mark the gateway as stopped, without platforms: the next gateway would inherit them."""
         self._state.update(
             gateway_state="stopped", exit_reason=reason, platforms={}, active_agents=0
         )
         if self._home.is_dir():
-            if not self._write_state():  # a full disk: without the old one there is room
+            # A full disk: removing the old state file frees the space.
+            if not self._write_state():
                 files.remove_state(self._home, self._record)
                 self._write_state()
             with contextlib.suppress(OSError):
@@ -266,7 +267,7 @@ class Identity:
         raise Ended(LEFT, "bye", reason=reason)
 
     def _write_state(self) -> bool:
-        """Write it; whether that worked."""
+        """Write the state file; return whether that succeeded."""
         stamp = {"updated_at": datetime.now(UTC).isoformat()}
         try:
             files.write_state(self._home, self._record, {**self._state, **stamp})
@@ -280,13 +281,13 @@ class Identity:
         return True
 
     def _say(self, word: str, **fields: Any) -> None:
-        """Nobody may be there any more to hear it."""
+        """Send a message; the reader may already be gone."""
         with contextlib.suppress(OSError):
             os.write(1, json.dumps({"say": word, **fields}).encode() + b"\n")
 
 
 def _reason(error: OSError) -> str:
-    """What is wrong with which file, as a person would say it."""
+    """Return a readable description of the error and the file it concerns."""
     words = error.strerror or str(error)
     name = error.filename2 or error.filename
     return f"{name}: {words}" if name else words
@@ -301,7 +302,7 @@ def _kind_of(meanings: set[str], signals: set[int]) -> str:
 
 
 def _check_times(began: float) -> Iterator[float]:
-    """Often at first: those who look at our files just then may still delete them."""
+    """Yield check times, dense at first: a program inspecting the files may still delete them."""
     at = began + 0.02
     while at < began + 1.0:
         yield at
@@ -312,7 +313,7 @@ def _check_times(began: float) -> Iterator[float]:
 
 
 def _wake_on_signals() -> int:
-    """Turn the signals into bytes of a pipe, whose end to read from is returned."""
+    """Turn signals into bytes on a pipe; return the pipe's read end."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     os.set_blocking(writer, False)
@@ -324,11 +325,11 @@ def _wake_on_signals() -> int:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run with the arguments that follow the program, the first of which is the token.
+    """Run the identity process with the arguments after the program; the first is the token.
 
     Args:
-        argv: ``hermes-gateway --external-supervisor HERMES_HOME=… [--profile …] --parent …``;
-            the first ``HERMES_HOME`` is the one that is held.
+        argv: ``hermes-gateway --external-supervisor HERMES_HOME=… [--profile …] --parent …``; the
+            first ``HERMES_HOME`` is the one that is held.
     """
     homes = [word.partition("=")[2] for word in argv if word.startswith("HERMES_HOME=")]
     try:

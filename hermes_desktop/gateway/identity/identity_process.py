@@ -1,4 +1,4 @@
-"""Our end of the identity process: start it, talk to it, hear what it says."""
+"""The client side of the identity process: starts it, sends orders and receives its messages."""
 
 import json
 import logging
@@ -18,15 +18,18 @@ log = logging.getLogger(__name__)
 
 _KEPT_VARIABLES = ("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "TMPDIR")
 _KEPT_PREFIX = "_PYI_"
-"""By these, a program frozen into one file is found unpacked: no process stands between."""
+"""Prefix of the variables that a one-file frozen program needs to find its unpacked files.
+
+With them it starts without an intermediate process.
+"""
 _LEAVES_WITHIN_S = 5.0
 Heard = Callable[["IdentityProcess", Mapping[str, Any]], None]
 
 
 def identity_command(paths: HermesPaths, *, parent: int) -> list[str]:
-    """The command line by which other Hermes programs recognise a gateway of this home.
+    """Return the command line by which Hermes programs recognize a gateway of this home.
 
-    They look for the token, and compare the home as it resolves and as the person wrote it.
+    They look for the token, and compare the home both resolved and as the user wrote it.
     """
     resolved = paths.home.resolve()
     words = [TOKEN, "--external-supervisor", f"HERMES_HOME={resolved}"]
@@ -44,15 +47,15 @@ def _program() -> list[str]:
 
 
 class IdentityProcess:
-    """One run of the identity process, in a session of its own with nothing inherited.
+    """One run of the identity process, in its own session and with nothing inherited.
 
     Args:
         command: See :func:`identity_command`.
-        heard: Called on a thread of its own with each message; at the end with
-            ``{"say": "end", "code": …}``, where the code is negative after a signal.
+        heard: Called on a dedicated thread with each message; at the end with ``{"say": "end",
+            "code": …}``, where the code is negative after a signal.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: The process cannot be started.
     """
 
     def __init__(self, command: list[str], heard: Heard) -> None:
@@ -74,7 +77,7 @@ class IdentityProcess:
         )
         self.pid = self._process.pid
         if self._process.stdin is not None:
-            # One that was stopped (SIGSTOP) does not read; we must not wait for it.
+            # A process stopped by SIGSTOP does not read; we must not block on it.
             os.set_blocking(self._process.stdin.fileno(), False)
         self._listener = threading.Thread(
             target=self._listen, name="gateway-identity-in", daemon=True
@@ -86,7 +89,7 @@ class IdentityProcess:
         self._listener.start()
 
     def tell(self, order: Mapping[str, Any]) -> None:
-        """Send an order, never waiting; one that no longer runs or reads does not hear it."""
+        """Send an order without blocking; it is lost when the process no longer runs or reads."""
         stream = self._process.stdin
         if stream is None:
             return
@@ -96,9 +99,9 @@ class IdentityProcess:
             log.debug("The identity process %d no longer listens", self.pid)
 
     def hang_up(self) -> None:
-        """Close its input: it leaves by itself; if it hangs, it is ended some seconds later.
+        """Close the input so that the process leaves; kill it if it hangs for several seconds.
 
-        Others would take it for a gateway for as long as it lives.
+        Other programs take it for a gateway for as long as it lives.
         """
         if not self._last_moment.is_alive() and not self._ended:
             self._last_moment.start()
@@ -112,12 +115,12 @@ class IdentityProcess:
                 log.debug("The identity process %d is gone", self.pid)
 
     def kill(self) -> None:
-        """End it at once. Only for one that does not answer."""
+        """Kill the process immediately; only for one that does not respond."""
         log.warning("The identity process %d does not answer and is ended", self.pid)
         self._process.kill()
 
     def join(self, timeout: float) -> None:
-        """Wait for its end, at most so many seconds; then end it. Not on its hearing thread."""
+        """Wait for the process and kill it after the time-out; not on its listener thread."""
         self._listener.join(timeout)
         if self._listener.is_alive():
             self.kill()

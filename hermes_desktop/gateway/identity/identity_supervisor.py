@@ -1,7 +1,7 @@
-"""Holds the gateway's identity of one home, or watches who does. No Qt, no asyncio.
+"""Supervisor that holds the gateway identity of one home or watches who does. No Qt, no asyncio.
 
-What happens is decided on one thread of its own, so that a window or loop that hangs cannot keep
-us from noticing that somebody wants us to stop.
+All decisions are made on a dedicated thread, so that a hanging window or event loop cannot keep us
+from noticing a stop request.
 """
 
 import logging
@@ -48,13 +48,13 @@ _SERVICE_CHECK_S = 30.0
 
 
 class GatewayIdentity:
-    """The identity of one home. Public methods may be called from any thread; some block.
+    """The gateway identity of one home. Public methods may be called from any thread; some block.
 
     Args:
         paths: The home.
         events: Called on the identity's own thread with each event; must not block.
-        clock: Where the time comes from.
-        checks: What is looked at before claiming.
+        clock: The time source.
+        checks: The checks that run before claiming.
         command: The identity process's command line; None for the real one.
     """
 
@@ -73,7 +73,7 @@ class GatewayIdentity:
         self._checks = checks or HostingChecks.here()
         self._command = command or identity_command(paths, parent=os.getpid())
         self._thread = TimedThread("gateway-identity", self._clock)
-        # From here on: only on that thread.
+        # Everything below is accessed on that thread only.
         self._state: IdentityState = "free"
         self._process: IdentityProcess | None = None
         self._leaving: IdentityProcess | None = None
@@ -90,32 +90,32 @@ class GatewayIdentity:
 
     @property
     def state(self) -> IdentityState:
-        """Where we are. ``hosting`` while the home is ours."""
+        """The current state; ``hosting`` while the home is ours."""
         return self._state
 
     @property
     def record(self) -> GatewayRecord | None:
-        """Whom token locks name; None while the home is not ours."""
+        """The record that token locks name; None while the home is not ours."""
         return self._record
 
     @property
     def foreign(self) -> ForeignGateway | None:
-        """The other gateway, as it was a second ago at most."""
+        """The other gateway, as of at most one second ago."""
         return self._foreign
 
     def start(self) -> None:
-        """Begin to watch who is the gateway; writes nothing and takes no lock."""
+        """Start watching which process is the gateway; writes nothing and takes no lock."""
         self._thread.post(self._watch)
         self._thread.start()
 
     def claim(
         self, *, despite_service: bool = False, despite_recent_stop: bool = False
     ) -> ClaimAnswer:
-        """Try to become the gateway of the home. Blocks, at most about 5 s.
+        """Try to become the gateway of the home. Blocks for up to about 5 s.
 
         Args:
-            despite_service: The person knows that a service is installed for this home.
-            despite_recent_stop: The person knows that the command line has just stopped us.
+            despite_service: The user confirmed although a service is installed for this home.
+            despite_recent_stop: The user confirmed although the command line has just stopped us.
         """
         if not self._thread.is_alive:
             return NotHere("failed", "The program is being closed.")
@@ -124,18 +124,18 @@ class GatewayIdentity:
         return answer.result()
 
     def update(self, fields: Mapping[str, Any]) -> None:
-        """Change what the state file says; forgotten when the home is not ours."""
+        """Update fields of the state file; ignored when the home is not ours."""
         copied = dict(fields)
         self._thread.post(lambda: self._update(copied))
 
     def release(self, *, exit_reason: str | None = None) -> bool:
-        """Give the home back, after the gateway stopped. Blocks, at most about 2 s.
+        """Release the home after the gateway stopped. Blocks for up to about 2 s.
 
         Args:
-            exit_reason: What the state file says; None for an end in order.
+            exit_reason: The reason for the state file; None for an orderly shutdown.
 
         Returns:
-            Whether the identity process said goodbye.
+            Whether the identity process confirmed that it left.
         """
         if not self._thread.is_alive:
             return True
@@ -144,11 +144,11 @@ class GatewayIdentity:
         return released.result()
 
     def confirm_stopped(self) -> None:
-        """Say that the gateway stopped after a :class:`HardStop` or :class:`IdentityLost`."""
+        """Confirm that the gateway stopped after a :class:`HardStop` or :class:`IdentityLost`."""
         self._thread.post(lambda: self._thread.forget(self._must_end))
 
     def close(self) -> None:
-        """Release if needed and end the thread. Blocks, at most about 5 s."""
+        """Release the home if needed and end the thread. Blocks for up to about 5 s."""
         self.release()
         self._thread.close(timeout=RELEASE_S)
         if self._leaving is not None:
@@ -196,7 +196,7 @@ class GatewayIdentity:
         self._thread.later(CLAIM_S, self._claim_timed_out)
 
     def _heard(self, process: IdentityProcess, message: Mapping[str, Any]) -> None:
-        """On the process's own thread."""
+        """Forward a message from the process's listener thread."""
         self._thread.post(lambda: self._take(process, message))
 
     def _take(self, process: IdentityProcess, message: Mapping[str, Any]) -> None:
@@ -251,7 +251,7 @@ class GatewayIdentity:
             self._respawn_later()
 
     def _give_answer(self, answer: ClaimAnswer) -> bool:
-        """Whether somebody waits for it; if not, it was a process in the place of a dead one."""
+        """Answer a pending claim; return False when none is pending (a replaced process)."""
         waiting, self._answer = self._answer, None
         if waiting is None:
             return False
@@ -261,7 +261,7 @@ class GatewayIdentity:
         return True
 
     def _drop_process(self) -> None:
-        """Let go of a process that holds nothing any more."""
+        """Drop a process that no longer holds anything."""
         self._thread.forget(self._claim_timed_out)
         self._thread.forget(self._check_service)
         process, self._process, self._record = self._process, None, None
@@ -295,7 +295,7 @@ class GatewayIdentity:
         self._events(StopRequested(kind, self._clock.monotonic() + limit, comes_back))
 
     def _said_bye(self) -> None:
-        """After a release as agreed; otherwise its patience ended."""
+        """Handle ``bye``: the agreed release, or the process's own time-out."""
         self._drop_process()
         if self._released is None:
             self._stop_hard(HardStop(None, "The gateway did not stop in time."))
@@ -303,7 +303,7 @@ class GatewayIdentity:
             self._finish_release(in_order=True)
 
     def _process_ended(self) -> None:
-        """It is gone without a word: killed, or (on Windows) stopped."""
+        """Handle an end without ``bye``: killed, or (on Windows) stopped."""
         now = self._clock.time()
         kind = identity_files.told_to_go(self._paths.home, self._record, now=now)
         self._drop_process()
@@ -385,7 +385,7 @@ class GatewayIdentity:
         self._thread.later(_WATCH_S, self._watch)
 
     def _look(self) -> None:
-        """Read who is the gateway; our own process, which may still be leaving, is not meant."""
+        """Update the other gateway; our own process, which may still be leaving, is ignored."""
         own = self._process.pid if self._process is not None else 0
         found = read_foreign_gateway(self._paths.home, but=own)
         if found is not None and found.was_started_by(os.getpid()):

@@ -1,7 +1,7 @@
-"""Asks a gateway that runs for a home to stop, each kind in its own way. Nobody is killed.
+"""Orderly stop request to the gateway of a home, suited to the kind of gateway. Kills nothing.
 
-``hermes gateway stop`` knows which service manager keeps its gateway running. The identity
-process of a Hermes Desktop is left the same note and given the same signal as by that command.
+``hermes gateway stop`` knows which service manager keeps its gateway running. The identity process
+of a Hermes Desktop receives the same marker and the same signal as from that command.
 """
 
 import contextlib
@@ -34,17 +34,17 @@ def ask_to_go(
     clock: Clock | None = None,
     cancel: threading.Event | None = None,
 ) -> str:
-    """Ask it. Blocks, at most :data:`COMMAND_S`: the command waits for the end itself.
+    """Ask a gateway to stop. Blocks for up to :data:`COMMAND_S`: the command waits for the end.
 
     Args:
         paths: The home.
-        gateway: Who is asked.
+        gateway: The gateway to stop.
         environ: The process environment, for the command that is run.
-        clock: Where the time comes from.
-        cancel: Ends the waiting for that command, and the command.
+        clock: The time source.
+        cancel: Cancels the wait for the command and ends the command.
 
     Returns:
-        Why it could not be asked, one sentence; "" when it was.
+        Why the request failed, as one sentence; "" when it succeeded.
     """
     if gateway.is_hermes_desktop:
         return _ask_hermes_desktop(paths.home, gateway, (clock or SystemClock()).time())
@@ -61,16 +61,16 @@ def wait_until_gone(
     clock: Clock | None = None,
     waiting: Callable[[], None] = lambda: None,
 ) -> str:
-    """Wait for the end of a gateway that was asked. Blocks, at most :data:`GONE_S`.
+    """Wait for a gateway to end after it was asked to. Blocks for up to :data:`GONE_S`.
 
     Args:
-        gateway: Who was asked.
-        cancel: Ends the waiting; the gateway may still go.
-        clock: Where the time comes from.
+        gateway: The gateway that was asked.
+        cancel: Cancels the wait; the gateway may still stop.
+        clock: The time source.
         waiting: Called four times a second.
 
     Returns:
-        Why it is waited for no longer; "" when it is gone.
+        Why the wait ended without success; "" when the gateway is gone.
     """
     clock = clock or SystemClock()
     until = clock.monotonic() + GONE_S
@@ -84,7 +84,7 @@ def wait_until_gone(
 
 
 def find_hermes(gateway: ForeignGateway, environ: Mapping[str, str]) -> str | None:
-    """The ``hermes`` program: the one on the path, else the one that the gateway was started by."""
+    """Return the ``hermes`` program: from the path, else the one that started the gateway."""
     found = shutil.which("hermes", path=environ.get("PATH", ""))
     if found is not None:
         return found
@@ -95,7 +95,10 @@ def find_hermes(gateway: ForeignGateway, environ: Mapping[str, str]) -> str | No
 
 
 def _ask_hermes_desktop(home: Path, gateway: ForeignGateway, now: float) -> str:
-    """The note first: without it the signal would mean something else. It alone works, too."""
+    """Write the marker, then signal; without the marker the signal would mean something else.
+
+    The marker alone is sufficient, too.
+    """
     try:
         identity_files.ask_to_stop(home, gateway.record, now=now)
     except OSError as error:
@@ -111,7 +114,7 @@ def _run_stop(
 ) -> str:
     environ = {k: v for k, v in environ.items() if k != "_HERMES_GATEWAY"}
     environ["HERMES_HOME"] = str(paths.home)
-    # Without it, the command would go to the profile that is named in active_profile.
+    # Without it, the command would use the profile that active_profile names.
     profile = [] if paths.profile == "custom" else ["-p", paths.profile]
     try:
         with subprocess.Popen(  # noqa: S603 - the person's own hermes
@@ -135,7 +138,7 @@ def _run_stop(
 
 
 def _output_of(command: "subprocess.Popen[str]", cancel: threading.Event) -> tuple[str, str] | None:
-    """What our own command says; None when it is not waited for any longer, and so ended."""
+    """Return the command's output; None when the wait was given up and the command killed."""
     for _ in range(int(COMMAND_S / _LOOK_S)):
         with contextlib.suppress(subprocess.TimeoutExpired):
             return command.communicate(timeout=_LOOK_S)

@@ -1,4 +1,4 @@
-"""How soon a process that was killed is started again, and when to give up."""
+"""Back-off for restarting a killed process, and the limit at which to give up."""
 
 from collections import deque
 
@@ -9,13 +9,13 @@ WINDOW_S = 120.0
 
 
 class Respawns:
-    """Counts starts in the place of dead processes."""
+    """Counter of restarts of dead processes."""
 
     def __init__(self) -> None:
         self._times: deque[float] = deque()
 
     def next_pause(self, now: float) -> float | None:
-        """Seconds to wait before the next start, or None after more than five in two minutes.
+        """Return the seconds before the next start, or None after more than five in two minutes.
 
         Args:
             now: Seconds of the monotonic clock.

@@ -1,7 +1,7 @@
-"""Work that ``hermes`` promises for a home with a running gateway and that we do not do yet.
+"""Work that ``hermes`` expects of a running gateway and that this gateway does not do yet.
 
-Whoever holds the identity of a home makes ``hermes`` say that its jobs will fire and its cards be
-worked on, so such a home is not hosted without a word.
+While a gateway identity is held, ``hermes`` reports that jobs will fire and cards will be
+processed, so such a home is not hosted without a warning.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ _JOBS = Path("cron", "jobs.json")
 
 @dataclass(frozen=True, slots=True)
 class ScheduledWork:
-    """What would not run.
+    """The work that would not run.
 
     Attributes:
         jobs: Names of enabled jobs.
         boards: Names of kanban boards with cards that are not done.
-        cards: How many cards that are.
+        cards: The number of those cards.
     """
 
     jobs: tuple[str, ...] = ()
@@ -34,11 +34,11 @@ class ScheduledWork:
 
 
 def scheduled_work(home: Path, config: Mapping[str, Any]) -> ScheduledWork:
-    """Look what a home expects of its gateway. Reads files: not on the loop.
+    """Return the work a home expects of its gateway. Reads files: not on the event loop.
 
     Args:
         home: The home.
-        config: Its ``config.yaml``; ``kanban.dispatch_in_gateway: false`` keeps boards out.
+        config: Its ``config.yaml``; ``kanban.dispatch_in_gateway: false`` excludes boards.
 
     Raises:
         BlockingIOError: A board is being written to; try again later.
@@ -51,7 +51,7 @@ def scheduled_work(home: Path, config: Mapping[str, Any]) -> ScheduledWork:
 
 
 def work_signature(home: Path) -> tuple[object, ...]:
-    """Changes whenever :func:`scheduled_work` may find something else; costs a few stat calls."""
+    """Return a value that changes when :func:`scheduled_work` may; costs a few stat calls."""
     files = [home / "config.yaml", home / _JOBS]
     for _, board in _boards(home):
         files += [board, board.with_name(f"{board.name}-wal")]
@@ -59,7 +59,7 @@ def work_signature(home: Path) -> tuple[object, ...]:
 
 
 def _stamp(file: Path) -> tuple[object, ...]:
-    """An empty write-ahead log counts as none: reading a board may leave one behind."""
+    """Return a file's stamp; an empty write-ahead log counts as absent (reading may leave one)."""
     try:
         found = file.stat()
     except OSError:
@@ -80,7 +80,7 @@ def _enabled_jobs(home: Path) -> tuple[str, ...]:
 
 
 def _boards(home: Path) -> list[tuple[str, Path]]:
-    """A board is a database of its own; the default one lies in the home itself."""
+    """Return the boards, each a separate database; the default one is in the home itself."""
     boards = {"default": home / "kanban.db"}
     for file in sorted(home.glob("kanban/boards/*/kanban.db")):
         boards[file.parent.name] = file

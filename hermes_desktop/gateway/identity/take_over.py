@@ -1,6 +1,6 @@
-"""Asks the other gateway to stop, politely and within bounds, and then claims its home.
+"""Takeover of a home: asks the other gateway to stop, within a time-out, then claims the home.
 
-It is never killed: a gateway that does not go has its reasons.
+The other gateway is never killed: one that does not stop may have its reasons.
 """
 
 import threading
@@ -22,15 +22,16 @@ MOST_TAKE_OVERS = 2
 
 
 class TakeOver:
-    """Takes the home over from another gateway.
+    """Takeover of a home from another gateway.
 
-    What comes back after it stopped twice in ten minutes has somebody who wants it to run.
+    A gateway that comes back after two stops within ten minutes is presumably kept running on
+    purpose, so further takeovers are refused.
 
     Args:
         paths: The home.
-        identity: What claims it.
+        identity: The identity that claims it.
         environ: The process environment, for the command that is run.
-        clock: Where the time comes from.
+        clock: The time source.
     """
 
     def __init__(
@@ -54,11 +55,11 @@ class TakeOver:
         progress: Callable[[str], None] = lambda _: None,
         despite_service: bool = False,
     ) -> ClaimAnswer:
-        """Blocks, at most two minutes: the other may let its turns end first.
+        """Take over. Blocks for up to two minutes: the other gateway may finish its turns first.
 
         Args:
-            cancel: Stops the waiting; the other gateway may still go.
-            progress: Told what is going on, one sentence for a person.
+            cancel: Cancels the wait; the other gateway may still stop.
+            progress: Called with the current step, as one sentence for the user.
             despite_service: See :meth:`GatewayIdentity.claim`.
         """
         cancel = cancel or threading.Event()
@@ -79,7 +80,7 @@ class TakeOver:
     def _send_away(
         self, gateway: ForeignGateway, cancel: threading.Event, progress: Callable[[str], None]
     ) -> str:
-        """Why it is still there; "" when it went."""
+        """Stop the other gateway; return why it is still running, or ""."""
         progress(f"Asking the other gateway (process {gateway.record.pid}) to stop.")
         problem = self._ask(gateway, cancel)
         if problem or not gateway.record.is_live():
@@ -88,5 +89,5 @@ class TakeOver:
         return wait_until_gone(gateway, cancel, clock=self._clock)
 
     def _ask(self, gateway: ForeignGateway, cancel: threading.Event | None = None) -> str:
-        """Why it could not be asked; "" when it was."""
+        """Ask the gateway to stop; return why that failed, or ""."""
         return ask_to_go(self._paths, gateway, self._environ, self._clock, cancel)

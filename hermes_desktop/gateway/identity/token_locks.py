@@ -1,8 +1,8 @@
-"""One process per bot token on this machine: the locks that Hermes programs share.
+"""Token locks shared by Hermes programs: one process per bot token on this machine.
 
-A lock names the identity process, never this program: others take a lock whose owner does not
-look like a gateway. (``irc`` and ``line`` never refuse in hermes-agent 0.19, so that those two
-are not protected from it.)
+A lock names the identity process, never this program: other programs take a lock whose owner does
+not look like a gateway. (``irc`` and ``line`` never refuse in hermes-agent 0.19, so those two are
+not protected from it.)
 """
 
 import contextlib
@@ -29,7 +29,7 @@ _TRIES = 5
 
 
 def locks_folder(environ: Mapping[str, str]) -> Path:
-    """Where the locks of this machine and person are."""
+    """Return the lock folder of this machine and user."""
     if named := environ.get("HERMES_GATEWAY_LOCK_DIR", "").strip():
         return Path(named)
     state = environ.get("XDG_STATE_HOME", "").strip()
@@ -39,10 +39,10 @@ def locks_folder(environ: Mapping[str, str]) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class TokenOwner:
-    """Who uses a token on this machine.
+    """The process that uses a token on this machine.
 
     Attributes:
-        platform: What its lock says; "" when it does not.
+        platform: The platform recorded in the lock; "" when there is none.
     """
 
     record: GatewayRecord
@@ -50,11 +50,11 @@ class TokenOwner:
 
 
 class TokenLocks:
-    """The locks that this program holds. Blocking; use it on one thread at a time.
+    """The token locks that this program holds. Blocking; use from one thread at a time.
 
     Args:
-        folder: See :func:`locks_folder`; made (0700) with the first lock.
-        clock: For the time that a lock says it was written.
+        folder: See :func:`locks_folder`; created (0700) with the first lock.
+        clock: The source of the time recorded in a lock.
     """
 
     def __init__(self, folder: Path, clock: Clock | None = None) -> None:
@@ -65,19 +65,19 @@ class TokenLocks:
     def acquire(
         self, scope: str, identity: str, platform: str, record: GatewayRecord
     ) -> TokenOwner | None:
-        """Take the lock of a token.
+        """Acquire the lock of a token.
 
         Args:
             scope: E.g. ``telegram-bot-token``.
             identity: The token; only its digest is stored.
-            platform: For whom.
+            platform: The platform that uses the token.
             record: The identity process that holds the home.
 
         Returns:
-            None when it is ours now, else who has it (pid 0: nobody we could make out).
+            None when the lock is ours now, else its owner (pid 0 when the owner is unknown).
 
         Raises:
-            OSError: The folder does not let us.
+            OSError: The folder is not accessible.
         """
         path = self.path(scope, identity)
         make_private_folder(self._folder)
@@ -100,14 +100,14 @@ class TokenLocks:
         return owner or TokenOwner(GatewayRecord(0))
 
     def owner(self, scope: str, identity: str) -> TokenOwner | None:
-        """Who uses a token beside us; None: nobody that lives."""
+        """Return the other live process that uses a token; None when there is none."""
         if (scope, identity) in self._held:
             return None
         owner = _owner(read_json(self.path(scope, identity)))
         return None if owner is None or _is_stale(owner.record) else owner
 
     def release(self, scope: str, identity: str) -> None:
-        """Give one lock back, if it still is ours."""
+        """Release one lock if it is still ours."""
         held = self._held.pop((scope, identity), None)
         if held is not None:
             path = self.path(scope, identity)
@@ -116,15 +116,15 @@ class TokenLocks:
                 _remove_if_unchanged(path, owner)
 
     def release_all(self) -> None:
-        """Give back what is held."""
+        """Release all held locks."""
         for scope, identity in list(self._held):
             self.release(scope, identity)
 
     def rename_all(self, record: GatewayRecord) -> dict[str, TokenOwner]:
-        """Let every lock name a new identity process.
+        """Transfer every lock to a new identity process.
 
         Returns:
-            Platform → who took its token meanwhile; that platform must close.
+            Platform → the owner that took its token meanwhile; that platform must close.
         """
         lost: dict[str, TokenOwner] = {}
         for (scope, identity), (platform, _) in list(self._held.items()):
@@ -135,7 +135,7 @@ class TokenLocks:
         return lost
 
     def path(self, scope: str, identity: str) -> Path:
-        """The file of a lock."""
+        """Return the path of a lock file."""
         return self._folder / f"{scope}-{_digest(identity)}.lock"
 
     def _content(self, scope: str, identity: str, platform: str, record: GatewayRecord) -> str:
@@ -169,7 +169,7 @@ def _is_stale(record: GatewayRecord) -> bool:
 
 
 def _remove_if_unchanged(path: Path, expected: TokenOwner | None) -> None:
-    """Remove a lock that was read before; one that somebody took meanwhile is put back."""
+    """Remove a lock that was read before; restore it if another process took it meanwhile."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.old")
     with contextlib.suppress(FileNotFoundError):
         path.rename(aside)

@@ -1,1 +1,1 @@
-"""The files in which a gateway says that it runs, and how it ended."""
+"""Files in which a gateway records that it runs and how it ended."""

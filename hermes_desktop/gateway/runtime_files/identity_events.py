@@ -1,4 +1,4 @@
-"""What holding, losing and watching the identity of a home comes to, as frozen records."""
+"""Events and claim answers about the gateway identity of a home, as frozen records."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ class ForeignGateway:
     """Another gateway that runs for this home.
 
     Attributes:
-        state: What it says about itself: ``running``, ``draining``, …; "" when it does not.
-        platforms: Name → what it says about that platform.
-        age_s: For how long its process runs; None when nobody tells.
+        state: Its reported state: ``running``, ``draining``, …; "" when it reports none.
+        platforms: Name → the reported status of that platform.
+        age_s: The age of its process in seconds; None when unknown.
     """
 
     record: GatewayRecord
@@ -37,7 +37,7 @@ class ForeignGateway:
         return self.record.is_hermes_desktop
 
     def was_started_by(self, pid: int) -> bool:
-        """Whether it is the identity process of that very Hermes Desktop."""
+        """Return whether it is the identity process of the Hermes Desktop with this pid."""
         return self.is_hermes_desktop and self.record.argv[-2:] == ("--parent", str(pid))
 
 
@@ -46,14 +46,17 @@ class ForeignGateway:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The home is ours; only now pollers may open. Token locks name this record."""
+    """The home is ours; only now may pollers open. Token locks name this record."""
 
     record: GatewayRecord
 
 
 @dataclass(frozen=True, slots=True)
 class HeldByOther:
-    """A gateway runs already: attached mode. None when it holds the lock and has no record yet."""
+    """A gateway is already running: attached mode.
+
+    ``gateway`` is None when it holds the lock and has no record yet.
+    """
 
     gateway: ForeignGateway | None
 
@@ -64,13 +67,13 @@ class NotHere:
 
     Attributes:
         why: ``obstacle`` (sandbox, other system), ``service`` (one is installed for this home),
-            ``recent_stop`` (the command line stopped it less than half a minute ago),
-            ``contested`` (something brought the other gateway back twice), ``no_home``,
-            ``not_stopped`` (the other gateway did not go), ``not_ours`` (only another program may
-            write the conversations of this home), ``failed``.
-        detail: One sentence for a person.
+            ``recent_stop`` (the command line stopped it less than half a minute ago), ``contested``
+            (the other gateway was brought back twice), ``no_home``, ``not_stopped`` (the other
+            gateway did not stop), ``not_ours`` (only another program may write the conversations of
+            this home), ``failed``.
+        detail: One sentence for the user.
         service: The definition of that service.
-        wait_s: For how long a claim is refused for that reason.
+        wait_s: The seconds for which claims are still refused for that reason.
     """
 
     why: Literal[
@@ -96,16 +99,16 @@ ClaimAnswer = Claimed | HeldByOther | NotHere
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """Somebody wants the gateway to go; call ``release()`` before the deadline.
+    """The gateway was asked to stop; call ``release()`` before the deadline.
 
-    Within :data:`POLLERS_CLOSED_S` no poller is open and no new turn begins; turns may end until
-    ``drain_until``, then they are interrupted and marked to be resumed. A second event of this
-    kind shortens the first.
+    Within :data:`POLLERS_CLOSED_S` all pollers are closed and no new turn starts; turns may finish
+    until ``drain_until``, then they are interrupted and marked to be resumed. A second event of
+    this kind shortens the first.
 
     Attributes:
-        deadline: When the identity process leaves by itself, in seconds of the monotonic clock.
-        comes_back: Claim again after :data:`~.identity_supervisor.RESTART_PAUSE_S` and start
-            afresh. Otherwise nobody but the person starts the gateway again.
+        deadline: When the identity process leaves automatically, in seconds of the monotonic clock.
+        comes_back: Claim again after :data:`~.identity_supervisor.RESTART_PAUSE_S` and restart the
+            gateway. Otherwise only the user starts it again.
     """
 
     kind: StopKind
@@ -123,8 +126,8 @@ class HardStop:
     """The identity is gone: close pollers now, interrupt turns, then ``confirm_stopped()``.
 
     Attributes:
-        kind: Which marker explains it; None when none does.
-        detail: One sentence for a person.
+        kind: The kind of marker that explains it; None when there is no marker.
+        detail: One sentence for the user.
     """
 
     kind: StopKind | None
@@ -147,7 +150,7 @@ class IdentityRenewed:
 
 @dataclass(frozen=True, slots=True)
 class ForeignChanged:
-    """The other gateway came, went (None) or says something else about itself."""
+    """The other gateway appeared, disappeared (None) or reports a different status."""
 
     gateway: ForeignGateway | None
 
@@ -161,12 +164,12 @@ IdentityEvent = StopRequested | HardStop | IdentityLost | IdentityRenewed | Fore
 
 
 def guarded(listener: Callable[[IdentityEvent], None]) -> Callable[[IdentityEvent], None]:
-    """The listener, whose mistakes are logged: what is decided next must not depend on them."""
+    """Wrap a listener so that its exceptions are logged and do not affect later decisions."""
 
     def hear(event: IdentityEvent) -> None:
         try:
             listener(event)
-        except Exception:  # the identity has to go on
+        except Exception:  # the identity must keep running
             log.exception("Nobody heard %s", event)
 
     return hear

@@ -1,6 +1,6 @@
-"""The files by which Hermes programs tell who is the gateway of a home.
+"""Files by which Hermes programs determine which process is the gateway of a home.
 
-Readers are for everybody. The writers belong to the identity process alone
+Any code may use the readers. The writers are reserved for the identity process
 (:mod:`hermes_desktop.gateway.identity.identity`). Standard library only.
 """
 
@@ -32,7 +32,7 @@ _OVER = frozenset({"stopped", "startup_failed"})
 
 
 class GatewayRecord(NamedTuple):
-    """Who a file says is the gateway.
+    """The gateway process that a file names.
 
     A tuple, because loading dataclasses would make the identity process a third larger.
 
@@ -52,18 +52,18 @@ class GatewayRecord(NamedTuple):
         return self.argv[:1] == (process_facts.TOKEN,)
 
     def is_live(self) -> bool:
-        """Whether that very process runs and looks like a gateway."""
+        """Return whether that very process runs and looks like a gateway."""
         return process_facts.is_gateway(self.pid, self.start_time)
 
     def names(self, other: "GatewayRecord") -> bool:
-        """Whether both mean the same process."""
+        """Return whether both records mean the same process."""
         same_start = None in (self.start_time, other.start_time) or (
             self.start_time == other.start_time
         )
         return self.pid == other.pid and same_start
 
     def as_json(self) -> dict[str, Any]:
-        """The five keys as the files hold them."""
+        """Return the five keys as the files store them."""
         return {
             "pid": self.pid,
             "kind": process_facts.TOKEN,
@@ -74,11 +74,11 @@ class GatewayRecord(NamedTuple):
 
 
 def read_plain(path: Path) -> str:
-    """What a small file holds. A pipe or a device in its place would be waited for.
+    """Read a small plain file without blocking, even if it is a pipe or a device.
 
     Raises:
-        OSError: It cannot be read, or is no plain file, or a huge one.
-        ValueError: It is no text.
+        OSError: It cannot be read, is not a plain file, or is huge.
+        ValueError: It is not text.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
@@ -92,7 +92,7 @@ def read_plain(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """What a small JSON file holds; None when it is missing, unreadable or not JSON."""
+    """Return the content of a small JSON file; None when it is missing, unreadable or not JSON."""
     try:
         return json.loads(read_plain(path))
     except (OSError, ValueError, RecursionError):
@@ -100,7 +100,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_record(data: Any) -> GatewayRecord | None:
-    """Make a record of decoded JSON; a bare number is a pid. None when it names nobody."""
+    """Parse decoded JSON into a record; a bare number is a pid. None when it names no process."""
     if isinstance(data, int) and not isinstance(data, bool):
         data = {"pid": data}
     if not isinstance(data, Mapping):
@@ -117,16 +117,16 @@ def parse_record(data: Any) -> GatewayRecord | None:
 
 
 def read_record(path: Path) -> GatewayRecord | None:
-    """Whom a file names, dead or alive."""
+    """Return the process that a file names, dead or alive."""
     return parse_record(read_json(path))
 
 
 def live_gateway(home: Path, *, but: int = 0) -> GatewayRecord | None:
-    """The gateway that runs for this home. Reads only: nobody's lock is tried.
+    """Return the gateway that runs for this home. Only reads; tries no lock.
 
     Args:
         home: The home.
-        but: A pid that does not count (our own).
+        but: A pid to ignore (our own).
     """
     for name in (PID_FILE, LOCK_FILE, STATE_FILE):
         data = read_json(home / name)
@@ -145,7 +145,7 @@ def _is_over(state: Mapping[str, Any]) -> bool:
 def pending_markers(
     home: Path, target: GatewayRecord, *, now: float
 ) -> dict[Path, Literal["takeover", "stop"]]:
-    """The markers that tell this process to go, with what each means.
+    """Return the markers that ask this process to stop, with the meaning of each.
 
     Markers that are more than a minute away from ``now`` (seconds since the epoch) do not count.
     """
@@ -165,7 +165,7 @@ def pending_markers(
 def told_to_go(
     home: Path, target: GatewayRecord | None, *, now: float
 ) -> Literal["takeover", "stop"] | None:
-    """What the first marker for this process means; None when there is none."""
+    """Return the meaning of the first marker for this process; None when there is none."""
     found = pending_markers(home, target, now=now) if target is not None else {}
     return next(iter(found.values()), None)
 
@@ -180,10 +180,10 @@ def _seconds(value: Any) -> float | None:
 
 
 def ask_to_stop(home: Path, target: GatewayRecord, *, now: float) -> None:
-    """Leave the marker that makes another Hermes Desktop give its home back.
+    """Write the marker that makes another Hermes Desktop release its home.
 
     Raises:
-        OSError: The folder does not let us.
+        OSError: The folder is not writable.
     """
     marker = {
         "target_pid": target.pid,
@@ -200,15 +200,15 @@ def ask_to_stop(home: Path, target: GatewayRecord, *, now: float) -> None:
 
 
 class LockTakenError(Exception):
-    """Somebody else holds the lock of this home."""
+    """Another process holds the lock of this home."""
 
 
 class PlantedLock:
-    """The lock file, made so that nobody ever sees it without its content or without its lock.
+    """The lock file, created so that it is never visible without its content or its lock.
 
-    A program that looks at a lock file in between takes it for a dead one and deletes it, so the
-    file is filled and locked under another name first. The file that was there before stays
-    locked, too: a program that had opened it must not get a lock that is worth nothing.
+    A program that inspects a lock file in between takes it for a dead one and deletes it, so the
+    file is filled and locked under another name first. The previous file stays locked, too: a
+    program that had opened it must not obtain a lock that is worth nothing.
     """
 
     def __init__(self, home: Path, record: GatewayRecord) -> None:
@@ -218,21 +218,21 @@ class PlantedLock:
         self._replaced: list[int] = []
 
     def is_in_place(self) -> bool:
-        """Whether the file in the home is still ours."""
+        """Return whether the file in the home is still ours."""
         return self._descriptor >= 0 and _same_file(self._descriptor, self._path)
 
     def plant(self) -> None:
-        """Put our lock there, once.
+        """Put our lock file in place, in one attempt.
 
         Raises:
-            LockTakenError: Somebody holds it, if only for a moment; trying again may work.
-            OSError: The folder does not let us.
+            LockTakenError: Another process holds it, possibly only for a moment; a retry may work.
+            OSError: The folder is not writable.
         """
         prepared = self._path.with_name(f"{LOCK_FILE}.{self._record.pid}.tmp")
         prepared.unlink(missing_ok=True)
         descriptor = os.open(prepared, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.fchmod(descriptor, 0o600)  # whatever the umask is
+            os.fchmod(descriptor, 0o600)  # independent of the umask
             _lock(descriptor)
             _fill(descriptor, self._record.as_json())
             self._move_in(prepared)
@@ -252,7 +252,8 @@ class PlantedLock:
         try:
             old = os.open(self._path, os.O_RDWR)
         except OSError as error:
-            if self._path.is_symlink():  # one that leads nowhere: nobody can hold it
+            # A dangling symlink: no process can hold it.
+            if self._path.is_symlink():
                 prepared.rename(self._path)
                 return
             if isinstance(error, FileNotFoundError):
@@ -271,10 +272,10 @@ class PlantedLock:
 
 
 def create_pid_file(home: Path, record: GatewayRecord) -> GatewayRecord | None:
-    """Write the pid file unless a live gateway's is there; that one's record is returned.
+    """Create the pid file, or return the record of the live gateway that already has one.
 
     Raises:
-        OSError: The folder does not let us.
+        OSError: The folder is not writable.
     """
     path = home / PID_FILE
     prepared = path.with_name(f"{PID_FILE}.{record.pid}.tmp")
@@ -301,7 +302,7 @@ def remove_pid_file(home: Path, record: GatewayRecord) -> None:
 
 
 def remove_state(home: Path, record: GatewayRecord) -> None:
-    """Remove the state file if it names this process and the folder lets us."""
+    """Remove the state file if it names this process and the folder is writable."""
     there = read_record(home / STATE_FILE)
     if there is not None and there.names(record):
         with contextlib.suppress(OSError):
@@ -309,7 +310,7 @@ def remove_state(home: Path, record: GatewayRecord) -> None:
 
 
 def write_state(home: Path, record: GatewayRecord, fields: Mapping[str, Any]) -> bool:
-    """Replace the state file in one step, unless it belongs to another live gateway.
+    """Replace the state file atomically, unless it belongs to another live gateway.
 
     Raises:
         OSError: The folder is gone or full.
@@ -334,7 +335,7 @@ def _write_whole(path: Path, data: Mapping[str, Any]) -> None:
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.fchmod(descriptor, 0o600)  # whatever the umask is
+        os.fchmod(descriptor, 0o600)  # independent of the umask
         _fill(descriptor, data)
     except OSError:
         path.unlink(missing_ok=True)
@@ -345,7 +346,7 @@ def _write_whole(path: Path, data: Mapping[str, Any]) -> None:
 
 def _fill(descriptor: int, data: Mapping[str, Any]) -> None:
     left = json.dumps(data, separators=(",", ":")).encode()
-    while left:  # a disk that becomes full takes a part first
+    while left:  # a disk that fills up accepts a part first
         left = left[os.write(descriptor, left) :]
     os.fsync(descriptor)
 
@@ -362,7 +363,7 @@ def _same_file(descriptor: int, path: Path) -> bool:
 if sys.platform == "win32":
 
     def _lock(descriptor: int) -> None:
-        """Nobody gets here: where there is no ``/proc``, no home is claimed."""
+        """Refuse the lock; unreachable, because without ``/proc`` no home is claimed."""
         raise LockTakenError(descriptor)
 else:
     import fcntl

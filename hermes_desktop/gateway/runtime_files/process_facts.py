@@ -1,8 +1,8 @@
-"""What the system says about a process: alive, since when, with which command line.
+"""Facts about a process from the operating system: liveness, start time and command line.
 
-Other Hermes programs recognise a gateway by its command line and its start time, so the same
-questions are asked here. Standard library only: the identity process imports this without
-site-packages. Without ``/proc`` nothing is known beyond "some process has this number".
+Other Hermes programs recognize a gateway by its command line and its start time, so the same checks
+are made here. Standard library only: the identity process imports this without site-packages.
+Without ``/proc`` nothing is known beyond "some process has this number".
 """
 
 import os
@@ -12,13 +12,13 @@ from pathlib import Path
 TOKEN = "hermes-gateway"  # noqa: S105 - a word of a command line
 _PROC = Path("/proc")
 _QUOTES = re.compile(r"[\"']")
-# Field 22 of /proc/<pid>/stat; the first two are cut off, for the second may hold blanks.
+# Field 22 of /proc/<pid>/stat; the first two are cut off, because the second may contain blanks.
 _STARTED = 19
 _RUNNING_WORDS = frozenset({"run", "restart"})
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of this number runs (a zombie does not)."""
+    """Return whether a process with this pid runs (a zombie does not)."""
     if pid <= 0:
         return False
     state = _stat_fields(pid)
@@ -36,18 +36,18 @@ def is_alive(pid: int) -> bool:
 
 
 def is_frozen(pid: int) -> bool:
-    """Whether the process was stopped by a signal (state T) and does nothing until continued."""
+    """Return whether the process was stopped by a signal (state T) and not yet continued."""
     return _stat_fields(pid)[:1] == ["T"]
 
 
 def start_time(pid: int) -> int | None:
-    """When the process began, in clock ticks since the machine did; None when nobody tells."""
+    """Return the start time in clock ticks since boot; None when it is unknown."""
     fields = _stat_fields(pid)
     return int(fields[_STARTED]) if len(fields) > _STARTED else None
 
 
 def age(pid: int) -> float | None:
-    """For how many seconds the process has been running; None when nobody tells."""
+    """Return how many seconds the process has been running; None when unknown."""
     began = start_time(pid)
     try:
         uptime = float((_PROC / "uptime").read_text(encoding="ascii").split()[0])
@@ -57,7 +57,7 @@ def age(pid: int) -> float | None:
 
 
 def command_line(pid: int) -> str | None:
-    """The process's arguments with blanks between them; None when nobody tells."""
+    """Return the process's arguments separated by blanks; None when unknown."""
     try:
         raw = (_PROC / str(pid) / "cmdline").read_bytes()
     except OSError:
@@ -66,7 +66,7 @@ def command_line(pid: int) -> str | None:
 
 
 def looks_like_gateway(line: str) -> bool:
-    """Whether other Hermes programs would take a process with this command line for a gateway."""
+    """Return whether other Hermes programs take a process with this command line for a gateway."""
     words = _QUOTES.sub("", line.replace("\\", "/")).lower().split()
     for position, word in enumerate(words):
         name = word.rpartition("/")[2].removesuffix(".exe")
@@ -79,11 +79,11 @@ def looks_like_gateway(line: str) -> bool:
 
 
 def is_gateway(pid: int, began: int | None) -> bool:
-    """Whether the process lives, is the one that began then, and looks like a gateway.
+    """Return whether the process lives, started at that time and looks like a gateway.
 
     Args:
-        pid: Its number.
-        began: The start time that was recorded; None is compared with nothing.
+        pid: Its pid.
+        began: The recorded start time; None skips the comparison.
     """
     if not is_alive(pid):
         return False

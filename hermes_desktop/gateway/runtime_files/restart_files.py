@@ -1,4 +1,4 @@
-"""Small files by which one run of the gateway tells the next how it ended. Shared with ``hermes``.
+"""Small files, shared with ``hermes``, that pass the outcome of one gateway run to the next.
 
 Blocking. A file that cannot be read or written is logged and counts as absent: none of them may
 keep a gateway from starting or leaving.
@@ -24,7 +24,7 @@ LOOP_WINDOW_S = 60.0
 
 
 class RestartFiles:
-    """The files of one home.
+    """The restart files of one home.
 
     Args:
         home: The home; it must exist.
@@ -34,7 +34,7 @@ class RestartFiles:
         self._home = home
 
     def take_clean_end(self) -> bool:
-        """Whether the last run ended in order; asked once."""
+        """Return whether the last run ended in order, and clear that mark."""
         try:
             (self._home / CLEAN_END).unlink()
         except FileNotFoundError:
@@ -44,11 +44,11 @@ class RestartFiles:
         return True
 
     def note_clean_end(self) -> None:
-        """Say that this run ended in order."""
+        """Record that this run ended in order."""
         self._write(CLEAN_END, "")
 
     def note_boot(self, now: float) -> int:
-        """Note a start that takes up chats, and how many of those there were in a minute.
+        """Record a start that resumes chats; return the number of those in the last minute.
 
         Args:
             now: Seconds since the epoch.
@@ -64,7 +64,7 @@ class RestartFiles:
         return len(lately)
 
     def failure_counts(self) -> dict[str, int]:
-        """How often in a row each chat was cut off."""
+        """Return how often in a row each chat was interrupted."""
         return {
             key: count
             for key, count in self._read(FAILURE_COUNTS).items()
@@ -72,14 +72,14 @@ class RestartFiles:
         }
 
     def set_failure_counts(self, counts: Mapping[str, int]) -> None:
-        """Replace the counts; none at all removes the file."""
+        """Replace the counts; an empty mapping removes the file."""
         if counts:
             self._write(FAILURE_COUNTS, json.dumps(dict(counts)))
         else:
             self._remove(FAILURE_COUNTS)
 
     def ask_for_notice(self, chat: Mapping[str, str]) -> None:
-        """Have the next run tell a chat that it is there again.
+        """Have the next run notify a chat that the gateway is back.
 
         Args:
             chat: ``platform``, ``chat_id``, ``chat_type``, perhaps ``thread_id``, ``message_id``.
@@ -87,7 +87,7 @@ class RestartFiles:
         self._write(NOTIFY, json.dumps(dict(chat)))
 
     def take_notice(self) -> dict[str, Any]:
-        """The chat that is to be told, once; empty for none."""
+        """Return and clear the chat to notify; empty when there is none."""
         chat = self._read(NOTIFY)
         self._remove(NOTIFY)
         return chat
