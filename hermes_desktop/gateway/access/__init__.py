@@ -1,1 +1,1 @@
-"""Who may write to the assistant: authorization, pairing, command access."""
+"""Access control of the gateway: authorization, pairing and command permissions."""

@@ -1,4 +1,4 @@
-"""The door of a gateway: who comes in, and what those hear who do not."""
+"""Admission of senders to the gateway, and the replies to those who are refused."""
 
 import asyncio
 import logging
@@ -19,19 +19,19 @@ log = logging.getLogger(__name__)
 
 TOO_MANY = "Too many people are asking to be let in right now. Try again later."
 _MOST_REFUSALS, _REFUSALS_S = 5, 60.0
-"""Strangers may come in thousands; a bot that answers them all is soon stopped by its platform."""
+"""Limit of refusal replies per period; a bot that answers every stranger gets blocked."""
 
 
 class Access:
-    """Decides about senders. On the loop, except :meth:`allows`.
+    """Authorization of senders. Use on the event loop, except :meth:`allows`.
 
     Args:
         config: Lists and policies.
-        lookup: Gives the values of variables as they stand now: who is taken off a list is out at
-            once. May block, and raise :class:`ConfigError`.
+        lookup: Returns the current values of variables, so that a removed user is locked out
+            immediately. May block, and raise :class:`ConfigError`.
         pairing: Requests and approvals.
-        worker: Where their files are read, in the order of the calls.
-        bus: Hears when somebody asks to be let in.
+        worker: The worker that reads their files, in the order of the calls.
+        bus: Receives an event for each new pairing request.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Access:
         self._refused: deque[float] = deque(maxlen=_MOST_REFUSALS)
 
     def use(self, config: GatewayConfig) -> None:
-        """Judge by other lists and policies from now on."""
+        """Use other lists and policies from now on."""
         self._config = config
 
     def allows(self, source: SessionSource | None) -> bool:
-        """Whether a sender may write. Reads files; any thread.
+        """Return whether a sender may write. Reads files; any thread.
 
-        Nobody may, but the person at this machine, while the lists cannot be read.
+        While the lists cannot be read, only the user of this machine may.
         """
         if source is not None and source.platform is Platform.DESKTOP:
             return True
@@ -69,15 +69,15 @@ class Access:
         return is_authorized(source, self._config, lookup, self._pairing.is_approved)
 
     async def admits(self, source: SessionSource | None) -> bool:
-        """Whether a sender may write."""
+        """Return whether a sender may write."""
         if source is not None and source.platform is Platform.DESKTOP:
             return True
         return await self._worker.run(self.allows, source)
 
     async def answer_to_stranger(self, source: SessionSource) -> str:
-        """What somebody hears who may not write; "" is silence. Notes that they asked.
+        """Record a stranger's request; return the reply, "" for none.
 
-        Groups and strangers without an id hear nothing. Never raises.
+        Groups and strangers without an id get no reply. Never raises.
         """
         if source.chat_type != "dm" or not source.user_id or source.is_bot:
             return ""
@@ -96,7 +96,7 @@ class Access:
         return _invitation(source.platform.value, answer.code)
 
     def _may_refuse_aloud(self) -> bool:
-        """Whether one more stranger is told to come later; the rest of a minute hear nothing."""
+        """Return whether another stranger may be asked to retry, within the reply limit."""
         now = asyncio.get_running_loop().time()
         if len(self._refused) == _MOST_REFUSALS and now - self._refused[0] < _REFUSALS_S:
             return False

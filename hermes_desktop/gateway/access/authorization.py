@@ -1,7 +1,7 @@
-"""Who may write to the agent, and what a stranger gets. Who is not named may not.
+"""Authorization rules: who may write to the agent, and how strangers are treated. Default: deny.
 
-The rules and their order are those of the ``hermes`` command, so that both programs let the same
-people in. Variables are looked up where the caller says; the process environment is not read.
+The rules and their order are those of the ``hermes`` command, so that both programs authorize the
+same users. Variables come from the caller's lookup; the process environment is not read.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,13 +14,13 @@ from hermes_desktop.gateway.session import SessionSource
 from hermes_desktop.settings.config_file import Lookup
 
 IsPaired = Callable[[str, str], bool]
-"""Whether a user (platform, id) was let in by the owner; may read a file."""
+"""Returns whether the owner approved a user (platform, id); may read a file."""
 
 StrangerTreatment = Literal["pair", "ignore"]
 
 _TRUE = frozenset({"true", "1", "yes"})
 _VOUCHED_FOR = frozenset({Platform.HOMEASSISTANT, Platform.WEBHOOK})
-"""Their messages were authenticated before they came here."""
+"""Platforms whose messages are already authenticated."""
 _WITH_BOTS = frozenset({Platform.DISCORD, Platform.FEISHU, Platform.TELEGRAM, Platform.SLACK})
 _GROUPS = frozenset({"group", "forum", "channel"})
 _POLICIES = ("dm_policy", "group_policy")
@@ -36,15 +36,16 @@ def is_authorized(
     lookup: Lookup = _unset,
     is_paired: IsPaired | None = None,
 ) -> bool:
-    """Decide whether the sender of a message is let in.
+    """Return whether the sender of a message is authorized.
 
-    The desktop chat is written by the person who runs this program on this machine.
+    The desktop chat is written by the user who runs this program on this machine.
 
     Args:
-        source: Where the message came from.
-        config: For the lists in config.yaml.
-        lookup: Values of variables, from the environment and ``.env``.
-        is_paired: Asked only about who is not let in otherwise; None: nobody is.
+        source: The origin of the message.
+        config: The source of the lists in config.yaml.
+        lookup: Returns the values of variables, from the environment and ``.env``.
+        is_paired: Called only for senders that are not authorized otherwise; None: no user is
+            paired.
     """
     known = known_sender(source, config, lookup)
     if known is not None:
@@ -57,7 +58,7 @@ def is_authorized(
 def known_sender(
     source: SessionSource | None, config: GatewayConfig, lookup: Lookup = _unset
 ) -> bool | None:
-    """The same from the settings alone, without reading a file; None: pairing decides."""
+    """Decide from the settings alone, without reading a file; None: pairing decides."""
     if source is None:
         return False
     if _needs_no_name(source, config, lookup):
@@ -68,7 +69,7 @@ def known_sender(
 
 
 def _needs_no_name(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> bool:
-    """Whether it does not matter who this is."""
+    """Return whether the sender is authorized regardless of identity."""
     if source.platform is Platform.DESKTOP or source.platform in _VOUCHED_FOR:
         return True
     return (
@@ -79,7 +80,7 @@ def _needs_no_name(source: SessionSource, config: GatewayConfig, lookup: Lookup)
 
 
 def _is_named(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> bool:
-    """Whether this person, or everybody, is let in by the settings or by the platform."""
+    """Return whether the settings or the platform authorize this sender, or everyone."""
     if _is_true(lookup(variable(source.platform.value, "ALLOW_ALL_USERS"))):
         return True
     if source.role_authorized or _is_listed(source, config, lookup):
@@ -89,14 +90,15 @@ def _is_named(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> b
 
 
 def _in_open_chat(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> bool:
-    """Whether everybody in this group may write, whoever they are."""
+    """Return whether everyone in this group may write."""
     if source.chat_type not in _GROUPS:
         return False
     if source.platform is Platform.TELEGRAM:
         chats = split_list(lookup("TELEGRAM_GROUP_ALLOWED_CHATS"))
         chats |= as_ids(_extra(source.platform, config).get("group_allowed_chats"))
         users = split_list(lookup("TELEGRAM_GROUP_ALLOWED_USERS"))
-        chats |= {each for each in users if each.startswith("-")}  # ids of groups stood there once
+        # this variable used to hold ids of groups
+        chats |= {each for each in users if each.startswith("-")}
     elif source.platform is Platform.QQBOT:
         chats = split_list(lookup("QQ_GROUP_ALLOWED_USERS"))
     else:
@@ -127,7 +129,7 @@ def _is_listed(source: SessionSource, config: GatewayConfig, lookup: Lookup) -> 
 
 
 def _has_list(platform: Platform, config: GatewayConfig, lookup: Lookup) -> bool:
-    """Whether somebody said who may write there; an empty list says it, too."""
+    """Return whether a list of allowed users exists for the platform."""
     variables = [variable(platform.value, "ALLOWED_USERS"), "GATEWAY_ALLOWED_USERS"]
     if platform is Platform.TELEGRAM:
         variables += ["TELEGRAM_GROUP_ALLOWED_USERS", "TELEGRAM_GROUP_ALLOWED_CHATS"]
@@ -142,7 +144,7 @@ def _has_list(platform: Platform, config: GatewayConfig, lookup: Lookup) -> bool
 def stranger_treatment(
     platform: Platform, config: GatewayConfig, lookup: Lookup = _unset
 ) -> StrangerTreatment:
-    """What a stranger's direct message gets: a pairing code, or nothing."""
+    """Return the response to a stranger's direct message: a pairing code, or nothing."""
     extra = _extra(platform, config)
     own = str(extra.get("unauthorized_dm_behavior")).strip().lower()
     if own in {"pair", "ignore"}:
@@ -158,10 +160,10 @@ def stranger_treatment(
 
 
 def open_policies(config: GatewayConfig, lookup: Lookup = _unset) -> tuple[str, ...]:
-    """Settings that would let everybody in though nobody said so in so many words.
+    """Return settings that would authorize everyone without an explicit opt-in.
 
     Returns:
-        Such as ``telegram.dm_policy``, by name; the gateway is not to be started with any.
+        Names such as ``telegram.dm_policy``; the gateway must not be started with any.
     """
     if _is_true(lookup("GATEWAY_ALLOW_ALL_USERS")):
         return ()
@@ -178,10 +180,10 @@ def open_policies(config: GatewayConfig, lookup: Lookup = _unset) -> tuple[str, 
 
 
 def refuse_open_policies(config: GatewayConfig, lookup: Lookup = _unset) -> None:
-    """Look, before a gateway starts, whether everybody could write to it by mistake.
+    """Refuse to start a gateway to which everyone could write by mistake.
 
     Raises:
-        RefusedError: Everybody could.
+        RefusedError: Everyone could.
     """
     found = open_policies(config, lookup)
     if not found:
@@ -196,7 +198,7 @@ def refuse_open_policies(config: GatewayConfig, lookup: Lookup = _unset) -> None
 
 
 def as_ids(value: Any) -> frozenset[str]:
-    """Ids in a setting: a list, or a text with commas."""
+    """Return the ids in a setting: a list, or a comma-separated text."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list | tuple | set | frozenset):
         parts = () if parts is None else (parts,)

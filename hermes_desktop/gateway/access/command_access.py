@@ -1,4 +1,4 @@
-"""Which commands a person may use in a chat."""
+"""Permissions for commands in a chat."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,13 @@ ALWAYS = frozenset({"help", "whoami"})
 
 @dataclass(frozen=True, slots=True)
 class CommandAccess:
-    """What one person may do in one chat.
+    """The commands one sender may use in one chat.
 
     Attributes:
-        limited: Whether there are admins at all; without, everybody who may write may do all.
-        is_admin: Whether this person may do all.
-        names: What the others may do besides :data:`ALWAYS`; canonical names.
+        limited: Whether any admins are defined; without, every authorized sender may use all
+            commands.
+        is_admin: Whether this sender may use all commands.
+        names: The commands for non-admins besides :data:`ALWAYS`; canonical names.
     """
 
     limited: bool = False
@@ -24,15 +25,15 @@ class CommandAccess:
     names: frozenset[str] = frozenset()
 
     def allows(self, name: str) -> bool:
-        """Whether a command, by its canonical name, may be used."""
+        """Return whether a command, by its canonical name, may be used."""
         return self.is_admin or name in ALWAYS or name in self.names
 
 
 def command_access(source: SessionSource, config: GatewayConfig) -> CommandAccess:
-    """What the sender of a message may do.
+    """Return the command permissions of a sender.
 
-    Limits hold where ``allow_admin_from`` (direct messages) or ``group_allow_admin_from``
-    (everything else) names somebody. The person at this machine may do all.
+    Limits apply where ``allow_admin_from`` (direct messages) or ``group_allow_admin_from``
+    (everything else) is not empty. The user of this machine may use all commands.
     """
     settings = config.platforms.get(source.platform)
     if source.platform is Platform.DESKTOP or settings is None:

@@ -1,8 +1,8 @@
-"""Strangers ask to be let in, the owner of this machine answers.
+"""Pairing: strangers request access, and the owner of this machine approves or denies it.
 
-A stranger who writes to a bot gets a code, and tells it the owner, or the owner finds the request
-in the window. Files, codes and limits are those of the ``hermes`` command: either program may
-answer what was asked of the other.
+A stranger who writes to a bot gets a code and passes it to the owner, or the owner finds the
+request in the window. Files, codes and limits are those of the ``hermes`` command: either program
+may answer the requests made to the other.
 """
 
 import hashlib
@@ -27,9 +27,9 @@ ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8
 CODE_LIFETIME_S = 3600.0
 MOST_PENDING = 3
-"""Unanswered requests of one platform."""
+"""Maximum number of pending requests per platform."""
 ASK_AGAIN_S = 600.0
-"""How long after a request the same person may make the next one."""
+"""Minimum time between two requests of the same user."""
 MOST_WRONG_CODES = 5
 LOCKOUT_S = 3600.0
 _MOST_NAME_CHARS = 64
@@ -37,12 +37,12 @@ _MOST_NAME_CHARS = 64
 
 @dataclass(frozen=True, slots=True)
 class PairingAnswer:
-    """What a stranger gets.
+    """The response to a pairing request.
 
     Attributes:
         code: The code, None for none.
-        why: ``asked_lately``: the same person has had an answer within ten minutes, so there is
-            none now. ``full``: too many requests wait. ``locked``: too many wrong codes.
+        why: ``asked_lately``: the same user got a response within the last ten minutes, so there is
+            none now. ``full``: too many requests are pending. ``locked``: too many wrong codes.
     """
 
     code: str | None
@@ -51,10 +51,10 @@ class PairingAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PairingRequest:
-    """Somebody who waits to be let in.
+    """A pending pairing request.
 
     Attributes:
-        user_name: What the person is called there; chosen by that person.
+        user_name: The user's name on the platform; chosen by that user.
         created_at: Epoch seconds.
     """
 
@@ -67,7 +67,7 @@ class PairingRequest:
 
 @dataclass(frozen=True, slots=True)
 class PairedUser:
-    """Somebody who was let in. ``approved_at`` is epoch seconds, 0 when nobody noted it."""
+    """An approved user. ``approved_at`` is in epoch seconds, 0 when it was not recorded."""
 
     platform: str
     user_id: str
@@ -76,11 +76,11 @@ class PairedUser:
 
 
 class PairingStore:
-    """Requests and approvals of a home. Blocking, off the loop; any thread, any process of ours.
+    """Requests and approvals of a home. Blocking, not on the event loop; thread- and process-safe.
 
     Args:
-        home: The Hermes home; nothing is made in it before somebody asks.
-        clock: Where times come from.
+        home: The Hermes home; nothing is created in it before the first request.
+        clock: The time source.
     """
 
     def __init__(self, home: Path, clock: Clock) -> None:
@@ -88,15 +88,15 @@ class PairingStore:
         self._env_file = home / ".env"
         self._clock = clock
 
-    # What the gateway calls
+    # Called by the gateway
 
     def request(self, platform: str, user_id: str, user_name: str | None) -> PairingAnswer:
-        """Note that a stranger asks to be let in.
+        """Record a stranger's pairing request.
 
-        Whatever the answer is, the next question of that person within ten minutes gets none.
+        Whatever the response is, the next request of that user within ten minutes gets none.
 
         Raises:
-            HermesError: It cannot be written down.
+            HermesError: It cannot be written.
         """
         user_id = canonical_user(platform, user_id)
         with self._files.alone():
@@ -138,20 +138,20 @@ class PairingStore:
         return PairingAnswer(code)
 
     def is_approved(self, platform: str, user_id: str) -> bool:
-        """Whether somebody was let in."""
+        """Return whether a user was approved."""
         wanted = canonical_user(platform, user_id)
         records = self._files.read(platform, APPROVED)
         return wanted in records or any(canonical_user(platform, key) == wanted for key in records)
 
-    # What the owner calls
+    # Called by the owner
 
     def pending(self) -> list[PairingRequest]:
-        """Who waits, on all platforms, the longest first. Changes nothing."""
+        """Return the pending requests of all platforms, oldest first. Changes nothing."""
         found = [request for name in self._files.platforms() for request in self._valid(name)]
         return sorted(found, key=lambda request: request.created_at)
 
     def approved(self) -> list[PairedUser]:
-        """Who was let in, by platform, the latest first. Changes nothing."""
+        """Return the approved users by platform, newest first. Changes nothing."""
         found = [
             PairedUser(platform, str(key), _name_in(value), _number(_field(value, "approved_at")))
             for platform in self._files.platforms()
@@ -160,12 +160,12 @@ class PairingStore:
         return sorted(found, key=lambda user: (user.platform, -user.approved_at))
 
     def approve_code(self, platform: str, code: str) -> PairedUser:
-        """Let the person in who was given this code; case and blanks around it do not matter.
+        """Approve the user who received this code; case and surrounding blanks are ignored.
 
         Raises:
-            RefusedError: Too many wrong codes were tried; it can be tried again in an hour.
-            NotFoundError: No request of the platform has this code; that is counted.
-            HermesError: It cannot be written down.
+            RefusedError: Too many wrong codes were tried; a retry is possible in an hour.
+            NotFoundError: No request of the platform has this code; the failure is counted.
+            HermesError: It cannot be written.
         """
         with self._files.alone():
             locked_s = self._locked_for(platform, self._files.rate_limits())
@@ -182,27 +182,27 @@ class PairingStore:
             return self._let_in(request)
 
     def approve(self, platform: str, entry_id: str) -> PairedUser:
-        """Let the person of a request in.
+        """Approve a request.
 
         Raises:
             NotFoundError: The request is older than an hour, or was answered already.
-            HermesError: It cannot be written down.
+            HermesError: It cannot be written.
         """
         with self._files.alone():
             return self._let_in(self._find(platform, entry_id))
 
     def deny(self, platform: str, entry_id: str) -> PairingRequest:
-        """Take a request away; the person hears nothing of it. Errors as in :meth:`approve`."""
+        """Deny a request without notifying the user. Raises the errors of :meth:`approve`."""
         with self._files.alone():
             request = self._find(platform, entry_id)
             self._files.change(platform, PENDING, lambda records: records.pop(entry_id, None))
             return request
 
     def revoke(self, platform: str, user_id: str) -> bool:
-        """Let somebody in no longer. False when nobody of that id was let in.
+        """Revoke a user's approval; return False when no user of that id was approved.
 
         Raises:
-            HermesError: It cannot be written down.
+            HermesError: It cannot be written.
         """
         wanted = canonical_user(platform, user_id)
         found: list[str] = []
@@ -218,7 +218,7 @@ class PairingStore:
             listed = change_user_list(self._env_file, platform, remove=wanted)
         return bool(found) or listed
 
-    # Under the lock
+    # Called while the lock is held
 
     def _let_in(self, request: PairingRequest) -> PairedUser:
         user = PairedUser(request.platform, request.user_id, request.user_name, self._clock.time())
@@ -231,7 +231,8 @@ class PairingStore:
         )
         try:
             change_user_list(self._env_file, user.platform, add=user.user_id)
-        except HermesError as error:  # approved all the same: that list is asked after this store
+        # Still approved: that list is checked after this store.
+        except HermesError as error:
             log.warning("%s is not in the list of .env: %s", user.user_id, error)
         return user
 
@@ -249,7 +250,7 @@ class PairingStore:
         records = self._files.read(platform, PENDING)
         for request in self._valid(platform):
             record = records.get(request.entry_id)
-            if _field(record, "hash") is None:  # hermes kept codes themselves until 0.13
+            if _field(record, "hash") is None:  # hermes stored the codes themselves until 0.13
                 found = hmac.compare_digest(request.entry_id.encode(), code.encode())
             else:
                 found = _is_code_of(record, code)
@@ -258,7 +259,7 @@ class PairingStore:
         return None
 
     def _valid(self, platform: str) -> Iterator[PairingRequest]:
-        """The requests that can still be answered."""
+        """Yield the requests that can still be answered."""
         now = self._clock.time()
         for entry_id, record in self._files.read(platform, PENDING).items():
             created_at = _number(_field(record, "created_at"))
@@ -300,7 +301,7 @@ def _is_code_of(record: Any, code: str) -> bool:
 
 
 def _note_question(records: Records, key: str, now: float) -> None:
-    """Note a question, and forget those that no longer matter."""
+    """Record a request, and drop the records that no longer matter."""
     for name in list(records):
         if not name.startswith("_") and now - _number(records[name]) >= ASK_AGAIN_S:
             del records[name]
@@ -321,13 +322,13 @@ def _name_in(record: Any) -> str:
 
 
 def _clean_name(name: str) -> str:
-    """A name that others chose, as one harmless line."""
+    """Return a user-chosen name as one harmless line."""
     shown = "".join(" " if unicodedata.category(sign)[0] in "CZ" else sign for sign in name)
     return " ".join(shown.split())[:_MOST_NAME_CHARS]
 
 
 def _number(value: Any) -> float:
-    """A time or a counter; 0 for what is none."""
+    """Return a time or a counter; 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return 0.0
     return float(value)

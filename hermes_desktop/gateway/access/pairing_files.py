@@ -1,8 +1,8 @@
-"""The files that pairing is kept in; the ``hermes`` command reads and writes the same ones.
+"""Files of the pairing store; the ``hermes`` command reads and writes the same ones.
 
-They lie in ``platforms/pairing`` of a home, in older homes in ``pairing``. ``hermes`` takes no
-lock: what it writes between our reading and our writing is lost, so both are done at once, and
-every change begins with reading.
+They are in ``platforms/pairing`` of a home, in older homes in ``pairing``. ``hermes`` takes no
+lock: what it writes between our reading and our writing is lost, so both happen in immediate
+succession, and every change starts with reading.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ Change = Callable[[Records], None]
 
 
 class PairingFiles:
-    """Reads and changes them. Blocking; for any thread. Reading creates nothing.
+    """Reader and writer of the pairing files. Blocking; any thread. Reading creates nothing.
 
     Args:
         home: The Hermes home.
@@ -42,10 +42,10 @@ class PairingFiles:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep the other processes of this program from changing anything meanwhile.
+        """Hold the lock that keeps other processes of this program from making changes.
 
         Raises:
-            HermesError: The folder cannot be made or written.
+            HermesError: The folder cannot be created or written.
         """
         folder = self._folder()
         with contextlib.ExitStack() as stack:
@@ -55,7 +55,7 @@ class PairingFiles:
             yield
 
     def platforms(self) -> list[str]:
-        """The platforms that have a file of either kind, by name."""
+        """Return the platforms that have a file of either kind, sorted by name."""
         names = {
             path.name.removesuffix(f"-{kind}.json")
             for folder in (self._usual, self._older)
@@ -65,10 +65,10 @@ class PairingFiles:
         return sorted(names)
 
     def read(self, platform: str, kind: str) -> Records:
-        """The records of a platform by key; those of the other folder, too.
+        """Return the records of a platform by key, including those of the other folder.
 
         Raises:
-            UsageError: That cannot be a platform's name.
+            UsageError: The platform's name is invalid.
         """
         name = _name(platform, kind)
         other, own = (_load(folder / name) for folder in self._other_and_own())
@@ -77,7 +77,7 @@ class PairingFiles:
     def change(self, platform: str, kind: str, change: Change) -> None:
         """Change the records of a platform; call it inside :meth:`alone`.
 
-        What is taken out is taken out of both folders.
+        Removed records are removed from both folders.
 
         Raises:
             HermesError: They cannot be written.
@@ -93,7 +93,7 @@ class PairingFiles:
             self._save(other / name, kept)
 
     def rate_limits(self) -> Records:
-        """Times and counters by name."""
+        """Return times and counters by name."""
         return _load(self._folder() / _RATE_LIMITS)
 
     def change_rate_limits(self, change: Change) -> None:
@@ -108,7 +108,7 @@ class PairingFiles:
         self._save(path, records)
 
     def _folder(self) -> Path:
-        """Where things are written: the older folder only where it is in use."""
+        """Return the folder to write to: the older one only where it is in use."""
         with contextlib.suppress(OSError):
             if any(self._older.glob("*.json")):
                 return self._older
@@ -138,7 +138,7 @@ def _name(platform: str, kind: str) -> str:
 
 
 def _load(path: Path) -> Records:
-    """Its records; none when it is missing or no good, which is logged."""
+    """Return the records of a file; none when it is missing or invalid, which is logged."""
     try:
         if not path.exists():
             return {}

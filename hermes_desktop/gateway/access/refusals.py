@@ -1,4 +1,4 @@
-"""The words for messages that cannot be taken."""
+"""Errors for messages that cannot be accepted."""
 
 from hermes_desktop.core.errors import (
     BusyError,
@@ -10,7 +10,7 @@ from hermes_desktop.core.errors import (
 
 
 def closing() -> RefusedError:
-    """The program closes."""
+    """Return the error for a message that arrives while the program is closing."""
     return RefusedError(
         "Hermes Desktop is closing.",
         "The message was not sent.",
@@ -19,7 +19,7 @@ def closing() -> RefusedError:
 
 
 def asked_to_drain() -> RefusedError:
-    """A tool wants quiet, for a while."""
+    """Return the error for a message that arrives while a tool has requested a drain."""
     return RefusedError(
         "No new messages are taken at the moment.",
         "A tool has asked the gateway to let its work end.",
@@ -28,7 +28,7 @@ def asked_to_drain() -> RefusedError:
 
 
 def too_many_waiting(waiting: int) -> BusyError:
-    """So much waits in this chat that more would only be forgotten."""
+    """Return the error for a chat whose queue is full."""
     return BusyError(
         "This message was not taken.",
         f"{waiting} messages wait here already.",
@@ -37,7 +37,7 @@ def too_many_waiting(waiting: int) -> BusyError:
 
 
 def reply_being_written() -> BusyError:
-    """Its chat cannot be moved while a turn runs."""
+    """Return the error for moving a chat while a turn runs."""
     return BusyError(
         "A reply is being written.",
         "The chat, or the session that it is to go on in, is busy.",
@@ -46,7 +46,7 @@ def reply_being_written() -> BusyError:
 
 
 def nothing_to_continue() -> NotFoundError:
-    """A chat cannot go on in what is not there."""
+    """Return the error for continuing in a session that does not exist."""
     return NotFoundError(
         "The chat goes on where it is.",
         "The session before was deleted, or the chat is not known any more.",
@@ -54,7 +54,7 @@ def nothing_to_continue() -> NotFoundError:
 
 
 def too_many_conversations(limit: int) -> BusyError:
-    """As many conversations as are allowed are being answered."""
+    """Return the error for reaching the limit of concurrent sessions."""
     return BusyError(
         "This message was not taken.",
         f"{limit} sessions are being answered at once, and no more are allowed "
@@ -64,7 +64,7 @@ def too_many_conversations(limit: int) -> BusyError:
 
 
 def timed_out(silence_s: float) -> RefusedError:
-    """A turn was silent for too long and was ended."""
+    """Return the error for a turn that was inactive for too long and was ended."""
     return RefusedError(
         "I stopped, because nothing happened any more.",
         f"The turn was silent for {max(1, round(silence_s / 60))} min (agent.gateway_timeout).",
@@ -73,7 +73,7 @@ def timed_out(silence_s: float) -> RefusedError:
 
 
 def gone(session_id: str) -> NotFoundError:
-    """The conversation was deleted while it was in use here."""
+    """Return the error for a session that was deleted while it was in use here."""
     return NotFoundError(
         "This session was deleted.",
         f"Another program removed {session_id}; the message was not sent.",
@@ -82,7 +82,7 @@ def gone(session_id: str) -> NotFoundError:
 
 
 def no_database() -> StateUnavailableError:
-    """There is nowhere to keep conversations."""
+    """Return the error for a gateway without a session database."""
     return StateUnavailableError(
         "There is no session database.",
         "The gateway was started without one.",
@@ -91,7 +91,7 @@ def no_database() -> StateUnavailableError:
 
 
 def no_model() -> NotConfiguredError:
-    """There is nobody to ask."""
+    """Return the error for a gateway without a model."""
     return NotConfiguredError(
         "No model is set.",
         "The gateway was started without one.",

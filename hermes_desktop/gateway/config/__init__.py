@@ -1,6 +1,6 @@
-"""How the gateway is configured: platforms, users, sessions, layers of files and variables.
+"""Configuration of the gateway: platforms, users, sessions, and the layers of files and variables.
 
-The names below belong to the contract of this package. They are loaded on first use, because
+The names below are the public interface of this package. They are loaded on first use, because
 every module of the package runs this file.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         StreamingConfig,
         platform_or_none,
     )
-else:  # hidden from type checkers, which would accept any name that is imported from here
+else:  # hidden from type checkers, which would accept any imported name
 
     def __getattr__(name: str) -> Any:
         if name in __all__:

@@ -1,4 +1,4 @@
-"""Reading values that people wrote by hand: what is not understood becomes the default."""
+"""Coercion of hand-written configuration values; invalid values become the default."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ _FALSE = frozenset({"false", "0", "no", "off"})
 
 
 def as_bool(value: object, default: bool) -> bool:  # noqa: FBT001 - reads like int(value, base)
-    """A yes or no, given as such or in one of the usual words; anything else is the default."""
+    """Return a boolean given as such or as one of the usual words; anything else is the default."""
     if isinstance(value, bool):
         return value
     word = str(value).strip().lower()
@@ -20,19 +20,19 @@ def as_bool(value: object, default: bool) -> bool:  # noqa: FBT001 - reads like 
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:
-    """The value if it is a mapping, else an empty one."""
+    """Return the value if it is a mapping, else an empty mapping."""
     return value if isinstance(value, Mapping) else {}
 
 
 def as_optional_text(value: object) -> str | None:
-    """Text, or None for what is missing or blank."""
+    """Return the value as text, or None when it is missing or empty."""
     if value is None:
         return None
     return str(value) or None
 
 
 def as_days(value: object, default: int) -> int:
-    """A whole number of days; negative ones become 0, which turns the matter off."""
+    """Return a whole number of days; negative ones become 0, which turns the feature off."""
     try:
         return max(0, int(value))  # type: ignore[call-overload, no-any-return]
     except (TypeError, ValueError, OverflowError):
@@ -40,7 +40,7 @@ def as_days(value: object, default: int) -> int:
 
 
 def as_whole_number(value: object, *, default: int, low: int, high: int | None = None) -> int:
-    """A whole number within bounds; anything else is the default."""
+    """Return a whole number within bounds; anything else is the default."""
     if isinstance(value, bool):
         return default
     try:
@@ -51,7 +51,7 @@ def as_whole_number(value: object, *, default: int, low: int, high: int | None =
 
 
 def as_number(value: object, *, default: float) -> float:
-    """A finite number that is not negative; anything else is the default."""
+    """Return a finite, non-negative number; anything else is the default."""
     if isinstance(value, bool):
         return default
     try:
@@ -62,12 +62,12 @@ def as_number(value: object, *, default: float) -> float:
 
 
 def as_path(value: object) -> Path | None:
-    """A path that a file system can have; None for anything else."""
+    """Return a path that a file system can have; None for anything else."""
     return Path(value) if isinstance(value, str) and value and "\0" not in value else None
 
 
 def as_texts(value: object, default: tuple[str, ...]) -> tuple[str, ...]:
-    """A list of texts, given as one or as a single text; anything else is the default."""
+    """Return a list of texts, given as a list or a single text; anything else is the default."""
     if isinstance(value, str):
         return (value,)
     return tuple(map(str, value)) if isinstance(value, list | tuple) else default

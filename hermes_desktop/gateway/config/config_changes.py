@@ -1,4 +1,4 @@
-"""What a gateway that runs takes over when its settings change, and what waits for a restart."""
+"""Changes of the configuration that a running gateway applies, and those that need a restart."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ FIXED = (
     "thread_sessions_per_user",
     "systemd_watchdog_seconds",
 )
-"""Fields that the chats of a running gateway are built on."""
+"""Fields on which the chats of a running gateway are built."""
 
 LIVE_EXTRAS = frozenset(
     {
@@ -32,10 +32,10 @@ LIVE_EXTRAS = frozenset(
         "gateway_restart_notification",
     }
 )
-"""What the gateway, and no adapter, looks up in a platform's ``extra`` with each message.
+"""Keys of a platform's ``extra`` that the gateway itself, and no adapter, reads per message.
 
-An adapter that judges by one of these itself would go on by the old value: it gets its settings
-once, when it is made.
+An adapter that used one of these itself would keep the old value: it gets its settings once, when
+it is created.
 """
 
 _LIVE_FIELDS = {
@@ -50,13 +50,13 @@ _SECRET_EXTRAS = ("password", "key", "secret")
 
 @dataclass(frozen=True, slots=True)
 class PlatformOutcome:
-    """What became of a platform whose settings changed.
+    """The result of applying changed settings to a platform.
 
     Attributes:
         platform: Its name.
-        ok: Whether it does what was wanted.
+        ok: Whether it is in the wanted state.
         words: What is wrong, as a sentence.
-        left: It was switched off and is not connected any more.
+        left: It was switched off and is no longer connected.
     """
 
     platform: str
@@ -67,12 +67,12 @@ class PlatformOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ConfigReplaced:
-    """What became of settings that were handed to a gateway that runs.
+    """The result of applying new settings to a running gateway.
 
     Attributes:
-        platforms: Those that were connected anew, for the first time, or left; all others were
-            not touched.
-        after_restart: Keys of config.yaml whose new values wait for a restart.
+        platforms: Those that were reconnected, connected for the first time, or disconnected; all
+            others were not touched.
+        after_restart: Keys of config.yaml whose new values need a restart.
     """
 
     platforms: tuple[PlatformOutcome, ...] = ()
@@ -80,14 +80,14 @@ class ConfigReplaced:
 
 
 def usable_now(old: GatewayConfig, new: GatewayConfig) -> tuple[GatewayConfig, tuple[str, ...]]:
-    """New settings, but for what cannot change while a gateway runs; and what that is.
+    """Return the settings that can be applied now, and the keys that need a restart.
 
-    A secret that the keyring holds and does not give just now stays as it was: a connection that
-    stands is not left because a keyring was locked.
+    A secret in the keyring that is currently unavailable stays as it was: an open connection is not
+    dropped because a keyring was locked.
 
     Args:
-        old: What the gateway runs with.
-        new: What was read just now.
+        old: The settings of the running gateway.
+        new: The settings that were just read.
     """
     waiting = tuple(name for name in FIXED if getattr(old, name) != getattr(new, name))
     running = replace(new.running, delivery_ledger=old.running.delivery_ledger)
@@ -102,12 +102,12 @@ def usable_now(old: GatewayConfig, new: GatewayConfig) -> tuple[GatewayConfig, t
 
 
 def needs_connection(old: PlatformConfig, new: PlatformConfig) -> bool:
-    """Whether a change of a platform's settings is one that its adapter must be made anew for."""
+    """Return whether a change of a platform's settings requires a new adapter."""
     return _for_adapter(old) != _for_adapter(new)
 
 
 def changed_platforms(old: GatewayConfig, new: GatewayConfig) -> Iterator[Platform]:
-    """Platforms whose adapters would have to be made, made anew or left."""
+    """Yield the platforms whose adapters have to be created, replaced or disconnected."""
     for platform in dict.fromkeys((*old.platforms, *new.platforms)):
         before = old.platforms.get(platform, PlatformConfig())
         after = new.platforms.get(platform, PlatformConfig())

@@ -1,4 +1,4 @@
-"""Variables that say something about the gateway: tokens above all. They win over the files."""
+"""Environment variables of the gateway, above all tokens. They override the files."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -67,14 +67,14 @@ _REPLY_MODES: Mapping[Platform, str] = {
 
 
 def apply_environment(config: GatewayConfig, lookup: Lookup, warn: Warn) -> GatewayConfig:
-    """Lay the variables over a configuration.
+    """Apply the variables to a configuration.
 
     A platform that gets its token here is switched on, unless config.yaml says that it is off.
 
     Args:
-        config: From the files.
-        lookup: Values of variables; the process environment is not looked at here.
-        warn: Gets a sentence about each value that makes no sense; never the value itself.
+        config: The configuration from the files.
+        lookup: Returns the values of variables; the process environment is not read here.
+        warn: Called with a sentence about each invalid value; never with the value itself.
     """
     platforms = dict(config.platforms)
     for platform in dict.fromkeys((*TOKEN_VARIABLES, *_EXTRAS, *HOME_VARIABLES)):
@@ -141,7 +141,7 @@ def _extras(platform: Platform, lookup: Lookup, warn: Warn) -> dict[str, Any]:
 def _switched_on(
     platform: Platform, token: str | None, given: Mapping[str, Any], lookup: Lookup
 ) -> bool:
-    """Whether the variables hold all that a platform needs, or ask for it in so many words."""
+    """Return whether the variables contain all that a platform needs, or enable it explicitly."""
     if platform is Platform.MATRIX:
         return "homeserver" in given and (token is not None or "password" in given)
     if platform is Platform.EMAIL:

@@ -1,4 +1,4 @@
-"""The gateway's configuration from all its layers, put right where it makes no sense."""
+"""Loading of the gateway's configuration from all its layers, with invalid values corrected."""
 
 import re
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ _PLACEHOLDER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LoadedGatewayConfig:
-    """A configuration and what is to be said about it.
+    """A loaded configuration with its warnings.
 
     Attributes:
-        warnings: Sentences for people; no secrets in them.
+        warnings: Sentences for the user, without secrets.
     """
 
     config: GatewayConfig
@@ -41,12 +41,12 @@ def load_gateway_config(
     legacy: Mapping[str, Any] | None = None,
     lookup: Lookup = _unset,
 ) -> LoadedGatewayConfig:
-    """Put the gateway's configuration together: defaults, gateway.json, config.yaml, variables.
+    """Combine the gateway's configuration: defaults, gateway.json, config.yaml, variables.
 
     Args:
-        data: config.yaml as read, an empty mapping when there is none.
+        data: config.yaml as read, an empty mapping when it does not exist.
         legacy: gateway.json as read.
-        lookup: Values of variables, from the environment and ``.env``.
+        lookup: Returns the values of variables, from the environment and ``.env``.
     """
     warnings: list[str] = []
     merged = merge_yaml(legacy or {}, data, warnings.append)
@@ -63,7 +63,7 @@ def load_gateway_config(
 
 
 def _warn_of_policies(merged: Mapping[str, Any], warn: Warn) -> None:
-    """Name what :class:`SessionResetPolicy` has to put right."""
+    """Warn of values that :class:`SessionResetPolicy` has to correct."""
     policy = merged.get("default_reset_policy")
     if not isinstance(policy, Mapping):
         return
@@ -75,7 +75,7 @@ def _warn_of_policies(merged: Mapping[str, Any], warn: Warn) -> None:
 
 
 def _checked(platform: Platform, settings: PlatformConfig, warn: Warn) -> PlatformConfig:
-    """Without the marks of loading, and off when its token is none."""
+    """Return the settings without loading marks; disabled when the token is a placeholder."""
     extra = {key: value for key, value in settings.extra.items() if key != EXPLICIT}
     settings = replace(settings, extra=extra)
     if not settings.enabled or platform not in TOKEN_VARIABLES:

@@ -1,4 +1,4 @@
-"""More of the gateway's settings as a person changes them: patience, manners, groups."""
+"""User-visible gateway options, continued: time-outs, notifications and shared group sessions."""
 
 from hermes_desktop.gateway.config.config_running import RunningSettings
 from hermes_desktop.gateway.config.gateway_config import GatewayConfig

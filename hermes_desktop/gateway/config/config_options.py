@@ -1,4 +1,4 @@
-"""The gateway's settings as a person changes them; beside the dataclasses that hold them."""
+"""User-visible options of the gateway, declared beside the dataclasses that hold their values."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -51,7 +51,7 @@ _WITH_PEOPLE = tuple(p for p in _NAMED if p not in {Platform.API_SERVER, Platfor
 
 
 def _policy(prefix: tuple[str, ...], owns: int, who: str, unknown: str = "") -> Iterator[Option]:
-    """A reset policy: for all, for a kind of chat or for a platform."""
+    """Yield the options of a reset policy: general, for a kind of chat or for a platform."""
     base = Option(
         key=".".join((*prefix, "mode")),
         label=f"{who}: a new session begins",
@@ -70,7 +70,7 @@ def _policy(prefix: tuple[str, ...], owns: int, who: str, unknown: str = "") -> 
 
 
 def _policy_numbers(base: Option, prefix: tuple[str, ...], unknown: str) -> tuple[Option, ...]:
-    """The others of a policy; ``base`` is its mode."""
+    """Return the other options of a policy; ``base`` is its mode."""
     who = base.label.partition(":")[0]
     return (
         replace(
@@ -127,7 +127,7 @@ def _policies() -> Iterator[Option]:
 
 
 def switch_places(platform: Platform) -> tuple[Place, ...]:
-    """Where config.yaml may say whether a platform is on; the first that does counts."""
+    """Return where config.yaml may switch a platform on or off; the first place found counts."""
     inner = ("platforms", platform.value, "enabled")
     top = Place((platform.value, "enabled"), only_found=True)
     return top, Place(inner), Place(("gateway", *inner))
@@ -148,7 +148,7 @@ _LOGINS: Mapping[Platform, tuple[tuple[str, ...], ...]] = {
 
 
 def _switch(platform: Platform) -> Option:
-    """Whether a platform is on, in the places where ``hermes`` looks for it."""
+    """Return the switch of a platform, with the places where ``hermes`` reads it."""
     name = platform.value
     token = TOKEN_VARIABLES.get(platform)
     return Option(
@@ -169,7 +169,7 @@ def _switch(platform: Platform) -> Option:
 
 
 def _people(platform: Platform) -> Iterator[Option]:
-    """Who may write there, and what others get."""
+    """Yield the options for allowed users of a platform and for how strangers are treated."""
     name = platform.value
     inner = ("platforms", name)
     yield Option(

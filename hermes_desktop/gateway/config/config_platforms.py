@@ -1,4 +1,4 @@
-"""The platforms there are, and what is set for one of them."""
+"""The supported platforms and the settings of a single platform."""
 
 import enum
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class Platform(enum.Enum):
-    """Where messages come from. Looking one up ignores case and blanks around the name."""
+    """A source of messages. Lookup by value ignores case and blanks around the name."""
 
     LOCAL = "local"
     TELEGRAM = "telegram"
@@ -57,12 +57,12 @@ _TITLES: Mapping[Platform, str] = {
 
 
 def title_of(platform: Platform) -> str:
-    """What people call a platform, where its name stands at the beginning of something."""
+    """Return the display name of a platform, capitalized."""
     return _TITLES.get(platform) or platform.value.replace("_", " ").capitalize()
 
 
 def platform_or_none(value: object) -> Platform | None:
-    """The platform of that name; None for one that we do not know."""
+    """Return the platform of that name; None when it is unknown."""
     try:
         return Platform(value)
     except ValueError:
@@ -71,7 +71,7 @@ def platform_or_none(value: object) -> Platform | None:
 
 @dataclass(frozen=True, slots=True)
 class HomeChannel:
-    """The chat of a platform that unasked news go to."""
+    """The chat of a platform that receives unsolicited messages."""
 
     platform: Platform
     chat_id: str
@@ -79,13 +79,13 @@ class HomeChannel:
     thread_id: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As stored in the configuration."""
+        """Return the form stored in the configuration."""
         data = {"platform": self.platform.value, "chat_id": self.chat_id, "name": self.name}
         return data | {"thread_id": self.thread_id} if self.thread_id else data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "HomeChannel":
-        """Read what :meth:`to_dict` wrote.
+        """Read the form that :meth:`to_dict` returns.
 
         Raises:
             KeyError: Platform or chat id is missing.
@@ -101,20 +101,20 @@ class HomeChannel:
 
 @dataclass(frozen=True, slots=True)
 class ChannelOverride:
-    """What is different in one channel of a platform."""
+    """Overrides for one channel of a platform."""
 
     model: str | None = None
     provider: str | None = None
     system_prompt: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As stored in the configuration; only what is set."""
+        """Return the form stored in the configuration; only what is set."""
         names = ("model", "provider", "system_prompt")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "ChannelOverride":
-        """Read what :meth:`to_dict` wrote."""
+        """Read the form that :meth:`to_dict` returns."""
         return cls(
             as_optional_text(data.get("model")),
             as_optional_text(data.get("provider")),
@@ -124,18 +124,19 @@ class ChannelOverride:
 
 @dataclass(frozen=True, slots=True)
 class PlatformConfig:
-    """One platform's own settings.
+    """The settings of one platform.
 
     Attributes:
         token: Secret of the bot; never logged.
         api_key: Secret of platforms that have one; never logged.
-        reply_to_mode: Which parts of a reply are shown as answers to the person's message.
-        gateway_restart_notification: Whether its chats hear of a restart.
+        reply_to_mode: Which parts of a reply are shown as replies to the sender's message.
+        gateway_restart_notification: Whether its chats are notified of a restart.
         typing_indicator: Whether it shows that a reply is being written.
-        typing_status_text: Words for that, where the platform shows any.
+        typing_status_text: The text for that, where the platform shows any.
         channel_overrides: By channel id.
-        extra: What only this platform knows, and ``allow_from``: who may write. May hold secrets.
-        trouble: Why a secret that is kept for it could not be had, as a sentence; not part of
+        extra: Settings that only this platform has, and ``allow_from``: who may write. May contain
+            secrets.
+        trouble: Why a secret stored for it could not be read, as a sentence; not part of
             :meth:`to_dict`.
     """
 
@@ -153,7 +154,7 @@ class PlatformConfig:
 
     @property
     def allow_from(self) -> frozenset[str]:
-        """User ids that may write; ``*`` stands for everybody."""
+        """User ids that may write; ``*`` means everyone."""
         listed = self.extra.get("allow_from")
         names = listed.split(",") if isinstance(listed, str) else listed
         if not isinstance(names, list | tuple | set | frozenset):
@@ -161,7 +162,7 @@ class PlatformConfig:
         return frozenset(text for name in names if (text := str(name).strip()))
 
     def to_dict(self) -> dict[str, Any]:
-        """As stored in the configuration; secrets and the home channel only when set."""
+        """Return the form stored in the configuration; secrets and home channel only when set."""
         data: dict[str, Any] = {
             "enabled": self.enabled,
             "extra": dict(self.extra),
@@ -184,7 +185,7 @@ class PlatformConfig:
 
     @classmethod
     def from_dict(cls, data: object) -> "PlatformConfig":
-        """Read settings; anything that is no mapping means the defaults."""
+        """Read settings; anything that is not a mapping means the defaults."""
         given = as_mapping(data)
         extra = as_mapping(given.get("extra"))
 
@@ -219,7 +220,7 @@ def _home_channel(data: object) -> HomeChannel | None:
 
 
 def _reply_to_mode(value: object) -> ReplyToMode:
-    """YAML makes ``off`` a truth value."""
+    """Return the reply mode; YAML reads ``off`` as a boolean."""
     name = "off" if value is False else str(value).strip().lower()
     return cast(ReplyToMode, name) if name in get_args(ReplyToMode) else "first"
 

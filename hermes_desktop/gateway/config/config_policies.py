@@ -1,4 +1,4 @@
-"""When a chat begins a new conversation by itself, and how a reply is shown while it grows."""
+"""Policies for automatic session resets of chats and for the display of streamed replies."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast, get_args
@@ -11,15 +11,16 @@ StreamTransport = Literal["auto", "draft", "edit", "off"]
 
 @dataclass(frozen=True, slots=True)
 class SessionResetPolicy:
-    """When a chat starts a new conversation by itself.
+    """When a chat starts a new session automatically.
 
     Attributes:
-        mode: Not at all, after idling, once a day, or whichever comes first.
-        at_hour: Local hour of the daily start, 0 to 23.
-        idle_minutes: How long a chat may be silent.
-        notify: Whether the chat is told.
-        notify_exclude_platforms: Platforms that are never told.
-        bg_process_max_age_hours: From when on a background process no longer keeps a chat alive.
+        mode: Never, after an idle time, once a day, or whichever comes first.
+        at_hour: Local hour of the daily reset, 0 to 23.
+        idle_minutes: The idle time after which a chat is reset.
+        notify: Whether the chat is notified.
+        notify_exclude_platforms: Platforms that are never notified.
+        bg_process_max_age_hours: The age from which a background process no longer keeps a chat
+            active.
     """
 
     mode: ResetMode = "none"
@@ -30,7 +31,7 @@ class SessionResetPolicy:
     bg_process_max_age_hours: int = 24
 
     def to_dict(self) -> dict[str, Any]:
-        """As stored in the configuration."""
+        """Return the form stored in the configuration."""
         return {
             "mode": self.mode,
             "at_hour": self.at_hour,
@@ -62,14 +63,15 @@ class SessionResetPolicy:
 
 @dataclass(frozen=True, slots=True)
 class StreamingConfig:
-    """How a reply is shown in a chat while it is being written.
+    """How a reply is shown in a chat while it is being generated.
 
     Attributes:
         transport: By drafts, by editing one message, whichever the platform has, or not at all.
-        edit_interval: Seconds between two edits at least.
-        buffer_threshold: Characters that are worth an edit.
-        cursor: Stands at the end of a text that still grows.
-        fresh_final_after_seconds: When a reply that took longer is sent anew, whole; 0: never.
+        edit_interval: Minimum number of seconds between two edits.
+        buffer_threshold: Minimum number of new characters for an edit.
+        cursor: Shown at the end of an incomplete text.
+        fresh_final_after_seconds: When a reply that took longer is sent again as a new, complete
+            message; 0: never.
     """
 
     enabled: bool = False
@@ -80,7 +82,7 @@ class StreamingConfig:
     fresh_final_after_seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """As stored in the configuration."""
+        """Return the form stored in the configuration."""
         return asdict(self)
 
     @classmethod
@@ -102,7 +104,7 @@ class StreamingConfig:
 
 
 def _transport(value: object) -> StreamTransport | None:
-    """A transport by its name; YAML makes ``on`` and ``off`` truth values."""
+    """Return the transport of that name; YAML reads ``on`` and ``off`` as booleans."""
     if isinstance(value, bool):
         return "auto" if value else "off"
     name = str(value).strip().lower()

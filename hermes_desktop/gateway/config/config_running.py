@@ -1,4 +1,4 @@
-"""How patiently the gateway runs: what stands in config.yaml beside the gateway's own section."""
+"""Runtime settings of the gateway that config.yaml keeps in other sections than the gateway's."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ BusyInputMode = Literal["interrupt", "queue", "steer"]
 
 @dataclass(frozen=True, slots=True)
 class RunningSettings:
-    """Limits and manners of running turns. Times are seconds.
+    """Limits and behavior of running turns. Times are in seconds.
 
     Attributes:
-        max_iterations: Calls of the model in one turn at most.
-        agent_timeout_s: A turn that is silent for so long is interrupted; 0: never.
-        agent_timeout_warning_s: When the chat is told that a turn is silent; 0: never.
-        notify_interval_s: How often the chat hears of a long turn; 0: never.
+        max_iterations: Maximum number of model calls in one turn.
+        agent_timeout_s: Inactivity after which a turn is interrupted; 0: never.
+        agent_timeout_warning_s: Inactivity after which the chat is notified; 0: never.
+        notify_interval_s: How often the chat is notified of a long turn; 0: never.
         restart_drain_timeout_s: How long running turns may take when the gateway stops.
-        resume_fresh_s: For how long a reply cut off by a restart is taken up again; 0: always.
-        busy_input_mode: What a message does that comes while a reply is being written.
+        resume_fresh_s: For how long a reply interrupted by a restart is resumed; 0: always.
+        busy_input_mode: The effect of a message that arrives while a reply is being written.
         busy_ack_enabled: Whether such a message is acknowledged.
         platform_connect_timeout_s: How long connecting a platform may take.
-        delivery_ledger: Whether replies are noted before they are sent, to be brought later.
-        confirm_destructive_commands: Whether a person is asked before a command takes something
-            out of a conversation.
-        show_reasoning: Whether chats see what the model thinks.
+        delivery_ledger: Whether replies are recorded before they are sent, to be delivered later.
+        confirm_destructive_commands: Whether the user must confirm a command that removes something
+            from a session.
+        show_reasoning: Whether chats see the model's reasoning.
     """
 
     max_iterations: int = 90
@@ -44,7 +44,7 @@ class RunningSettings:
     show_reasoning: bool = False
 
 
-# Field → section and key in config.yaml, and the variable that counts where these are silent.
+# Field → section and key in config.yaml, and the variable that is used when these are not set.
 _PLACES: Mapping[str, tuple[str, str, str]] = {
     "max_iterations": ("agent", "max_turns", "HERMES_MAX_ITERATIONS"),
     "agent_timeout_s": ("agent", "gateway_timeout", "HERMES_AGENT_TIMEOUT"),
@@ -74,11 +74,11 @@ _PLACES: Mapping[str, tuple[str, str, str]] = {
 
 
 def read_running_settings(data: Mapping[str, Any], lookup: Lookup) -> RunningSettings:
-    """Read them from config.yaml and, where it is silent, from variables.
+    """Read the settings from config.yaml and, where a key is missing, from variables.
 
     Args:
         data: config.yaml as read.
-        lookup: Values of variables.
+        lookup: Returns the values of variables.
     """
     base = RunningSettings()
     found: dict[str, Any] = {}
@@ -92,7 +92,7 @@ def read_running_settings(data: Mapping[str, Any], lookup: Lookup) -> RunningSet
 
 
 def _read(value: object, *, default: Any) -> Any:
-    """A value in the kind of its default."""
+    """Return a value converted to the type of its default."""
     if isinstance(default, bool):
         return as_bool(value, default=default)
     if isinstance(default, int):

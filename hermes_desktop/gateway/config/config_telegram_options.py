@@ -1,4 +1,4 @@
-"""Telegram's own settings as a person changes them: which groups are answered, and when."""
+"""User-visible Telegram options: which groups are answered, and when."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def _option(  # noqa: PLR0913 - what differs between them
     top: bool = False,
     consequence: str = "",
 ) -> Option:
-    """One of them, in the places where ``hermes`` looks for it, too."""
+    """Return one option, with the places where ``hermes`` reads it, too."""
     inner = ("platforms", _NAME)
     default: Any = False if kind == "yes_no" else []
     return Option(

@@ -1,7 +1,7 @@
-"""config.yaml in the terms of the gateway's configuration: every place where a key may stand.
+"""Translation of config.yaml into the gateway's configuration, from every supported location.
 
-A key may stand at the top level or inside ``gateway:``; where the top level has it, even with a
-useless value, the inner one is not looked at.
+A key may appear at the top level or inside ``gateway:``; where the top level has it, even with an
+invalid value, the inner one is ignored.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from hermes_desktop.gateway.config.coercion import as_mapping
 from hermes_desktop.gateway.config.config_platforms import Platform
 
 EXPLICIT = "_enabled_explicit"
-"""Marks, in a platform's ``extra`` while loading, that config.yaml says whether it is on."""
+"""Key in a platform's ``extra`` while loading: config.yaml switches it on or off explicitly."""
 
 Warn = Callable[[str], None]
 
@@ -69,15 +69,15 @@ Block = dict[str, Any]
 
 
 def merge_yaml(base: Mapping[str, Any], data: Mapping[str, Any], warn: Warn) -> dict[str, Any]:
-    """Lay config.yaml over a configuration.
+    """Apply config.yaml to a configuration.
 
     Args:
-        base: What gateway.json holds, in the shape of ``GatewayConfig.to_dict``.
+        base: The content of gateway.json, in the shape of ``GatewayConfig.to_dict``.
         data: config.yaml as read.
-        warn: Gets a sentence about each thing that makes no sense.
+        warn: Called with a sentence about each invalid setting.
 
     Returns:
-        For ``GatewayConfig.from_dict``; platforms may carry :data:`EXPLICIT`.
+        The input of ``GatewayConfig.from_dict``; platforms may carry :data:`EXPLICIT`.
     """
     inner = as_mapping(data.get("gateway"))
     found = {**inner, **{key: value for key, value in data.items() if key != "gateway"}}
@@ -107,7 +107,7 @@ def merge_yaml(base: Mapping[str, Any], data: Mapping[str, Any], warn: Warn) -> 
 def _platforms(
     base: Mapping[str, Any], data: Mapping[str, Any], inner: Mapping[str, Any]
 ) -> dict[str, Block]:
-    """The settings of each platform, put together from the places where they may stand."""
+    """Return the settings of each platform, merged from all their possible locations."""
     written: dict[str, Block] = {}
     for group in (inner.get("platforms"), data.get("platforms")):
         for name, block in as_mapping(group).items():
@@ -141,7 +141,7 @@ def _lay_over(known: Block, block: Mapping[str, Any], *, explicit: bool) -> None
 
 
 def _bridge(block: Block, own: Mapping[str, Any], platform: Platform, *, top_level: bool) -> None:
-    """Bring what stands in a platform's own block to the place where it is looked for."""
+    """Copy the settings in a platform's own block to where they are read from."""
     if top_level:
         taken = {key: own[key] for key in ("enabled", "extra") if key in own}
         _lay_over(block, taken, explicit=True)

@@ -1,4 +1,4 @@
-"""How the gateway is set up: which platforms, who may write, when conversations start afresh."""
+"""Configuration of the gateway: platforms, allowed users and session resets."""
 
 import logging
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ _TRIGGERS = ("/new", "/reset")
 UnauthorizedDm = Literal["pair", "ignore"]
 NoticeDelivery = Literal["public", "private"]
 
-# What makes a platform usable beside a token or an api key: all names of one of the groups.
+# What makes a platform usable besides a token or an API key: all names of one of the groups.
 _CREDENTIALS: Mapping[Platform, tuple[tuple[str, ...], ...]] = {
     Platform.API_SERVER: ((),),
     Platform.WEBHOOK: ((),),
@@ -58,17 +58,18 @@ _CREDENTIALS: Mapping[Platform, tuple[tuple[str, ...], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class GatewayConfig:
-    """All of the gateway's settings.
+    """All settings of the gateway.
 
     Attributes:
         reset_triggers: Messages that mean ``/new``.
         sessions_dir: Folder of ``sessions.json``; None: that of the home.
         write_sessions_json: Whether the mirror of the routing table is kept.
-        max_concurrent_sessions: Turns at once at most; None: no such limit.
-        unauthorized_dm_behavior: What a stranger's direct message gets: a pairing code or nothing.
-        session_store_max_age_days: After how many silent days a chat's routing entry is dropped;
-            0 keeps them for ever. The conversations themselves are never touched.
-        running: What comes from other sections; not part of :meth:`to_dict`.
+        max_concurrent_sessions: Maximum number of concurrent turns; None: no limit.
+        unauthorized_dm_behavior: The response to a stranger's direct message: a pairing code or
+            nothing.
+        session_store_max_age_days: Days of inactivity after which a chat's routing entry is
+            dropped; 0 keeps entries forever. The sessions themselves are never touched.
+        running: Settings from other sections; not part of :meth:`to_dict`.
     """
 
     platforms: Mapping[Platform, PlatformConfig] = field(default_factory=dict)
@@ -95,9 +96,9 @@ class GatewayConfig:
     running: RunningSettings = field(default_factory=RunningSettings)
 
     def get_reset_policy(self, platform: Platform | None, session_type: str) -> SessionResetPolicy:
-        """The policy of a chat: its platform's, else its type's, else the general one.
+        """Return the policy of a chat: its platform's, else its type's, else the general one.
 
-        The desktop chat has none: a person opens and leaves its conversations by hand.
+        The desktop chat has none: the user opens and leaves its sessions by hand.
         """
         if platform is Platform.DESKTOP:
             return SessionResetPolicy()
@@ -106,7 +107,7 @@ class GatewayConfig:
         return self.reset_by_type.get(session_type, self.default_reset_policy)
 
     def get_connected_platforms(self) -> list[Platform]:
-        """Platforms that are switched on and have what they need to log in, by name."""
+        """Return the enabled platforms that have the credentials they need, sorted by name."""
         usable = [
             platform
             for platform, settings in self.platforms.items()
@@ -115,19 +116,19 @@ class GatewayConfig:
         return sorted(usable, key=lambda platform: platform.value)
 
     def get_home_channel(self, platform: Platform) -> HomeChannel | None:
-        """Where a platform's unasked news go."""
+        """Return the chat that receives a platform's unsolicited messages."""
         settings = self.platforms.get(platform)
         return settings.home_channel if settings is not None else None
 
     def get_unauthorized_dm_behavior(self, platform: Platform) -> UnauthorizedDm:
-        """What a stranger's direct message gets. Strangers' mail is ignored unless set for mail."""
+        """Return the response to a stranger's direct message; for e-mail, none unless set there."""
         own = _dm_behavior(self._extra(platform).get("unauthorized_dm_behavior"))
         if own is not None:
             return own
         return "ignore" if platform is Platform.EMAIL else self.unauthorized_dm_behavior
 
     def get_notice_delivery(self, platform: Platform) -> NoticeDelivery:
-        """Whether notices stand in the chat or go to the person alone."""
+        """Return whether notices are posted in the chat or sent to the sender alone."""
         value = str(self._extra(platform).get("notice_delivery")).strip().lower()
         return "private" if value == "private" else "public"
 
@@ -136,7 +137,7 @@ class GatewayConfig:
         return settings.extra if settings is not None else {}
 
     def to_dict(self) -> dict[str, Any]:
-        """As :meth:`from_dict` reads it."""
+        """Return the form that :meth:`from_dict` reads."""
         data: dict[str, Any] = {
             name: getattr(self, name)
             for name in (
@@ -170,7 +171,7 @@ class GatewayConfig:
 
     @classmethod
     def from_dict(cls, data: object) -> "GatewayConfig":
-        """Read a configuration; what cannot be understood becomes the default."""
+        """Read a configuration; invalid values become the default."""
         given = as_mapping(data)
 
         def yes(name: str, *, default: bool) -> bool:
@@ -230,7 +231,7 @@ def _dm_behavior(value: object) -> UnauthorizedDm | None:
 
 
 def _limit(value: object) -> int | None:
-    """How many turns at once; nothing sensible, and nothing above 0, means no limit."""
+    """Return the limit of concurrent turns; anything not above 0 means no limit."""
     if value is None:
         return None
     limit = as_whole_number(value, default=0, low=0)

@@ -1,4 +1,4 @@
-"""Lists of users in variables: which ones a platform has, what stands in them, one in ``.env``."""
+"""Lists of users in variables: names per platform, parsing, and changing one in ``.env``."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ _SAFE = re.compile(r"[A-Za-z0-9_@:.+\-]+")
 
 
 def canonical_user(platform: str, user_id: str) -> str:
-    """A person's id in the form it is compared in; WhatsApp adds device and server to it."""
+    """Return a user's id in the form used for comparison; WhatsApp adds device and server to it."""
     user_id = str(user_id).strip()
     if platform == Platform.WHATSAPP.value:
         return re.split("[:@]", user_id, maxsplit=1)[0].removeprefix("+")
@@ -20,12 +20,12 @@ def canonical_user(platform: str, user_id: str) -> str:
 
 
 def variable(platform: str, name: str) -> str:
-    """The variable of a platform: ``TELEGRAM_ALLOWED_USERS``."""
+    """Return the name of a platform's variable, e.g. ``TELEGRAM_ALLOWED_USERS``."""
     return f"{_OTHER_PREFIXES.get(platform, platform.upper())}_{name}"
 
 
 def split_list(value: str | None) -> frozenset[str]:
-    """The members of a list with commas."""
+    """Return the members of a comma-separated list."""
     return frozenset(_members(value))
 
 
@@ -34,10 +34,9 @@ def _members(value: str | None) -> list[str]:
 
 
 def change_user_list(env_file: Path, platform: str, *, add: str = "", remove: str = "") -> bool:
-    """Change ``<PLATFORM>_ALLOWED_USERS`` in ``.env``, if there is such a list. Blocking.
+    """Change ``<PLATFORM>_ALLOWED_USERS`` in ``.env``, if the list exists. Blocking.
 
-    An id that could mean more than itself in that file is not added. Without a member left the
-    line goes.
+    An id that has a special meaning in that file is not added. A list without members is removed.
 
     Args:
         env_file: The file.
@@ -49,8 +48,8 @@ def change_user_list(env_file: Path, platform: str, *, add: str = "", remove: st
         Whether the list was changed.
 
     Raises:
-        ConfigError: The file cannot be read or written, or somebody is to be taken out of a list
-            that we would not write as it is.
+        ConfigError: The file cannot be read or written, or a user is to be removed from a list that
+            contains more than plain ids.
     """
     name = variable(platform, "ALLOWED_USERS")
     members = _members(read_env_file(env_file).get(name))
