@@ -1,1 +1,1 @@
-"""The runner: takes messages in, runs turns, hands replies out."""
+"""The gateway runner: receives messages, runs turns and delivers replies."""

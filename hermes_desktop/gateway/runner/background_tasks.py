@@ -1,4 +1,4 @@
-"""What runs beside a chat on its behalf, and the file that tells the next run of it."""
+"""Background tasks of chats, and the file that records them for the next run."""
 
 import json
 import logging
@@ -16,7 +16,7 @@ from hermes_desktop.gateway.turns.turn import TurnRecord
 log = logging.getLogger(__name__)
 
 MOST_TASKS = 4
-"""How many may run and wait in one chat; all chats of a runner share three times as many."""
+"""Limit of running and waiting tasks per chat; all chats of a runner share three times as many."""
 MOST_TOGETHER = 12
 _MOST_WORDS = 60
 _MOST_READ = 1_000_000
@@ -26,17 +26,17 @@ TaskState = Literal["waiting", "running", "over"]
 
 @dataclass(slots=True, eq=False)
 class BackgroundTask:
-    """One request that is answered in a conversation of its own.
+    """A request that is answered in a separate session.
 
     Attributes:
-        id: Names it for persons.
-        session_key: The chat that it was asked in.
-        session_id: Its own conversation.
-        source: Where the result goes.
-        source_tag: Where its conversation is said to begin.
-        model: What was chosen for the chat's conversation.
+        id: Its user-visible name.
+        session_key: The chat in which it was requested.
+        session_id: Its own session.
+        source: Where the result is delivered.
+        source_tag: The recorded origin of its session.
+        model: The model settings chosen for the chat's session.
         record: The turn.
-        agent: Once it runs.
+        agent: Set once it runs.
     """
 
     id: str
@@ -54,13 +54,13 @@ class BackgroundTask:
 
     @property
     def words(self) -> str:
-        """The request in a few words."""
+        """The beginning of the request."""
         return first_words(self.prompt)
 
 
 @dataclass(frozen=True, slots=True)
 class CutOffTask:
-    """A task of an earlier run that did not come to its end."""
+    """A task of an earlier run that was interrupted."""
 
     id: str
     session_key: str
@@ -70,17 +70,19 @@ class CutOffTask:
 
 
 class TaskFile:
-    """Blocking. A file that cannot be read or written is logged and counts as absent.
+    """File of unfinished background tasks. Blocking.
+
+    A file that cannot be read or written is logged and counts as absent.
 
     Args:
-        path: The file; its folder is made when first needed.
+        path: The file; its folder is created when first needed.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def write(self, tasks: Iterable[BackgroundTask]) -> None:
-        """Note which tasks are not over."""
+        """Record the unfinished tasks."""
         listed = [
             {
                 "id": each.id,
@@ -101,7 +103,7 @@ class TaskFile:
             log.warning("Background tasks cannot be noted: %s", error)
 
     def take(self) -> tuple[CutOffTask, ...]:
-        """What an earlier run did not end; told once."""
+        """Return the tasks that an earlier run did not finish, and delete the file."""
         try:
             with self._path.open(encoding="utf-8") as stream:
                 listed = json.loads(stream.read(_MOST_READ))
@@ -129,23 +131,23 @@ def _cut_off(entry: Any) -> CutOffTask | None:
 
 
 def first_words(text: str) -> str:
-    """The beginning of a text on one line."""
+    """Return the beginning of a text on one line."""
     flat = " ".join(text[:1000].split())
     return flat if len(flat) <= _MOST_WORDS else flat[: _MOST_WORDS - 1] + "…"
 
 
 def result_words(task: BackgroundTask, text: str) -> str:
-    """A result as its chat gets it."""
+    """Return the message that delivers a result to its chat."""
     return f"Background task “{task.words}” is done:\n\n{text}"
 
 
 def failure_words(task: BackgroundTask, why: str) -> str:
-    """What its chat hears of a task that came to nothing."""
+    """Return the message about a failed task for its chat."""
     return f"Background task “{task.words}” came to nothing: {why}"
 
 
 def cut_off_words(task: CutOffTask, prefix: str) -> str:
-    """What a chat hears of a task that the end of the program cut off."""
+    """Return the message for a chat whose task was interrupted by the end of the program."""
     return (
         f"Background task “{first_words(task.prompt)}” was cut off because the program ended. What "
         f"it did until then is kept; say {prefix}background again if it is still wanted."
@@ -153,7 +155,7 @@ def cut_off_words(task: CutOffTask, prefix: str) -> str:
 
 
 def too_many_tasks(number: int) -> BusyError:
-    """No more tasks can be taken."""
+    """Return the error for reaching the limit of background tasks."""
     return BusyError(
         "Too many background tasks run.",
         f"There are {number} of them.",

@@ -1,7 +1,7 @@
-"""The end of one conversation and the beginning of the next, told to plugins and event hooks.
+"""Notification of plugins and event hooks when a session ends and the next one starts.
 
-Plugins get the hooks in order and on a worker, each call awaited for at most
-:data:`~hermes_desktop.plugins.SLOW_CALLBACK_S`; whatever they do, the boundary is crossed.
+Plugin hooks are called in order on a worker thread, each with a time-out of
+:data:`~hermes_desktop.plugins.SLOW_CALLBACK_S`; no hook can prevent the session change.
 """
 
 import logging
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 
 class Boundaries:
-    """Tells of boundaries. Used on the loop; has a thread of its own while it is open.
+    """Notifier of session boundaries. Used on the event loop; has its own thread while it is open.
 
     Args:
-        limit_s: How long one call of a hook is awaited.
+        limit_s: The time-out of one hook call.
     """
 
     def __init__(self, *, limit_s: float = plugins.SLOW_CALLBACK_S) -> None:
@@ -35,11 +35,11 @@ class Boundaries:
 
         Args:
             name: The hook.
-            reason: What :func:`plugins.boundary_reason` answers meanwhile.
-            kwargs: What it carries, exactly.
+            reason: What :func:`plugins.boundary_reason` returns meanwhile.
+            kwargs: The exact arguments of the hook.
 
         Returns:
-            What the callbacks returned; nothing when they took too long.
+            The results of the callbacks; empty after a time-out.
         """
         try:
             with giving_reason(reason):
@@ -49,24 +49,24 @@ class Boundaries:
         except TimeoutError:
             slow = ", ".join(plugins.REGISTRY.hanging()) or "a plugin"
             log.error("%s is not awaited any longer: %s", name, slow)  # noqa: TRY400 - no bug
-        except Exception:  # somebody else's code, or we have left already
+        except Exception:  # third-party code, or the workers are closed already
             log.warning("%s failed", name, exc_info=True)
         return []
 
     async def finalize(self, session_id: str, platform: str, reason: str) -> None:
-        """A conversation of a chat has ended."""
+        """Notify plugins that a session of a chat has ended."""
         await self.invoke(
             "on_session_finalize", reason=reason, session_id=session_id, platform=platform
         )
 
     async def reset(self, session_id: str, platform: str, reason: str) -> None:
-        """A new conversation of a chat is ready."""
+        """Notify plugins that a new session of a chat is ready."""
         await self.invoke(
             "on_session_reset", reason=reason, session_id=session_id, platform=platform
         )
 
     def close(self) -> None:
-        """Let the thread go. Never waits."""
+        """Close the worker thread without waiting."""
         self._workers.close()
 
 
@@ -78,14 +78,14 @@ async def emit(
     calls: BoundedCalls,
     limit_s: float,
 ) -> None:
-    """Tell the event hooks of something. Never raises; whoever hangs is left behind.
+    """Notify the event hooks. Never raises; a hook that hangs is abandoned.
 
     Args:
-        hooks: Who hears of it; None: nobody.
+        hooks: The event hooks; None: there are none.
         event_type: ``session:start``, …
-        context: What they are told.
-        calls: Keeps what is left behind.
-        limit_s: How long they may take together.
+        context: The event's data.
+        calls: Keeps track of abandoned calls.
+        limit_s: The time-out for all hooks together.
     """
     if hooks is not None:
         await _bounded(calls, limit_s, hooks.emit(event_type, context), event_type)
@@ -99,7 +99,7 @@ async def collect(
     calls: BoundedCalls,
     limit_s: float,
 ) -> list[Any]:
-    """Ask the event hooks about something; what they answered. Args as in :func:`emit`."""
+    """Notify the event hooks and return their results. Args as in :func:`emit`."""
     ask = getattr(hooks, "emit_collect", None)
     if ask is None:
         return []
@@ -113,6 +113,6 @@ async def _bounded(
         return await calls.within(limit_s, call, doing=event_type)
     except TimeoutError:
         log.warning("The hooks of %s took too long", event_type)
-    except Exception:  # somebody else's code
+    except Exception:  # third-party code
         log.warning("The hooks of %s failed", event_type, exc_info=True)
     return None

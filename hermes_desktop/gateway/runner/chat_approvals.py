@@ -1,4 +1,4 @@
-"""Questions before something that may do harm, asked and answered in the chat they came from."""
+"""Approval requests, shown and answered in the chat they came from."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ _NO = frozenset({"deny", "no", "reject", "cancel", "n", "👎"})
 
 
 def choice_of(text: str) -> Choice | None:
-    """The answer that a plain word is; None for any other message."""
+    """Return the choice that a plain word stands for; None for any other message."""
     word = text.strip().strip(".!").lower()
     if word in _YES:
         return "once"
@@ -35,10 +35,10 @@ def choice_of(text: str) -> Choice | None:
 
 
 def question(request: ApprovalRequest, seconds: float, prefix: str) -> str:
-    """A question in words for a chat."""
+    """Return the text of an approval request for a chat."""
     what, why = request.what, " ".join(request.why)
     left_out = len(what) - _MOST_SHOWN
-    if left_out > 0:  # its end says as much of what it does as its beginning
+    if left_out > 0:  # the end matters as much as the beginning
         what = f"{what[: _MOST_SHOWN // 2]}\n…\n{what[-_MOST_SHOWN // 2 :]}"
         why += f" {left_out} characters of its middle are not shown here; the window shows all."
     words = (
@@ -52,11 +52,11 @@ def question(request: ApprovalRequest, seconds: float, prefix: str) -> str:
 
 
 class ChatApprovals(ChatAttendant[ApprovalRequest, Answered]):
-    """Asks in the chats of one runner.
+    """Approval requests in the chats of one runner.
 
     Args:
-        runner: Whose chats these are.
-        queue: Where agents wait.
+        runner: The runner of these chats.
+        queue: The queue in which agents wait.
     """
 
     def __init__(self, runner: "GatewayRunner", queue: ApprovalQueue) -> None:
@@ -68,7 +68,7 @@ class ChatApprovals(ChatAttendant[ApprovalRequest, Answered]):
         return question(request, max(1.0, seconds), prefix)
 
     def answer(self, text: str, source: SessionSource, session_key: str) -> str | None:
-        """Take a plain word for an answer while a question waits; None for other messages."""
+        """Treat a plain word as the answer to a pending request; None for other messages."""
         choice = choice_of(text)
         if choice is None or not self._queue.pending(session_key):
             return None

@@ -1,4 +1,4 @@
-"""What waits for a person, shown in the chat it came from."""
+"""Presenter of pending user requests in the chat they came from."""
 
 import asyncio
 import contextlib
@@ -17,14 +17,16 @@ A = TypeVar("A")
 
 
 class ChatAttendant(Generic[Q, A]):
-    """Attends a queue in the chats of one runner.
+    """Presenter of a queue's requests in the chats of one runner.
 
     Args:
-        runner: Whose chats these are.
-        room: Where agents wait.
-        asks: What the chat is told: what waits, and what commands begin with there.
-        over: What it is told at the end, and where it was answered: the platform; "" for nothing.
-        buttons: Label and word of each answer that a platform may make a button of.
+        runner: The runner of these chats.
+        room: The queue in which agents wait.
+        asks: Returns the text that presents a request, given the request and the command prefix
+            there.
+        over: Returns the text for the end of a request, given the platform where it was answered;
+            "" for none.
+        buttons: Returns label and value of each answer that a platform may show as a button.
     """
 
     def __init__(
@@ -43,11 +45,12 @@ class ChatAttendant(Generic[Q, A]):
         self._leave: Callable[[], None] = lambda: None
 
     def open(self) -> None:
-        """Begin to ask, on the running loop, until :meth:`close`."""
+        """Start presenting requests, on the running loop, until :meth:`close`."""
         loop = asyncio.get_running_loop()
 
         def later(call: Callable[..., object], *arguments: Any) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is gone; the time will be over
+            # The loop is gone; the request times out.
+            with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(call, *arguments)
 
         def asked(request: Q) -> None:
@@ -59,7 +62,7 @@ class ChatAttendant(Generic[Q, A]):
         self._leave = self._room.attend(Attendant(self._serves, asked, settled))
 
     def close(self) -> None:
-        """Ask no more; what only a chat could answer ends now."""
+        """Stop presenting; requests that only a chat could answer end now."""
         self._leave()
 
     def _serves(self, request: Q) -> bool:
@@ -67,7 +70,7 @@ class ChatAttendant(Generic[Q, A]):
         return source is not None and source.platform is not Platform.DESKTOP
 
     def waits_for_button(self, question_id: str, session_key: str) -> bool:
-        """Whether a pressed button answers what waits first in a chat."""
+        """Return whether a pressed button belongs to the first pending request of a chat."""
         waiting = self._room.pending(session_key)
         return bool(waiting) and waiting[0].id == question_id
 
@@ -92,5 +95,5 @@ class ChatAttendant(Generic[Q, A]):
 
 
 def where_words(by: str) -> str:
-    """Where somebody answered, in words for a chat."""
+    """Return where a request was answered, as text for a chat."""
     return {"window": "in the window", "terminal": "at the terminal"}.get(by, f"elsewhere ({by})")

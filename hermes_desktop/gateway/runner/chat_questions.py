@@ -1,4 +1,4 @@
-"""The assistant's questions, asked and answered in the chat they came from."""
+"""Questions of the assistant, shown and answered in the chat they came from."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def question_words(question: Question, prefix: str) -> str:
-    """A question in words for a chat."""
+    """Return the text of a question for a chat."""
     lines = [question.text]
     lines += [f"{number}. {choice}" for number, choice in enumerate(question.choices, 1)]
     how = "with a number, or in your own words" if question.choices else "with your next message"
@@ -20,11 +20,11 @@ def question_words(question: Question, prefix: str) -> str:
 
 
 class ChatQuestions(ChatAttendant[Question, QuestionReply]):
-    """Asks in the chats of one runner. The answer is the next message of the same person.
+    """Questions in the chats of one runner. The answer is the next message of the same sender.
 
     Args:
-        runner: Whose chats these are.
-        queue: Where agents wait.
+        runner: The runner of these chats.
+        queue: The queue in which agents wait.
     """
 
     def __init__(self, runner: "GatewayRunner", queue: QuestionQueue) -> None:
@@ -32,10 +32,10 @@ class ChatQuestions(ChatAttendant[Question, QuestionReply]):
         self._queue = queue
 
     def answer(self, event: MessageEvent, session_key: str) -> bool:
-        """Take a message for an answer while a question waits; False for any other.
+        """Treat a message as the answer to a pending question; False when it is not one.
 
-        Commands are none, so that ``/stop`` still ends the turn, nor is what somebody else writes
-        in the same chat, nor a picture, of which only the words would be heard.
+        Not answers are: commands, so that ``/stop`` still ends the turn; messages from another
+        sender in the same chat; and messages with files, of which only the text would be used.
         """
         waiting, source = self._queue.pending(session_key), event.source
         if not waiting or source is None or not event.text.strip() or event.has_files():

@@ -1,4 +1,4 @@
-"""What hears of the gateway's events: handlers in ``hooks/<folder>``, kept apart, off the loop."""
+"""Event hooks of the gateway: handlers in ``hooks/<folder>``, isolated and off the event loop."""
 
 import inspect
 import logging
@@ -19,22 +19,22 @@ EVENTS = (
     "agent:end",
     "command:*",
 )
-"""What is told here; a handler that wants something else waits for it in vain."""
+"""The events that are emitted; a handler for any other event is never called."""
 
 AT_ONCE = 4
-"""How many events may be told at the same time; those of one chat come one after the other."""
+"""Maximum number of concurrently emitted events; those of one chat are sequential."""
 
 Handle = Callable[[str, dict[str, Any]], Any]
 
 
 class EventHookSet:
-    """The handlers of one run of the gateway. Made anywhere; awaited on the loop; closed once.
+    """The event handlers of one gateway run. Created anywhere; awaited on the loop; closed once.
 
-    A handler is called on a thread of its own, also if it is a coroutine, which then has a loop of
-    its own: none of them can hold up the program.
+    A handler is called on a separate thread, even if it is a coroutine, which then gets its own
+    loop: no handler can block the program.
 
     Args:
-        registry: Bounds the calls; None: one of its own.
+        registry: Enforces the time-outs of calls; None: a new one.
     """
 
     def __init__(self, registry: HookRegistry | None = None) -> None:
@@ -44,11 +44,11 @@ class EventHookSet:
 
     @property
     def loaded_hooks(self) -> list[dict[str, Any]]:
-        """Name, description, events and path of each."""
+        """Name, description, events and path of each handler."""
         return list(self._loaded)
 
     def add(self, name: str, events: tuple[str, ...], handle: Handle, **facts: str) -> None:
-        """Have a handler called for some events; ``command:*`` means all commands."""
+        """Register a handler for some events; ``command:*`` means all commands."""
 
         def call(event_type: str, context: dict[str, Any]) -> Any:
             return _finished(handle(event_type, dict(context)))
@@ -61,11 +61,11 @@ class EventHookSet:
         self._loaded.append({"name": name, "events": list(events), **facts})
 
     async def emit(self, event_type: str, context: dict[str, Any]) -> None:
-        """Tell whoever wants to know; never raises because of one of them."""
+        """Notify all handlers of an event; their exceptions are not raised."""
         await self.emit_collect(event_type, context)
 
     async def emit_collect(self, event_type: str, context: dict[str, Any]) -> list[Any]:
-        """The same; what they answered, those for exactly this event first."""
+        """Notify all handlers; return their results, those for exactly this event first."""
         general = event_type.partition(":")[0] + ":*"
         names = [name for name in (event_type, general) if self._registry.has(name)]
         if not names:
@@ -76,7 +76,7 @@ class EventHookSet:
         )
 
     def close(self) -> None:
-        """Tell nobody any more. Never waits."""
+        """Stop notifying handlers. Never waits."""
         self._workers.close()
 
 
@@ -92,7 +92,7 @@ def _finished(answer: Any) -> Any:
 
 
 def verdict_on_command(answers: list[Any]) -> Mapping[str, Any]:
-    """The first answer that decides about a command; empty when all let it be."""
+    """Return the first result that decides about a command; empty when there is none."""
     for answer in answers:
         if isinstance(answer, Mapping) and answer.get("decision") in {"deny", "handled", "rewrite"}:
             return answer

@@ -1,4 +1,4 @@
-"""Looks for chats whose conversations have expired, lets unused agents go, prunes old entries."""
+"""Periodic expiry of chat sessions, eviction of unused agents and pruning of old entries."""
 
 # ruff: noqa: SLF001 - a part of the runner that stands in a file of its own
 
@@ -20,24 +20,24 @@ MAX_FAILURES = 3
 
 
 async def watch(runner: "RunnerBoundaries", interval: float) -> None:
-    """Look again and again, until the runner leaves.
+    """Check periodically until the runner stops.
 
     Args:
-        runner: Whose chats.
-        interval: Seconds between two looks.
+        runner: The runner whose chats are checked.
+        interval: Seconds between two checks.
     """
     await asyncio.sleep(FIRST_LOOK_S)
     while runner._running:
         try:
             await look(runner)
-        except Exception:  # the next look may do better
+        except Exception:  # the next check may succeed
             log.exception("Looking for expired conversations failed")
         if interval > 0:
             await asyncio.sleep(interval)
 
 
 async def look(runner: "RunnerBoundaries") -> None:
-    """One look. A conversation with a running turn, of whichever chat, is left for the next."""
+    """Check once. A session with a running turn, of any chat, is left for the next check."""
     for session_entry in await runner._aside(_expired, runner):
         busy = runner.is_busy(session_entry.session_key)
         if not busy and not runner._turn_leases.is_held(session_entry.session_id):
@@ -47,7 +47,7 @@ async def look(runner: "RunnerBoundaries") -> None:
 
 
 def _expired(runner: "RunnerBoundaries") -> list[SessionEntry]:
-    """The chats whose conversations are over and were not dealt with. Blocks."""
+    """Return the chats whose sessions have expired and were not processed. Blocks."""
     store = runner.session_store
     store._ensure_loaded()
     with store._lock:
@@ -63,16 +63,18 @@ def _expired(runner: "RunnerBoundaries") -> list[SessionEntry]:
 
 
 async def _expire(runner: "RunnerBoundaries", session_entry: SessionEntry) -> None:
-    """Deal with one; after the third failure in a row it is only marked as dealt with."""
+    """Process one; after the third failure in a row it is only marked as processed."""
     session_id, key = session_entry.session_id, session_entry.session_key
     store = runner.session_store
-    async with runner._turn_order.hold(key):  # a message that comes now waits until it is done
+    # A message that arrives now waits until this is done.
+    async with runner._turn_order.hold(key):
         present = store._entries.get(key)
         if present is not session_entry or not store._is_session_expired(session_entry):
             return
         try:
             await runner._expire(session_entry)
-        except Exception:  # one chat must not keep the others from being looked at
+        # One chat must not keep the others from being checked.
+        except Exception:
             failures = runner._expiry_failures[session_id] = (
                 runner._expiry_failures.get(session_id, 0) + 1
             )
@@ -86,7 +88,7 @@ async def _expire(runner: "RunnerBoundaries", session_entry: SessionEntry) -> No
 
 
 async def _prune(runner: "RunnerBoundaries") -> None:
-    """Once an hour: drop the entries of chats that were silent for long."""
+    """Once an hour, drop the entries of chats that were inactive for long."""
     now = runner.clock.time()
     if not prune_due(now, runner._last_session_store_prune_ts):
         return

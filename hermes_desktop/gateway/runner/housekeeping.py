@@ -1,4 +1,4 @@
-"""Work that goes on as long as the gateway runs, started again when it crashes."""
+"""Supervision of continuous background work, with restarts after crashes."""
 
 import asyncio
 import logging
@@ -20,16 +20,16 @@ async def supervised(
     *,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Do a piece of work; when it raises, do it again after a pause that grows.
+    """Run a piece of work; when it raises, run it again after a growing pause.
 
-    A return is an end. After :data:`MAX_RAPID_FAILURES` in a row it is given up; a run of
-    :data:`HEALTHY_S` makes earlier failures count no more.
+    A return ends the supervision. After :data:`MAX_RAPID_FAILURES` in a row the work is given up; a
+    run of :data:`HEALTHY_S` resets the count of failures.
 
     Args:
-        name: What it is, for the log.
-        work: Does it, anew with each call.
-        clock: Measures how long it went well.
-        pause: Waits for so many seconds.
+        name: Its name in the log.
+        work: Starts the work anew with each call.
+        clock: Measures how long it ran without failure.
+        pause: Waits for the given number of seconds.
     """
     failures = 0
     while True:

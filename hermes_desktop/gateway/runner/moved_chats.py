@@ -1,4 +1,4 @@
-"""Chats that go on under another id, as a group does that its platform turns into a larger one."""
+"""Migration of chats whose id changes, e.g. when a platform upgrades a group."""
 
 from dataclasses import replace
 
@@ -8,15 +8,15 @@ from hermes_desktop.gateway.session import SessionStore
 
 
 def follow(store: SessionStore, platform: Platform, old_id: str, new_id: str) -> int:
-    """Let the conversations of a chat go on in its new place. Blocking.
+    """Move the sessions of a chat to its new id. Blocking.
 
-    One that was begun there already stays.
+    A session that already exists under the new id stays.
 
     Returns:
-        How many there were.
+        The number of moved sessions.
 
     Raises:
-        HermesError: state.db cannot be asked.
+        HermesError: state.db is not available.
     """
     moved = 0
     for entry in store.list_sessions():
@@ -36,7 +36,7 @@ def follow(store: SessionStore, platform: Platform, old_id: str, new_id: str) ->
 
 
 def notice(platform: Platform, old_id: str, new_id: str) -> Notice:
-    """What a person should know: lists in settings name a chat by its id."""
+    """Return the notice for the user: lists in the settings name a chat by its id."""
     return Notice(
         "info",
         f"A group of {platform.value} has a new id.",

@@ -1,4 +1,4 @@
-"""The words around new conversations that somebody asked for, or that had to be."""
+"""Messages about session resets, requested or forced."""
 
 from hermes_desktop.gateway.sessions.session_notes import way_back
 
@@ -13,18 +13,18 @@ CONTINUED = "This chat goes on with the session before. Your next message is ans
 
 
 def title_of(text: str) -> str:
-    """What stands behind ``/new``."""
+    """Return the text after ``/new``."""
     _, _, rest = text.strip().partition(" ")
     return rest.strip()
 
 
 def begun_anew(previous: str | None, info: str, problem: str = "") -> str:
-    """The answer to ``/new``.
+    """Return the reply to ``/new``.
 
     Args:
-        previous: The conversation that was left, None for none.
-        info: What else is to be said of the new conversation.
-        problem: Why it did not get the name that was asked for.
+        previous: The session that was left, None for none.
+        info: Further information about the new session.
+        problem: Why it did not get the requested name.
     """
     lines = [
         "Session reset. The next message begins a new session.",

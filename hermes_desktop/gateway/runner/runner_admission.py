@@ -1,4 +1,4 @@
-"""Who and what is let in: plugins, senders, messages that came before, commands. On the loop."""
+"""Admission of messages: plugins, authorization, duplicates and commands. On the event loop."""
 
 import logging
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ log = logging.getLogger(__name__)
 
 
 class RunnerAdmission(RunnerBackground):
-    """Looks at messages before their turns."""
+    """Admission of messages before their turns."""
 
     async def _admit(
         self, event: MessageEvent, source: SessionSource, session_key: str
     ) -> MessageEvent | TurnOutcome:
-        """Look at a message before its turn; it, another in its place, or how it ended already."""
+        """Check a message before its turn; return it, a replacement, or its final outcome."""
         if event.internal:
             return event
         if plugins.has_callbacks("pre_gateway_dispatch"):
@@ -43,9 +43,9 @@ class RunnerAdmission(RunnerBackground):
     async def _stops_command(
         self, event: MessageEvent, source: SessionSource, session_key: str
     ) -> bool:
-        """Whether a message stopped the command that takes long in its chat.
+        """Return whether a message stopped the long-running command of its chat.
 
-        It would else wait behind that: messages of a chat are looked at one after the other.
+        Otherwise it would wait for that command: messages of a chat are processed sequentially.
         """
         stop = self._long_commands.get(session_key)
         if stop is None or event.internal or self.command_dispatch is None:
@@ -60,10 +60,10 @@ class RunnerAdmission(RunnerBackground):
     async def _take_for_command(
         self, event: MessageEvent, session_key: str
     ) -> MessageEvent | TurnOutcome:
-        """Let commands be dealt with; the message to go on with, or how it ended already.
+        """Process commands; return the message to continue with, or its final outcome.
 
-        A plain word is an answer, too, while its chat waits for one, and any message is while
-        the assistant asks.
+        A plain word is also an answer while its chat has a pending approval, and so is any message
+        while the assistant asks a question.
         """
         button = event.metadata.get("answers")
         if button is not None and not self._is_asked(str(button), session_key):
@@ -78,13 +78,13 @@ class RunnerAdmission(RunnerBackground):
             return event
         try:
             taken = await self.command_dispatch(event, session_key)
-        except Exception as error:  # a bug of a command; the person still gets an answer
+        except Exception as error:  # a bug in a command; the sender still gets a reply
             log.exception("A command failed")
             return turn_outcome.from_error(error)
         return taken if isinstance(taken, MessageEvent) else turn_outcome.answered(taken)
 
     def _is_asked(self, question_id: str, session_key: str) -> bool:
-        """Whether a pressed button answers something that waits now, in this person's chat."""
+        """Return whether a pressed button belongs to a pending request in this sender's chat."""
         attending = (self.approvals, self.questions)
         return any(
             each.waits_for_button(question_id, session_key)
@@ -93,7 +93,7 @@ class RunnerAdmission(RunnerBackground):
         )
 
     async def _before_dispatch(self, event: MessageEvent) -> MessageEvent | None:
-        """Let plugins look at a message: the same, one with another text, or None to drop it."""
+        """Pass a message to plugins; return it, a rewritten message, or None to drop it."""
         answers = await self.boundaries.invoke(
             "pre_gateway_dispatch", event=event, gateway=self, session_store=self.session_store
         )
@@ -106,18 +106,18 @@ class RunnerAdmission(RunnerBackground):
         return event
 
     def _is_user_authorized(self, source: SessionSource | None) -> bool:
-        """Whether a sender may write. May read a file."""
+        """Return whether a sender may write. May read a file."""
         if self.access is not None:
             return self.access.allows(source)
         return is_authorized(source, self.config)
 
     async def _lets_in(self, source: SessionSource) -> bool:
-        """Whether a sender may write, off the loop where files are to be read."""
+        """Return whether a sender may write; files are read off the event loop."""
         if self.access is None:
             return self._is_user_authorized(source)
         try:
             return await self.access.admits(source)
-        except Exception:  # who cannot be judged stays outside
+        except Exception:  # if authorization fails, access is denied
             log.exception("Whether a sender may write is unknown")
             return False
 

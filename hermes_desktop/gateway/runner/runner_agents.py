@@ -1,4 +1,4 @@
-"""The part of the runner that keeps agents between turns and lets them go."""
+"""The part of the runner that caches agents between turns and releases them."""
 
 import contextlib
 import logging
@@ -13,19 +13,19 @@ log = logging.getLogger(__name__)
 
 
 class RunnerAgents(RunnerState):
-    """The kept agents of a runner. Unless they say else, the methods may run on any thread."""
+    """The agent cache of a runner. Unless stated otherwise, methods may run on any thread."""
 
     def _cache_guard(self) -> contextlib.AbstractContextManager[Any]:
-        """The lock of the kept agents; nothing where there is none."""
+        """Return the lock of the agent cache; a null context where there is none."""
         return self._agent_cache_lock or contextlib.nullcontext()
 
     def _forget_conversation(self, session_key: str) -> None:
-        """The row is gone: neither the agent that knows it nor the chat's entry is of use."""
+        """Drop the chat's agent and entry after its session row was deleted."""
         self._evict_cached_agent(session_key)
         self.session_store.forget(session_key)
 
     def _evict_cached_agent(self, session_key: str) -> None:
-        """Let the kept agent of a chat go; its conversation may be resumed with another."""
+        """Evict the cached agent of a chat; its session may be resumed with another agent."""
         with self._cache_guard():
             entry = self._agent_cache.pop(session_key, None)
             self._agent_last_used.pop(session_key, None)
@@ -33,12 +33,13 @@ class RunnerAgents(RunnerState):
             self._release_agent(entry[0])
 
     def _release_agent(self, agent: Any) -> None:
-        """Let an agent's clients go, on a worker: that may take a while."""
-        with contextlib.suppress(RuntimeError):  # the workers are closed, the clients go with us
+        """Release an agent's clients on a worker thread, because that may take a while."""
+        # The workers are closed; the clients end with the process.
+        with contextlib.suppress(RuntimeError):
             self._side_workers.submit(release_agent, agent)
 
     def _sweep_idle_cached_agents(self) -> int:
-        """Let go of agents above the limit and of those long unused; how many went."""
+        """Evict agents above the limit and those long unused; return their number."""
         now = self.clock.monotonic()
         with self._cache_guard():
             keys = agent_cache.surplus(
@@ -49,10 +50,10 @@ class RunnerAgents(RunnerState):
         return len(keys)
 
     async def _refresh_agent_cache_message_count(self, session_key: str, session_id: str) -> None:
-        """Take what stands in state.db now as seen, after rows were written on an agent's behalf.
+        """Mark the current rows of state.db as seen, after rows were written on an agent's behalf.
 
-        Nothing happens for another conversation than the entry's, for a row that is gone and for
-        a database that cannot be asked.
+        Does nothing for a session other than the entry's, for a deleted row and when the database
+        is not available.
         """
         if self._session_db is None or not session_id:
             return

@@ -1,7 +1,7 @@
-"""Requests that are answered beside their chat: a conversation and an agent of their own each.
+"""Background tasks: requests answered beside their chat, each with its own session and agent.
 
-They run within the places that all turns share. What comes of them is owed to the chat like any
-reply; what the end of the program cuts off, the next run tells there.
+They use the turn slots that all turns share. Their results are owed to the chat like any reply;
+tasks that the end of the program interrupts are reported there by the next run.
 """
 
 import asyncio
@@ -50,17 +50,17 @@ END_REASON = "background_complete"
 
 
 class RunnerBackground(RunnerMail):
-    """Background tasks. On the loop, unless a method says else.
+    """Background tasks. On the event loop, unless a method says otherwise.
 
     Attributes:
-        task_file: Where it is noted which tasks run; None: nowhere.
+        task_file: The file that records unfinished tasks; None: they are not recorded.
     """
 
     task_file: Path | None = None
 
     @cached_property
     def _background(self) -> dict[str, BackgroundTask]:
-        """The tasks that are not over, by name."""
+        """The unfinished tasks by name."""
         return {}
 
     @cached_property
@@ -70,16 +70,17 @@ class RunnerBackground(RunnerMail):
     async def begin_background(
         self, event: MessageEvent, prompt: str, session_key: str
     ) -> BackgroundTask:
-        """Answer a request beside its chat.
+        """Start answering a request beside its chat.
 
         Args:
-            event: The message that asks for it.
+            event: The message that requests it.
             prompt: The request.
             session_key: The chat.
 
         Raises:
-            BusyError: Too many run already.
-            HermesError: We leave, nothing new is begun now, or the chat's platform is not there.
+            BusyError: Too many tasks run already.
+            HermesError: The runner is stopping or takes no new turns, or the chat's platform is not
+                available.
         """
         source = event.source
         if source is None or self._draining or source.platform not in self.adapters:
@@ -111,16 +112,16 @@ class RunnerBackground(RunnerMail):
         return task
 
     def background_tasks(self, session_key: str | None = None) -> tuple[BackgroundTask, ...]:
-        """The tasks that are not over: those of a chat, or all."""
+        """Return the unfinished tasks: those of a chat, or all."""
         known = tuple(self._background.values())
         return tuple(each for each in known if session_key in {None, each.session_key})
 
     def running_tasks(self) -> int:
-        """How many tasks have a place among the turns."""
+        """Return the number of tasks that occupy a turn slot."""
         return sum(each.state == "running" for each in self._background.values())
 
     async def stop_background(self, name: str) -> bool:
-        """End a task for good; nothing of it is delivered. False when there is none."""
+        """End a task for good without delivering anything; return False when there is none."""
         task = self._background.pop(name, None)
         if task is None:
             return False
@@ -132,7 +133,7 @@ class RunnerBackground(RunnerMail):
         return True
 
     def work(self, session_key: str | None) -> tuple[Work, ...]:
-        """What runs in a chat, or in all."""
+        """Return the running work in a chat, or in all chats."""
         turns = [
             Work(
                 record.turn_id,
@@ -153,7 +154,7 @@ class RunnerBackground(RunnerMail):
         return (*turns, *tasks)
 
     async def stop_work(self, name: str, session_key: str | None) -> bool:
-        """End a reply or a task for good; False when there is none of that name there."""
+        """End a reply or a task for good; return False when there is none of that name."""
         for task in self.background_tasks(session_key):
             if task.id == name:
                 return await self.stop_background(name)
@@ -167,7 +168,7 @@ class RunnerBackground(RunnerMail):
         return entry.origin.description if entry is not None and entry.origin is not None else ""
 
     def turn_source(self, session_key: str) -> SessionSource | None:
-        """Where what runs in a chat came from, be it a turn or a task. Any thread."""
+        """Return the source of what runs in a chat, a turn or a task. Any thread."""
         found = super().turn_source(session_key)
         if found is not None:
             return found
@@ -181,9 +182,9 @@ class RunnerBackground(RunnerMail):
             outcome = await self._outcome_of_task(task)
         except HermesError as error:
             outcome = turn_outcome.from_error(error)
-        except GivenUpError:  # it was to end before it began
+        except GivenUpError:  # ended before it started
             outcome = turn_outcome.stopped()
-        except asyncio.CancelledError:  # we leave; the next run tells of it
+        except asyncio.CancelledError:  # the runner stops; the next run reports the task
             self._finish_task(task, turn_outcome.stopped(rows=task.record.rows))
             raise
         self._finish_task(task, outcome)
@@ -217,7 +218,7 @@ class RunnerBackground(RunnerMail):
                 result = await self._run_agent(task.agent, task.source, record)
             except HermesError as error:
                 return turn_outcome.from_error(error, rows=record.rows)
-            except Exception as error:  # a bug, but the chat still hears of it
+            except Exception as error:  # a bug, but the chat is still notified
                 log.exception("A background task failed")
                 return turn_outcome.from_error(error, rows=record.rows)
             finally:
@@ -226,7 +227,7 @@ class RunnerBackground(RunnerMail):
         return turn_outcome.from_result(result, history_len=0, rows=record.rows)
 
     def _task_agent(self, task: BackgroundTask) -> Any:
-        """Make the agent of a task. Blocking."""
+        """Create the agent of a task. Blocking."""
         if self.agent_factory is None:
             raise no_model()
         agent = self.agent_factory(
@@ -242,8 +243,9 @@ class RunnerBackground(RunnerMail):
         return agent
 
     def _let_go_of(self, agent: Any) -> None:
-        """Close the agent of a task that is over, where it may take a while."""
-        with contextlib.suppress(RuntimeError):  # the workers are closed: it goes with us
+        """Close the agent of a finished task on a worker thread, because that may take a while."""
+        # The workers are closed: the agent ends with the process.
+        with contextlib.suppress(RuntimeError):
             self._side_workers.submit(close_agents, [(agent,)])
 
     def _chosen_for_tasks(self, session_key: str) -> dict[str, str]:
@@ -266,7 +268,7 @@ class RunnerBackground(RunnerMail):
             await self._bring(task.source, task.id, failure_words(task, why))
 
     async def _bring(self, source: SessionSource, reference: str, text: str) -> None:
-        """Put something into a chat, now or once its platform is connected."""
+        """Deliver a text to a chat, now or once its platform is connected."""
         if self.mail is None:
             adapter = self.adapters.get(source.platform)
             if adapter is not None:
@@ -284,7 +286,7 @@ class RunnerBackground(RunnerMail):
         )
 
     async def _end_task_row(self, task: BackgroundTask) -> None:
-        """Name and end the conversation: it is over, and can be gone on with."""
+        """Name and end the session of a finished task; it can be resumed later."""
         if self._session_db is None:
             return
         session_id = task.agent.session_id if task.agent is not None else task.session_id
@@ -305,10 +307,10 @@ class RunnerBackground(RunnerMail):
                 log.info("A background task keeps no name: %s", error)
         db.end_session(session_id, END_REASON)
 
-    # Runs before and after this one
+    # Earlier and later runs
 
     async def _note_tasks(self) -> None:
-        """Note which tasks are not over, in case we are killed."""
+        """Record the unfinished tasks, in case the process is killed."""
         if self.task_file is not None:
             tasks = tuple(self._background.values())
             await self._aside(TaskFile(self.task_file).write, tasks)
@@ -322,7 +324,7 @@ class RunnerBackground(RunnerMail):
                 await self._tell_cut_off(task)
 
     def _was_over(self, task: CutOffTask) -> bool:
-        """Whether its result was delivered before the end."""
+        """Return whether its result was delivered before the program ended."""
         db = self._database()
         row = db.get_session(task.session_id)
         return row is not None and row["end_reason"] == END_REASON
@@ -347,7 +349,7 @@ class RunnerBackground(RunnerMail):
         self._notices.start(bringing, name="cut-off task")
 
     async def _end_background(self, grace_s: float) -> None:
-        """We leave: interrupt what runs; it stays noted for the next run."""
+        """Interrupt the running tasks at shutdown; they stay recorded for the next run."""
         for task in tuple(self._background.values()):
             task.record.request_stop()
             if task.agent is not None:

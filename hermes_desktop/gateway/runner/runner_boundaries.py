@@ -1,4 +1,4 @@
-"""Where one conversation of a chat ends and the next begins: by command, by itself, by need."""
+"""Session boundaries of a chat: resets by command, by policy and by necessity."""
 
 import asyncio
 import contextlib
@@ -28,25 +28,25 @@ NOTICE_S = 15.0
 
 
 class RunnerBoundaries(RunnerSurface):
-    """Crosses boundaries: hooks, what belonged to the old conversation, words for the chat."""
+    """Session boundaries: hooks, cleanup of the old session, and messages to the chat."""
 
     @cached_property
     def boundaries(self) -> Boundaries:
-        """Tells plugins, from the first call until we have left."""
+        """The notifier of plugins, from the first call until the runner has stopped."""
         return Boundaries()
 
     def _open_threads(self) -> None:
-        """Have threads of our own again, after we had left."""
+        """Allow new worker threads after the runner had stopped."""
         self.__dict__.pop("boundaries", None)
         self.__dict__.pop("_side_workers", None)
 
     def _close_threads(self) -> None:
-        """Tell plugins nothing and look up nothing any more, whatever still comes late."""
+        """Close the worker threads; later notifications and look-ups fail."""
         self.boundaries.close()
         self._side_workers.close()
 
     async def _emit(self, event_type: str, source: SessionSource | None, **context: Any) -> None:
-        """Tell the gateway's event hooks."""
+        """Notify the gateway's event hooks."""
         who = {
             "platform": source.platform.value if source is not None else "",
             "user_id": source.user_id if source is not None else None,
@@ -55,19 +55,19 @@ class RunnerBoundaries(RunnerSurface):
         await emit(self.hooks, event_type, facts, calls=self._bounded, limit_s=self.event_hooks_s)
 
     async def _ask_hooks(self, event_type: str, context: dict[str, Any]) -> list[Any]:
-        """Ask the gateway's event hooks; what they answered."""
+        """Notify the gateway's event hooks; return their results."""
         limit_s = self.event_hooks_s
         return await collect(self.hooks, event_type, context, calls=self._bounded, limit_s=limit_s)
 
-    # What a conversation leaves behind
+    # What a session leaves behind
 
     def _clear_conversation_scope(self, session_key: str) -> None:
-        """Forget what was chosen or asked in a chat for one conversation only."""
+        """Clear the choices and requests of a chat that apply to one session only."""
         for each in self._conversation_scope():
             each.pop(session_key, None)
 
     async def _retire_agent(self, session_key: str) -> None:
-        """Close the kept agent of a chat for good, off the loop; bounded."""
+        """Close the cached agent of a chat for good, off the loop and with a time-out."""
         with self._cache_guard():
             cached = self._agent_cache.get(session_key)
         if cached is not None and cached[0] is not PENDING:
@@ -95,7 +95,7 @@ class RunnerBoundaries(RunnerSurface):
         new_id: str,
         reason: str,
     ) -> None:
-        """One conversation of a chat has become another; everybody concerned is told, in order."""
+        """Process the change from one session of a chat to another: hooks and cleanup, in order."""
         platform = source.platform.value if source is not None else ""
         if old_id is not None:
             await self.boundaries.finalize(old_id, platform, reason)
@@ -107,7 +107,7 @@ class RunnerBoundaries(RunnerSurface):
     # /new
 
     async def _handle_reset_command(self, event: MessageEvent) -> EphemeralReply:
-        """``/new``: end what runs, begin a new conversation. Says so whatever hooks do."""
+        """Handle ``/new``: end what runs and start a new session. Replies whatever hooks do."""
         source = event.source
         if source is None:
             return EphemeralReply(reset_replies.NOWHERE)
@@ -133,11 +133,11 @@ class RunnerBoundaries(RunnerSurface):
         )
 
     def _format_session_info(self) -> str:
-        """What is said of a new conversation beside that it has begun; "" for nothing."""
+        """Return additional information about a new session; "" for none."""
         return ""
 
     async def _title(self, session_id: str, title: str) -> str:
-        """Name a conversation; why that could not be, "" when it could."""
+        """Name a session; return why that failed, "" when it succeeded."""
         if not title or self._session_db is None:
             return ""
         try:
@@ -148,7 +148,7 @@ class RunnerBoundaries(RunnerSurface):
             return str(error)
         return ""
 
-    # By itself
+    # Automatic
 
     async def _cross_automatic_boundary(
         self,
@@ -157,7 +157,7 @@ class RunnerBoundaries(RunnerSurface):
         source: SessionSource,
         session_entry: SessionEntry,
     ) -> None:
-        """Before a turn: where its conversation has just begun, say so to everybody, once."""
+        """Before a turn: if its session is new, run the hooks and notify the chat, once."""
         session_key = session_entry.session_key
         began = session_entry.created_at == session_entry.updated_at
         finalized = session_entry.previous_finalized
@@ -208,10 +208,10 @@ class RunnerBoundaries(RunnerSurface):
         session_entry: SessionEntry,
         result: Any,
     ) -> str:
-        """After a turn whose conversation cannot be shortened any more: begin anew.
+        """After a turn whose session cannot be compacted any further: start a new one.
 
         Returns:
-            What is added to its reply; "" when nothing of that kind happened.
+            An addition to its reply; "" when nothing of that kind happened.
         """
         exhausted = result.get("compression_exhausted") and self._is_current(record)
         if not exhausted or adapter.platform is Platform.DESKTOP:
@@ -225,15 +225,15 @@ class RunnerBoundaries(RunnerSurface):
         await self._cross(session_key, session_entry.origin, old_id, fresh.session_id, reason)
         return f"{reset_replies.EXHAUSTED}\n{way_back(old_id)}"
 
-    # By a person beside the chat
+    # By the user, outside the chat
 
     async def continue_in(self, session_key: str, session_id: str) -> None:
-        """Let a chat go on in an earlier conversation, and tell it so.
+        """Switch a chat to an earlier session and notify it.
 
         Raises:
-            BusyError: A reply is being written in the chat, or in that conversation.
-            NotFoundError: The chat is not known any more, or the conversation is gone.
-            RefusedError: We are leaving.
+            BusyError: A reply is being written in the chat, or in that session.
+            NotFoundError: The chat is not known any more, or the session is gone.
+            RefusedError: The runner is stopping.
         """
         if self._draining:
             raise refusals.closing()
@@ -251,7 +251,7 @@ class RunnerBoundaries(RunnerSurface):
             await self._say(adapter, source, reset_replies.CONTINUED)
 
     def _switch_chat(self, session_key: str, session_id: str) -> SessionEntry | None:
-        """Blocks. None when there is no such chat or conversation."""
+        """Switch a chat to a session. Blocks. None when there is no such chat or session."""
         db = self._session_db
         if db is None or db._db.get_session(session_id) is None:  # noqa: SLF001 - its blocking face
             return None
@@ -260,13 +260,13 @@ class RunnerBoundaries(RunnerSurface):
             self.session_store.set_model_override(session_key, None)
         return entry
 
-    # By the clock
+    # By time
 
     async def _expire(self, session_entry: SessionEntry) -> None:
-        """Deal with the end of a conversation that has expired; the next message says why.
+        """Process the expiry of a session; the next message explains it.
 
         Raises:
-            HermesError: It could not be noted; to be tried again.
+            HermesError: It could not be recorded; to be retried.
         """
         parts = session_entry.session_key.split(":")
         platform = session_entry.platform.value if session_entry.platform else (parts + [""] * 3)[2]
@@ -282,7 +282,7 @@ class RunnerBoundaries(RunnerSurface):
         await self._aside(self.session_store.set_expiry_finalized, session_entry)
 
     async def _closed(self, platform: Platform, session_id: str) -> None:
-        """A conversation that was opened here is closed; it may be opened again."""
+        """Run the hooks for a session that was opened here and closed; it may be opened again."""
         if session_id in self._told_of:
             return
         await self.boundaries.finalize(session_id, platform.value, "close")
@@ -291,7 +291,7 @@ class RunnerBoundaries(RunnerSurface):
         await self._emit("session:end", source, session_key=session_key)
 
     async def _say(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
-        """Tell a chat something that is no part of its conversation. Bounded, never raises."""
+        """Send a chat a text outside its session. Bounded by a time-out, never raises."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._send(adapter, source, text), NOTICE_S)
 

@@ -1,4 +1,4 @@
-"""Messages that come while their chat is being answered, and turns that are given up for dead."""
+"""Handling of messages that arrive during a turn, and of turns that are considered dead."""
 
 import contextlib
 import logging
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class RunnerBusy(RunnerSteering):
-    """Interrupt, queue or refuse; on the loop."""
+    """Interrupt, queue or refuse messages to busy chats; on the event loop."""
 
     async def _meet_busy_chat(
         self,
@@ -39,10 +39,10 @@ class RunnerBusy(RunnerSteering):
         adapter: PlatformAdapter,
         record: TurnRecord,
     ) -> TurnOutcome | None:
-        """Look whether a message meets a busy chat, and do what its owner has set.
+        """Apply the configured busy mode if the chat of a message is busy.
 
         Returns:
-            How the message ended already; None: it is to be answered in its turn.
+            The final outcome of the message; None: it is answered in its turn.
         """
         session_key = record.session_key
         if adapter.platform is not Platform.DESKTOP:
@@ -59,7 +59,7 @@ class RunnerBusy(RunnerSteering):
             return turn_outcome.from_error(too_many_waiting(chat.waiting))
         if busy is Busy.STEER and (
             event.has_files() or not self.steer_turn(event, source, adapter)
-        ):  # of a file only its words would be told
+        ):  # only the text of a message with files would be passed on
             busy = Busy.QUEUE
         if busy is Busy.INTERRUPT and running is not None:
             running.superseded = True
@@ -100,7 +100,7 @@ class RunnerBusy(RunnerSteering):
         adapter: PlatformAdapter,
         session_key: str,
     ) -> None:
-        """Tell a chat, not too often, what became of its message."""
+        """Notify a chat, at a limited rate, of what happens to its message."""
         now = self.clock.monotonic()
         last = self._busy_ack_ts.get(session_key)
         recently = last is not None and now - last < ACK_INTERVAL_S
@@ -117,15 +117,15 @@ class RunnerBusy(RunnerSteering):
         self._notices.start(self._say(adapter, source, words), name="acknowledge a message")
 
     def say_soon(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
-        """Tell a chat something that is no part of its conversation, without waiting for it."""
+        """Send a chat a text outside its session, without waiting for it."""
         self._notices.start(self._say(adapter, source, text), name="say")
 
     def ask_soon(self, adapter: PlatformAdapter, source: SessionSource, asked: Question) -> None:
-        """Put a question with buttons into a chat, without waiting for it."""
+        """Send a chat a question with buttons, without waiting for it."""
         self._notices.start(self._ask_chat(adapter, source, asked), name="ask")
 
     async def _evict_if_stale(self, session_key: str) -> None:
-        """Give up a turn that was silent for too long, so that its chat is not lost."""
+        """Give up a turn that was inactive for too long, so that its chat does not stay blocked."""
         record = self._turns.get(session_key)
         if record is None:
             return
@@ -141,7 +141,7 @@ class RunnerBusy(RunnerSteering):
             log.warning("The turn of %s was silent for too long and is given up", session_key)
             await self._stop_running(record, "execution timed out")
 
-    # How many at once
+    # Limit of concurrent sessions
 
     async def _outcome(
         self,
@@ -150,7 +150,7 @@ class RunnerBusy(RunnerSteering):
         adapter: PlatformAdapter,
         record: TurnRecord,
     ) -> TurnOutcome:
-        """Run the turn, in one of the places where their number is limited."""
+        """Run the turn under a lease where the number of sessions is limited."""
         if record.unwanted or self._draining:
             return await super()._outcome(event, source, adapter, record)
         try:
@@ -161,7 +161,7 @@ class RunnerBusy(RunnerSteering):
 
     @contextlib.asynccontextmanager
     async def _one_of_the_places(self, name: str) -> AsyncIterator[None]:
-        """Have a place among the conversations of all programs, where their number is limited.
+        """Hold one of the leases that all programs share, where their number is limited.
 
         Raises:
             BusyError: All are taken.

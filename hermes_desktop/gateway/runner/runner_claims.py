@@ -1,4 +1,4 @@
-"""Whose turn it is: one per chat, one per conversation, no more than there are workers."""
+"""Claims of turns: one per chat, one per session, no more than there are workers."""
 
 import asyncio
 import contextlib
@@ -25,16 +25,16 @@ T = TypeVar("T")
 
 
 class RunnerClaims(RunnerBoundaries):
-    """Claims and leases. On the loop."""
+    """Claims and leases. On the event loop."""
 
     async def queue_message(self, event: MessageEvent) -> int:
-        """Answer a message after what runs and waits in its chat, without interrupting.
+        """Queue a message behind the turns of its chat, without interrupting.
 
-        Its sender is not looked at again and it is never taken for a command.
+        Its sender is not authorized again and it is never treated as a command.
 
         Returns:
-            How many messages wait in that chat now, this one included; 0 when it is answered at
-            once.
+            The number of messages that wait in that chat now, this one included; 0 when it is
+            answered immediately.
 
         Raises:
             BusyError: Too many wait already.
@@ -54,7 +54,7 @@ class RunnerClaims(RunnerBoundaries):
     def _enqueue(
         self, event: MessageEvent, source: SessionSource, adapter: PlatformAdapter, note: str = ""
     ) -> None:
-        """Have a message answered in its turn."""
+        """Queue a message to be answered in its turn."""
         session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
         prompt = inbound_text(event, source, self.config)
         record = TurnRecord(event.turn_id, session_key, prompt, event.message_id, note=note)
@@ -71,7 +71,7 @@ class RunnerClaims(RunnerBoundaries):
         adapter: PlatformAdapter,
         record: TurnRecord,
     ) -> None:
-        """Answer a message that was put into the queue; only then it is dealt with."""
+        """Answer a queued message; it counts as processed only afterwards."""
         try:
             await self._answer(event, source, adapter, record)
         finally:
@@ -85,19 +85,20 @@ class RunnerClaims(RunnerBoundaries):
         adapter: PlatformAdapter,
         record: TurnRecord,
     ) -> str:
-        """Wait for the chat to be free, run the turn, say that it is over, deliver its reply."""
+        """Wait for the chat to be free, run the turn, publish its end, deliver its reply."""
         outcome: TurnOutcome | None = None
         try:
             async with self._claim(record):
                 outcome = await self._outcome(event, source, adapter, record)
                 record.answered = True
                 self._answer_unheard(record)
-                # Before the delivery, which may take long, and before the next turn of the
-                # conversation is announced: its lease is free by now.
+                # Before the delivery, which may take long, and before the next turn of the session
+                # is announced: its lease is free by now.
                 self.bus.publish(turn_outcome.finished_event(record, outcome))
                 await self._deliver(event, adapter, outcome.delivery)
                 await self._settle_marks(record, outcome)
-        except asyncio.CancelledError:  # we leave; whoever waits for this turn must know
+        # the runner stops; listeners still need the end of this turn
+        except asyncio.CancelledError:
             if outcome is None:
                 begun = record.generation > 0
                 outcome = (
@@ -111,7 +112,7 @@ class RunnerClaims(RunnerBoundaries):
 
     @contextlib.asynccontextmanager
     async def _claim(self, record: TurnRecord) -> AsyncIterator[None]:
-        """Have the session key, and one of the turns that may run at once, to oneself."""
+        """Claim the session key and one of the turn slots."""
         session_key = record.session_key
         record.session_id = self.session_store.peek_session_id(session_key) or ""
         waiting = self._queued_events.setdefault(session_key, [])
@@ -140,7 +141,7 @@ class RunnerClaims(RunnerBoundaries):
 
     @cached_property
     def _waiting_turns(self) -> WaitingTurns:
-        """Lends the places of turns that wait for a person."""
+        """Lends out the slots of turns that wait for the user."""
         return WaitingTurns(self._mark_waiting)
 
     def _mark_waiting(self, session_key: str, waits: bool) -> None:  # noqa: FBT001 - what is told
@@ -173,17 +174,17 @@ class RunnerClaims(RunnerBoundaries):
     async def _lease(
         self, event: MessageEvent, source: SessionSource, record: TurnRecord
     ) -> AsyncIterator[SessionEntry]:
-        """Have the chat's conversation to oneself: two chats, or programs, may be in the same one.
+        """Hold the lease of the chat's session, which other chats or programs may share.
 
         Raises:
-            GivenUpError: The turn was to end while it waited.
+            GivenUpError: The turn was ended while it waited.
         """
         place = self._waiting_turns.places.get(record.session_key)
 
         def wait(session_id: str, reason: str = "") -> None:
             ids = (event.turn_id, record.session_key, session_id)
             self.bus.publish(TurnQueued(*ids, event.text, reason))
-            if place is not None:  # whoever is waited for may take long
+            if place is not None:  # the lease holder may take long
                 place.lend()
 
         while True:
@@ -193,7 +194,7 @@ class RunnerClaims(RunnerBoundaries):
             if waiting:
                 wait(session_id)
             async with self._turn_leases.hold(session_id, unless=record.ending):
-                if waiting:  # it may have moved on meanwhile
+                if waiting:  # the chat may have changed its session meanwhile
                     session_entry = await self._session_of(source)
                 if session_entry.session_id != session_id:
                     continue
@@ -207,11 +208,11 @@ class RunnerClaims(RunnerBoundaries):
     async def _among_programs(
         self, record: TurnRecord, session_id: str, wait: Callable[[str], None]
     ) -> AsyncIterator[None]:
-        """Keep turns of our other programs out of a conversation, and wait for those there are."""
+        """Hold the lock that keeps turns of our other programs out of a session, waiting for it."""
         if self.program_locks is None:
             yield
             return
-        record.waits += 1  # what waits for somebody else is not silent
+        record.waits += 1  # waiting for another process is not inactivity
         waits = True
         try:
             async with self.program_locks.hold(session_id, unless=record.ending, waits=wait):
@@ -229,7 +230,7 @@ class RunnerClaims(RunnerBoundaries):
         return await self.turn_workers.run(self.session_store.get_or_create_session, source)
 
     async def _on_worker(self, record: TurnRecord, call: Callable[[], T]) -> T:
-        """Await a blocking call of a turn; a turn that is left behind does not wait for it."""
+        """Await a blocking call of a turn; stop waiting when the turn is given up."""
         return await self.turn_workers.run_unless(record.given_up, call)
 
     async def _outcome(
@@ -242,13 +243,13 @@ class RunnerClaims(RunnerBoundaries):
         raise NotImplementedError
 
     def _answer_unheard(self, record: TurnRecord) -> None:
-        """Have answered what the turn was to be told and was not."""
+        """Queue the steering messages that the finished turn did not receive."""
 
     async def _settle_marks(self, record: TurnRecord, outcome: TurnOutcome) -> None:
-        """After the reply was delivered: the chat needs no taking up any more."""
+        """Clear the resume mark of the chat after the reply was delivered."""
 
     async def _dealt_with(self, event: MessageEvent) -> None:
-        """A message needs nothing more."""
+        """Mark a message as fully processed."""
 
     async def _deliver(self, event: MessageEvent, adapter: PlatformAdapter, text: str) -> None:
         raise NotImplementedError

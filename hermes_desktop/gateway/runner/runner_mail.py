@@ -1,4 +1,4 @@
-"""The ways of messages into the runner and of replies out of it, so that none gets lost."""
+"""Reliable messaging of the runner: inbox for messages and outbox for replies."""
 
 import asyncio
 import contextlib
@@ -24,14 +24,14 @@ _TIDYING_S = 3600.0
 
 
 class RunnerMail(RunnerRestoring):
-    """Takes each message once and sees to it that replies arrive. On the loop.
+    """Accepts each message once and makes sure that replies arrive. On the event loop.
 
     Attributes:
         mail: Inbox and outbox; None for a private runner, whose chat is on this machine.
-        _tickets: By turn id: the message of a person that is being dealt with.
+        _tickets: By turn id: the message that is being processed.
         _left_over: By platform: messages that an earlier run did not answer.
-        _to_resume: By platform: set once its chats that were cut off were seen to.
-        _moves: Chats that are being followed to another id.
+        _to_resume: By platform: set once its interrupted chats were processed.
+        _moves: Pending moves of chats to another id.
     """
 
     mail: Mail | None = None
@@ -57,11 +57,11 @@ class RunnerMail(RunnerRestoring):
         return set()
 
     def expect(self, platform: Platform) -> None:
-        """Say that a platform is being connected: its messages wait for what was cut off."""
+        """Mark a platform as connecting: its messages wait until interrupted chats are resumed."""
         self._to_resume.setdefault(platform, asyncio.Event())
 
     async def _resumed(self, platform: Platform) -> None:
-        """Wait until the chats of a platform that were cut off, or moved, are gone on with."""
+        """Wait until the interrupted or moved chats of a platform are processed."""
         seen_to = self._to_resume.get(platform)
         if seen_to is not None:
             await seen_to.wait()
@@ -69,7 +69,7 @@ class RunnerMail(RunnerRestoring):
             await asyncio.wait(set(self._moves))
 
     def chat_moved(self, platform: Platform, old_id: str, new_id: str) -> None:
-        """Let the conversations of a chat go on under its new id, before its next message."""
+        """Move the sessions of a chat to its new id, before its next message is answered."""
         move = self._notices.start(self._follow(platform, old_id, new_id), name="moved chat")
         self._moves.add(move)
         move.add_done_callback(self._moves.discard)
@@ -78,16 +78,16 @@ class RunnerMail(RunnerRestoring):
         self.bus.publish(moved_chats.notice(platform, old_id, new_id))
         try:
             await self._aside(moved_chats.follow, self.session_store, platform, old_id, new_id)
-        except (HermesError, RuntimeError) as error:  # the latter: we leave
+        except (HermesError, RuntimeError) as error:  # the latter: the runner stops
             log.warning("A chat cannot be followed to its new id: %s", error)
 
     def use_mail(self, parts: MailParts) -> None:
-        """Keep messages and replies on the disk of a home. To be called before the start."""
+        """Store messages and replies on the disk of a home. To be called before the start."""
         self.mail = open_mail(parts, self.adapters.get, self._redelivered)
         self.inbox_kept = True
 
     def _redelivered(self, session_key: str) -> None:
-        """A reply of an earlier run arrived: its chat needs no taking up for it."""
+        """Clear the resume mark of a chat after a reply of an earlier run arrived."""
 
         async def clear() -> None:
             await self._aside(self.session_store.clear_resume_pending, session_key)
@@ -96,15 +96,15 @@ class RunnerMail(RunnerRestoring):
 
         self._notices.start(clear(), name="redelivered")
 
-    # When we begin
+    # Start
 
     async def _look_back(self) -> None:
-        """Find out how the last run ended, and what it did not deal with."""
+        """Find out how the last run ended and which messages it did not process."""
         await super()._look_back()
         if self.mail is None:
             return
         found = await self.mail.inbox.left_over()
-        for ticket in found.cut_off:  # their chats are marked: they are gone on with
+        for ticket in found.cut_off:  # their chats are marked and will be resumed
             await self.mail.inbox.finished(ticket)
         self._unanswered.update({each.session_key: each.event.text for each in found.overtaken})
         if found.too_old:
@@ -124,16 +124,16 @@ class RunnerMail(RunnerRestoring):
                 self._notices.start(self.platform_connected(platform), name=name)
 
     async def _keep_mail_tidy(self) -> None:
-        """Forget what is settled and old also while we run: that may be for months."""
+        """Prune settled and old messages while running, too: a run may last for months."""
         while self.mail is not None:
             await asyncio.sleep(_TIDYING_S)
             await self.mail.inbox.prune()
 
     async def platform_connected(self, platform: Platform) -> None:
-        """Do what waited for a platform: owed replies, chats that were cut off, old messages."""
-        with contextlib.suppress(HermesError, RuntimeError):  # we leave
+        """Process what waited for a platform: owed replies, interrupted chats, old messages."""
+        with contextlib.suppress(HermesError, RuntimeError):  # the runner stops
             await self._take_unfinished_away(platform)
-        if self.mail is not None:  # may take long: nobody waits for it
+        if self.mail is not None:  # may take long and is not awaited
             owed = self.mail.deliverer.redeliver(platform)
             self._notices.start(owed, name=f"owed replies of {platform.value}")
         try:
@@ -145,7 +145,7 @@ class RunnerMail(RunnerRestoring):
             self._to_resume.setdefault(platform, asyncio.Event()).set()
 
     def _replay(self, platform: Platform) -> None:
-        """Answer what an earlier run did not, before anything that comes now."""
+        """Answer the messages that an earlier run did not, before any new ones."""
         for ticket in self._left_over.pop(platform, []):
             event = ticket.event
             self._tickets[event.turn_id] = ticket
@@ -154,7 +154,7 @@ class RunnerMail(RunnerRestoring):
     # One message
 
     async def _take_once(self, event: MessageEvent, session_key: str) -> bool:
-        """Take a message of somebody who may write; False when it came before."""
+        """Accept a message of an authorized sender; return False for a duplicate."""
         if event.turn_id in self._tickets:
             return True
         inbox = self.mail.inbox if self.mail is not None else self._own_inbox
@@ -170,19 +170,19 @@ class RunnerMail(RunnerRestoring):
         return True
 
     def pass_on(self, event: MessageEvent, to: MessageEvent) -> None:
-        """Have a message be dealt with only when another one is, which was made from it."""
+        """Keep a message unprocessed until another one, which was made from it, is processed."""
         ticket = self._tickets.pop(event.turn_id, None)
         if ticket is not None:
             self._tickets[to.turn_id] = ticket
 
     async def _note_begun(self, record: TurnRecord) -> None:
-        """A turn answers a message from now on; its chat is marked."""
+        """Record that a turn answers a message from now on; its chat is marked."""
         ticket = self._tickets.get(record.turn_id)
         if ticket is not None and self.mail is not None:
             await self.mail.inbox.begun(ticket, record.session_id)
 
     async def _dealt_with(self, event: MessageEvent) -> None:
-        """The reply to a message is there, or owed, or there is none."""
+        """Mark a message as processed: its reply is delivered or owed, or there is none."""
         if event.turn_id in self._queued_turns | self._left_for_next_run:
             return  # it is answered later
         ticket = self._tickets.pop(event.turn_id, None)
@@ -192,13 +192,13 @@ class RunnerMail(RunnerRestoring):
     async def _deliver(
         self, event: MessageEvent, adapter: PlatformAdapter, text: str, *, is_owed: bool = True
     ) -> None:
-        """Put the answer to a message into its chat.
+        """Deliver the reply to a message to its chat.
 
         Args:
             event: The message.
             adapter: Its platform.
-            text: The answer.
-            is_owed: It must arrive, now or later; not so answers to commands.
+            text: The reply.
+            is_owed: It must arrive, now or later; False for replies to commands.
         """
         source = event.source
         if source is None:
@@ -225,7 +225,7 @@ class RunnerMail(RunnerRestoring):
         await self._grow_no_more(places, whole=result.success)
 
     async def _send(self, adapter: PlatformAdapter, source: SessionSource, text: str) -> None:
-        """Put something into a chat that answers no message."""
+        """Send a chat a text that replies to no message."""
         await self._deliver(MessageEvent(text, source=source), adapter, text, is_owed=False)
 
     def _cleaned_of_secrets(self, text: str) -> str:
@@ -234,7 +234,7 @@ class RunnerMail(RunnerRestoring):
     async def _handle_message(self, event: MessageEvent) -> str | None:
         raise NotImplementedError
 
-    # When we leave
+    # Stop
 
     async def _close_mail(self) -> None:
         if self.mail is not None:

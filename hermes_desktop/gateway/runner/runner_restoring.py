@@ -1,4 +1,4 @@
-"""Taking up, after a restart, what the last run of the gateway could not finish."""
+"""Resuming, after a restart, what the last run of the gateway could not finish."""
 
 import logging
 from datetime import timedelta
@@ -19,19 +19,19 @@ log = logging.getLogger(__name__)
 
 
 class RunnerRestoring(RunnerBusy):
-    """Marks chats whose turns run, and takes up those that a restart cut off.
+    """Marks chats with running turns, and resumes those that a restart interrupted.
 
-    A chat of a messaging platform is marked as long as a turn of it runs, so that a program that is
-    killed leaves the mark behind. A private runner marks nothing and takes nothing up.
+    A chat of a messaging platform is marked as long as a turn of it runs, so that the mark survives
+    a killed process. A private runner marks and resumes nothing.
 
     Attributes:
-        _cut_off: Session keys that were marked when this run began.
-        _unanswered: By session key: a message whose answer was cut off, and after which somebody
-            else has said something in its conversation.
-        _taken_up: Session keys that this run has dealt with already.
+        _cut_off: Session keys that were marked when this run started.
+        _unanswered: By session key: a message whose reply was interrupted and that was followed by
+            other messages in its session.
+        _taken_up: Session keys that this run has already processed.
         _marked_here: Session keys that this run has marked: it answers them itself.
-        _may_resume: False when the gateway was started again and again: nothing is taken up by
-            itself then.
+        _may_resume: False when the gateway was restarted repeatedly: nothing is resumed
+            automatically then.
     """
 
     _may_resume = True
@@ -57,10 +57,10 @@ class RunnerRestoring(RunnerBusy):
         return RestartFiles(self.home) if self.home is not None else None
 
     def _is_marked(self, adapter: PlatformAdapter) -> bool:
-        """Whether chats of a platform are marked while their turns run."""
+        """Return whether chats of a platform are marked while their turns run."""
         return self.home is not None and adapter.platform is not Platform.DESKTOP
 
-    # When we begin
+    # Start
 
     async def _look_back(self) -> None:
         """Find out how the last run ended, before any platform is connected."""
@@ -87,25 +87,25 @@ class RunnerRestoring(RunnerBusy):
             log.error("The gateway was started several times in a minute; nothing is taken up")
 
     async def _take_up(self) -> None:
-        """Take up what was cut off, then let in the messages that came meanwhile."""
+        """Resume what was interrupted, then let the messages in that arrived meanwhile."""
         try:
             if self.home is not None:
                 await self.resume_chats()
                 await self._say_that_we_are_back()
-        except Exception:  # whoever writes now is to be answered in any case
+        except Exception:  # new messages must be answered in any case
             log.exception("What was cut off could not be taken up")
         finally:
             self._startup_restore_in_progress = False
             self._restored.set()
 
     async def resume_chats(self, platform: Platform | None = None) -> int:
-        """Take up chats that a restart cut off, each at most once in this run.
+        """Resume chats that a restart interrupted, each at most once in this run.
 
         Args:
             platform: Only its chats, once it is connected; None: of all that have an adapter.
 
         Returns:
-            How many are gone on with.
+            The number of resumed chats.
         """
         if self.home is None:
             return 0
@@ -122,7 +122,7 @@ class RunnerRestoring(RunnerBusy):
         return Fate.LEAVE if fate is Fate.CONTINUE and not self._may_resume else fate
 
     def _find_cut_off(self, platform: Platform | None) -> list[tuple[SessionEntry, CutOff]]:
-        """The chats in question, with what is known of each. Blocks."""
+        """Return the chats to consider, with what is known of each. Blocks."""
         counts = self._restart_files.failure_counts() if self._restart_files is not None else {}
         return [
             (entry, self._describe(entry, counts.get(entry.session_key, 0)))
@@ -134,7 +134,7 @@ class RunnerRestoring(RunnerBusy):
         ]
 
     def _count_attempts(self, continued: set[str]) -> None:
-        """Note that these chats are taken up once more; those that are well count no more."""
+        """Increment the attempts of these chats; counts of recovered chats are dropped."""
         if self._restart_files is None:
             return
         counts = self._restart_files.failure_counts()
@@ -171,7 +171,7 @@ class RunnerRestoring(RunnerBusy):
         )
 
     async def _deal_with(self, entry: SessionEntry, fate: Fate) -> None:
-        """Do it, once in this run."""
+        """Apply the decision about a chat, once in this run."""
         source, session_key = entry.origin, entry.session_key
         adapter = self.adapters.get(source.platform) if source is not None else None
         done = fate is Fate.LEAVE or session_key in self._taken_up
@@ -179,7 +179,7 @@ class RunnerRestoring(RunnerBusy):
             return
         self._taken_up.add(session_key)
         if fate is Fate.CONTINUE:
-            # What was asked in time is answered where it was asked, whatever the policy says now.
+            # A request made in time is answered in its session, whatever the reset policy says now.
             await self._aside(self.session_store.update_session, session_key)
             event = MessageEvent(resuming.PROMPT, source=source, internal=True)
             note = resuming.note_for(self._unanswered.pop(session_key, ""))
@@ -191,7 +191,7 @@ class RunnerRestoring(RunnerBusy):
         await self._aside(store.clear_resume_pending, session_key)
         await self._aside(self._forget_attempts, session_key)
         words = {Fate.TELL: resuming.SEND_AGAIN, Fate.GIVE_UP: resuming.GIVEN_UP}.get(fate)
-        if words is not None:  # not awaited: whoever writes now is not to wait for that
+        if words is not None:  # not awaited: new messages must not wait for it
             told = self._deliver(MessageEvent(words, source=source), adapter, words)
             self._notices.start(told, name="tell of what was cut off")
 
@@ -200,7 +200,7 @@ class RunnerRestoring(RunnerBusy):
     def _mark_turn(
         self, record: TurnRecord, adapter: PlatformAdapter, session_entry: SessionEntry
     ) -> None:
-        """Mark the chat of a turn that begins, in case we are killed. Blocks."""
+        """Mark the chat of a starting turn, in case the process is killed. Blocks."""
         if not self._is_marked(adapter):
             return
         if session_entry.resume_pending and not record.note:
@@ -210,7 +210,7 @@ class RunnerRestoring(RunnerBusy):
         record.marked = True
 
     async def _settle_marks(self, record: TurnRecord, outcome: TurnOutcome) -> None:
-        """After the reply was delivered: the chat needs no taking up any more.
+        """Clear the resume mark of the chat after the reply was delivered.
 
         Still under the claim, so that no other turn of the chat can have been marked.
         """
@@ -236,7 +236,7 @@ class RunnerRestoring(RunnerBusy):
         self._forget_attempts(record.session_key)
 
     def _forget_attempts(self, session_key: str) -> None:
-        """A chat needs no taking up any more, or never again. Blocks."""
+        """Drop the attempts of a chat that needs no resuming any more, or never again. Blocks."""
         files = self._restart_files
         if files is None or session_key not in self._taken_up:
             return
@@ -244,16 +244,16 @@ class RunnerRestoring(RunnerBusy):
         if counts.pop(session_key, None) is not None:
             files.set_failure_counts(counts)
 
-    # When we leave
+    # Stop
 
     def _note_end(self, *, in_order: bool) -> None:
         if in_order and self._restart_files is not None:
             self._restart_files.note_clean_end()
 
-    # Being back
+    # Restart notices
 
     async def _ask_for_notice(self, chat: SessionSource) -> None:
-        """Have the next run tell a chat that it is there."""
+        """Have the next run notify a chat that the gateway is back."""
         files = self._restart_files
         if files is None:
             return

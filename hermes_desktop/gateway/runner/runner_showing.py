@@ -1,4 +1,4 @@
-"""What a chat sees of a turn while it runs: that something is written, and what. On the loop."""
+"""Display of running turns in their chat: typing signs and streamed replies. On the event loop."""
 
 import asyncio
 import contextlib
@@ -27,15 +27,15 @@ log = logging.getLogger(__name__)
 
 
 class RunnerShowing(RunnerClaims):
-    """Typing signs and growing replies.
+    """Typing signs and streamed replies.
 
     Attributes:
-        _streams: By turn id: the reply that grows in its chat.
+        _streams: By turn id: the reply that is streamed to its chat.
     """
 
     @cached_property
     def _growing(self) -> GrowingFiles | None:
-        """Which messages grow; read from a file when it is asked for first."""
+        """The messages with incomplete replies; read from a file on first use."""
         return GrowingFiles(self.home) if self.home is not None else None
 
     @cached_property
@@ -45,10 +45,10 @@ class RunnerShowing(RunnerClaims):
     async def _fetch_media(
         self, event: MessageEvent, adapter: PlatformAdapter, record: TurnRecord
     ) -> MessageEvent:
-        """Fetch what came with a message that is answered now.
+        """Fetch the attachments of a message that is answered now.
 
         Raises:
-            GivenUpError: Somebody wants the turn to end, and not to be begun later.
+            GivenUpError: The turn was ended and is not to be started later.
         """
         fetching = asyncio.ensure_future(adapter.with_media(event))
         ending = asyncio.ensure_future(record.ending.wait())
@@ -70,7 +70,7 @@ class RunnerShowing(RunnerClaims):
     def _showing(
         self, record: TurnRecord, source: SessionSource, adapter: PlatformAdapter
     ) -> Iterator[None]:
-        """Let the chat see, meanwhile, that its reply is being written."""
+        """Show the chat that its reply is being written, for the duration of the context."""
         if adapter.platform is Platform.DESKTOP:
             yield
             return
@@ -115,12 +115,12 @@ class RunnerShowing(RunnerClaims):
         )
 
     def _quotes(self, platform: Platform) -> bool:
-        """Whether replies are shown as answers to the message."""
+        """Return whether replies are shown as replies to the message."""
         settings = self.config.platforms.get(platform)
         return settings is None or settings.reply_to_mode != "off"
 
     async def _settle_stream(self, event: MessageEvent, text: str) -> tuple[Shown, ...]:
-        """End the growing; the messages that the whole reply is to stand in."""
+        """End the stream; return the messages that are to contain the complete reply."""
         stream = self._streams.pop(event.turn_id, None)
         if stream is None:
             return ()
@@ -133,19 +133,20 @@ class RunnerShowing(RunnerClaims):
         return standing
 
     async def _grow_no_more(self, places: Iterable[GrowingPlace], *, whole: bool = True) -> None:
-        """Note that messages show all that they are going to.
+        """Record that messages are not edited any more.
 
         Args:
             places: The messages.
-            whole: Else they are taken away when their reply comes anew.
+            whole: Whether they are complete; if not, they are deleted when their reply is sent
+                again.
         """
         growing, found = self._growing, list(places)
         if growing is not None and found:
-            with contextlib.suppress(HermesError, RuntimeError):  # we leave
+            with contextlib.suppress(HermesError, RuntimeError):  # the runner stops
                 await self._aside(growing.remove if whole else growing.leave, *found)
 
     async def _take_unfinished_away(self, platform: Platform) -> None:
-        """Take away what grows no more and is not whole; its reply comes anew."""
+        """Delete abandoned incomplete messages; their reply is sent again."""
         adapter, growing = self.adapters.get(platform), self._growing
         if growing is None or adapter is None or not adapter.edits_messages:
             return
@@ -156,15 +157,16 @@ class RunnerShowing(RunnerClaims):
     async def _ask_chat(
         self, adapter: PlatformAdapter, source: SessionSource, asked: Question
     ) -> None:
-        """Put a question with buttons into a chat; in plain words should that fail."""
+        """Send a chat a question with buttons; as plain text should that fail."""
         clean = replace(asked, words=self._cleaned_of_secrets(asked.words))
         result = None
-        with contextlib.suppress(OSError):  # a time-out, too: it may stand there, but who knows
+        # This includes a time-out, after which the question may or may not be visible.
+        with contextlib.suppress(OSError):
             async with asyncio.timeout(_ASK_S):
                 result = await adapter.ask(source.chat_id, clean, thread_id=source.thread_id)
         if result is None or not result.success:
             await self._say(adapter, source, asked.words)
 
     def _cleaned_of_secrets(self, text: str) -> str:
-        """A text without secrets."""
+        """Return a text without secrets."""
         return text

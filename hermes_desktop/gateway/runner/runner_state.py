@@ -1,4 +1,4 @@
-"""What a gateway runner keeps. Each instance gets its own, also one made without ``__init__``."""
+"""State of a gateway runner. Every instance has its own, even without ``__init__``."""
 
 import asyncio
 import threading
@@ -39,10 +39,10 @@ Phase = Literal["stopped", "starting", "running", "stopping"]
 
 @dataclass(frozen=True, slots=True)
 class RunnerReport:
-    """How a runner is doing, handed to its ``announce`` on the loop, after each change.
+    """Status of a runner, passed to its ``announce`` on the loop after each change.
 
     Attributes:
-        running_turns: How many turns run or are being prepared.
+        running_turns: The number of turns that run or are being prepared.
         platforms: The messaging platforms, sorted by name; none for a private runner.
     """
 
@@ -52,57 +52,59 @@ class RunnerReport:
 
 
 CommandDispatch = Callable[[MessageEvent, str], Awaitable[MessageEvent | str]]
-"""Looks at a message of an authorised person before anything else does, with its session key.
+"""Inspects a message of an authorized sender before anything else does, with its session key.
 
-Returns the message to go on with, the same or another one, or a text when the message was a command
-and has been dealt with: that is sent to the chat, "" sends nothing. Messages of one chat are looked
-at one after the other, so that a command and what follows it keep their order; work that takes long
-is to be started, not awaited.
+Returns the message to continue with, the same or another one, or a text when the message was a
+command and has been processed: the text is sent to the chat, "" sends nothing. Messages of one chat
+are inspected sequentially, so that a command and what follows it keep their order; long-running
+work is to be started, not awaited.
 """
 
 
 class EventHooks(Protocol):
-    """What hears of the gateway's events (``session:start``, ``agent:end``, …)."""
+    """Receiver of the gateway's events (``session:start``, ``agent:end``, …)."""
 
     def emit(self, event_type: str, context: dict[str, Any]) -> Coroutine[Any, Any, Any]:
-        """Tell everybody who wants to know."""
+        """Notify all handlers of the event."""
         ...
 
 
 class RunnerState:
-    """Defaults that cannot be shared by mistake: immutable ones here, the others made on demand.
+    """Defaults of a runner: immutable ones here, mutable ones created on demand per instance.
 
     Attributes:
-        access: Decides who may write; None: the lists in ``config``.
-        announce: Told how the runner is doing after each change, on the loop.
-        approvals: Asks in chats before something that may do harm; None: nobody does.
-        questions: Asks in chats what the assistant wants to know; None: nobody does.
-        command_dispatch: Takes commands out of the messages; None: all are for the agent.
-        event_hooks_s: How long the gateway's event hooks may take together, per event.
+        access: Authorizes senders; None: the lists in ``config``.
+        announce: Called with the runner's status after each change, on the loop.
+        approvals: Asks for approvals in chats; None: they are not shown there.
+        questions: Asks the assistant's questions in chats; None: they are not shown there.
+        command_dispatch: Filters commands out of the messages; None: all messages are for the
+            agent.
+        event_hooks_s: The time-out of all event hooks together, per event.
         home: The home whose gateway this is; None for a private runner, which writes no file.
-        program_locks: Keep turns of our other programs out of a conversation; None: nobody does.
-        turn_gate: Awaited when a turn has its conversation to itself, before anything is read: the
-            session, and what ends the waiting. It may raise :class:`HermesError`.
-        platforms_failed: Whether no platform of several works, which other programs are told.
-        hooks: Hears of events; None: nobody does.
-        identity: What holds the home for us; None for a private runner.
-        inbox_kept: Messages that did not get into their conversation are kept elsewhere and come
-            again by themselves.
-        interrupt_grace_s: How many seconds an interrupted turn has to end before it is left behind.
-        restart_handler: Starts the gateway anew; None: nobody can.
-        _agent_cache: Kept agents by session key, the longest unused first.
+        program_locks: Keeps turns of our other programs out of a session; None: no such locks.
+        turn_gate: Awaited when a turn holds the lease of its session, before anything is read;
+            called with the session and the event that ends the wait. It may raise
+            :class:`HermesError`.
+        platforms_failed: Whether no platform of several works, which is reported to other programs.
+        hooks: The event hooks; None: there are none.
+        identity: The holder of the home's identity; None for a private runner.
+        inbox_kept: Messages that were not stored in their session are kept elsewhere and are
+            processed again automatically.
+        interrupt_grace_s: How many seconds an interrupted turn has to end before it is given up.
+        restart_handler: Restarts the gateway; None: a restart is not possible.
+        _agent_cache: Cached agents by session key, the longest unused first.
         _running_agents: By session key: the agent of the running turn, or the sentinel before.
-        _running_agents_ts: By session key: when that turn began, in seconds since the epoch.
+        _running_agents_ts: By session key: when that turn started, in seconds since the epoch.
         _turns: By session key: the running turn.
-        _long_commands: By session key: what stops the command that takes long there.
-        _queued_events: By session key: what waits for its turn, in order.
+        _long_commands: By session key: the event that stops the long-running command there.
+        _queued_events: By session key: the turns that wait, in order.
         _session_run_generation: By session key: the number of its latest claim.
-        _entrance: Messages of one chat are looked at one after the other.
-        _turn_order: One turn per session key at a time, in the order they came.
-        _turn_leases: One turn per conversation at a time; shared between runners of one program.
+        _entrance: Messages of one chat are admitted one after the other.
+        _turn_order: One turn per session key at a time, in the order they arrived.
+        _turn_leases: One turn per session at a time; shared between runners of one program.
         _turn_slots: No more turns than workers; shared likewise.
-        rooms: Where turns wait for a person; their places are lent meanwhile.
-        _restored: Set once chats that a restart cut off are taken up; messages wait for it.
+        rooms: The queues in which turns wait for the user; their slots are lent out meanwhile.
+        _restored: Set once chats that a restart interrupted are resumed; messages wait for it.
         _session_model_overrides: By session key: the model chosen there.
     """
 
@@ -147,7 +149,7 @@ class RunnerState:
 
     @cached_property
     def session_store(self) -> SessionStore:
-        """The chats."""
+        """The store of chats and their sessions."""
         return SessionStore(Path(), self.config, persist=False)
 
     @cached_property
@@ -156,17 +158,17 @@ class RunnerState:
 
     @cached_property
     def bus(self) -> EventBus:
-        """Where the news go."""
+        """The event bus."""
         return EventBus()
 
     @cached_property
     def turn_workers(self) -> WorkerThreads:
-        """Threads for everything that blocks."""
+        """The worker threads of turns."""
         return WorkerThreads("agent-turn", size=MAX_TURNS)
 
     @cached_property
     def adapters(self) -> dict[Platform, PlatformAdapter]:
-        """The platforms."""
+        """The adapters by platform."""
         return {}
 
     @cached_property
@@ -203,12 +205,12 @@ class RunnerState:
 
     @cached_property
     def _queued_turns(self) -> set[str]:
-        """Turns by id that were put into the queue and are not over."""
+        """Ids of turns that were queued and are not over."""
         return set()
 
     @cached_property
     def _left_for_next_run(self) -> set[str]:
-        """Turns by id whose messages the next run answers."""
+        """Ids of turns whose messages the next run answers."""
         return set()
 
     @cached_property
@@ -217,14 +219,14 @@ class RunnerState:
 
     @cached_property
     def _told_of(self) -> set[str]:
-        """Conversations whose end plugins were told of while we leave."""
+        """Sessions whose end was reported to plugins during shutdown."""
         return set()
 
     @cached_property
     def _expiry_failures(self) -> dict[str, int]:
         return {}
 
-    # Of the present conversation of a chat: forgotten at each boundary
+    # State of the current session of a chat, cleared at each boundary
 
     @cached_property
     def _session_model_overrides(self) -> dict[str, dict[str, str]]:
@@ -263,7 +265,7 @@ class RunnerState:
         return {}
 
     def _conversation_scope(self) -> tuple[MutableMapping[str, Any], ...]:
-        """All maps by session key that mean one conversation only."""
+        """Return all maps by session key that apply to one session only."""
         return (
             self._session_model_overrides,
             self._session_reasoning_overrides,
@@ -275,7 +277,7 @@ class RunnerState:
             self._pending_approvals,
         )
 
-    # Order
+    # Ordering
 
     @cached_property
     def _entrance(self) -> KeyedLocks:
@@ -305,11 +307,11 @@ class RunnerState:
     def _shutdown_event(self) -> asyncio.Event:
         return asyncio.Event()
 
-    # What runs
+    # Workers and tasks
 
     @cached_property
     def _side_workers(self) -> WorkerThreads:
-        """Threads for what blocks beside turns: those may take up all of theirs."""
+        """Worker threads for blocking calls beside turns, which may occupy all of their own."""
         return WorkerThreads("gateway-side", size=SIDE_THREADS)
 
     @cached_property

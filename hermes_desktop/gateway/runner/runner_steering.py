@@ -1,7 +1,7 @@
-"""Telling a running turn what its chat says meanwhile, so that nothing of it gets lost.
+"""Steering: passes messages of a chat to its running turn without losing any.
 
-A message that was told stays undealt with until the agent has stored it behind a tool's result.
-What no tool came for is answered next, as any other message.
+A passed message stays unprocessed until the agent has stored it behind a tool's result. Messages
+that no tool result followed are answered next, like any other message.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ log = logging.getLogger(__name__)
 
 
 class RunnerSteering(RunnerTurns):
-    """Hints for running turns; on the loop."""
+    """Steering of running turns; on the event loop."""
 
     def steer_turn(
         self, event: MessageEvent, source: SessionSource, adapter: PlatformAdapter
     ) -> bool:
-        """Tell the running turn of a chat a message.
+        """Pass a message to the running turn of its chat.
 
         Returns:
-            False when it cannot be told: then the message is as if it had not been tried.
+            False when that is not possible: then nothing has changed.
         """
         session_key = self.session_store._generate_session_key(source)  # noqa: SLF001 - see session
         record = self._turns.get(session_key)
@@ -40,7 +40,8 @@ class RunnerSteering(RunnerTurns):
         loop = asyncio.get_running_loop()
 
         def heard() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is gone: the next run asks again
+            # The loop is gone: the next run processes the message again.
+            with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._steer_heard, record, event)
 
         record.steered[event.turn_id] = partial(self._enqueue, event, source, adapter)
@@ -52,16 +53,16 @@ class RunnerSteering(RunnerTurns):
         return False
 
     def _steer_heard(self, record: TurnRecord, event: MessageEvent) -> None:
-        """A message is stored with what the model is told: it needs nothing more."""
+        """Mark a message as processed once it is stored with what the model reads."""
         if record.steered.pop(event.turn_id, None) is not None:
             self._let_go(event)
 
     def _answer_unheard(self, record: TurnRecord) -> None:
-        """The turn is over: what it was not told any more is answered next."""
+        """Queue the steering messages that the finished turn did not receive."""
         unheard, record.steered = record.steered, {}
         for turn_id, enqueue in unheard.items():
             event: MessageEvent = enqueue.args[0]
-            if record.unwanted:  # /stop drops what waits
+            if record.unwanted:  # /stop drops waiting messages
                 self._let_go(event)
             elif not self._draining:
                 enqueue()
@@ -78,7 +79,7 @@ class RunnerSteering(RunnerTurns):
 
 
 def _tell(agent: Any, text: str, heard: Callable[[], None]) -> bool:
-    """Tell a running agent of a message; False when it cannot be told."""
+    """Pass a message to a running agent; return False when that is not possible."""
     steer = getattr(agent, "steer", None)
     if steer is None:
         return False
@@ -87,7 +88,7 @@ def _tell(agent: Any, text: str, heard: Callable[[], None]) -> bool:
             return bool(steer(text, heard))
         if not steer(text):
             return False
-    except Exception:  # a bug of an agent; the message waits instead
+    except Exception:  # a bug in an agent; the message is queued instead
         log.exception("An agent could not be told of a message")
         return False
     heard()

@@ -1,4 +1,4 @@
-"""How a runner leaves: turns may end, then have to, then are left; everything bounded."""
+"""Shutdown of a runner: turns are drained, then interrupted, then given up; all with time-outs."""
 
 import asyncio
 import logging
@@ -17,20 +17,20 @@ log = logging.getLogger(__name__)
 
 POLLERS_S = 2.0
 AFTER_DRAIN_S = 9.0
+"""Time-out of everything after the drain. The program is killed a second later."""
 _HOOK_S = plugins.SLOW_CALLBACK_S + 1.0
-"""A step that tells plugins: a hook that hangs is named before the step is left."""
-"""How long all of what follows the drain may take. The program ends hard a second later."""
+"""Time-out of a step that notifies plugins: a hanging hook is logged before the step ends."""
 
 
 class RunnerStopping(RunnerAdmission):
-    """Leaves in order. Everything on the loop; times are those of the loop."""
+    """Orderly shutdown. Everything on the event loop; times are those of the loop."""
 
     _leave_by = float("inf")
 
     def _set_bounds(
         self, drain_s: float, drain_until: float | None, deadline: float | None
     ) -> None:
-        """Say until when turns may end, and when all has to be over. Later calls only shorten."""
+        """Set the drain limit and the shutdown deadline. Later calls only shorten both."""
         now, clock_now = asyncio.get_running_loop().time(), self.clock.monotonic()
         drain_end = now + max(0.0, drain_s)
         if drain_until is not None:
@@ -45,12 +45,12 @@ class RunnerStopping(RunnerAdmission):
         self._drain_changed.set()
 
     def _left(self, usual_s: float) -> float:
-        """How long a step may take."""
+        """Return the time-out of a step within the deadline."""
         left = self._leave_by - asyncio.get_running_loop().time()
         return max(0.05, min(usual_s, left))
 
     async def _leave(self) -> None:
-        """All of the way out; see :meth:`GatewayRunner.stop`."""
+        """Run the complete shutdown; see :meth:`GatewayRunner.stop`."""
         self._running = False
         self._draining = True
         self._restored.set()
@@ -78,19 +78,19 @@ class RunnerStopping(RunnerAdmission):
         self._enter("stopped")
 
     async def _within(self, usual_s: float, step: Coroutine[Any, Any, Any], words: str) -> None:
-        """Await one step, at most so long; failures are logged and stop nothing.
+        """Await one step with a time-out; failures are logged and do not stop the shutdown.
 
-        One that cannot even be cancelled is left behind.
+        A step that cannot even be cancelled is abandoned.
         """
         try:
             await self._bounded.within(self._left(usual_s), step, doing=words)
         except TimeoutError:
             log.warning("%s in time", words)
-        except Exception:  # the other steps are to be taken, too
+        except Exception:  # the other steps must still run
             log.exception("%s in order", words)
 
     async def _drain(self) -> bool:
-        """Let turns, and tasks beside chats, end by themselves; whether all did."""
+        """Let turns and background tasks finish; return whether all did."""
         loop = asyncio.get_running_loop()
         while self._under_way() and self._drain_until is not None:
             left = self._drain_until - loop.time()
@@ -115,7 +115,7 @@ class RunnerStopping(RunnerAdmission):
         )
 
     async def _interrupt_turns(self) -> bool:
-        """Ask running turns to end; whether they did."""
+        """Interrupt the running turns; return whether they ended."""
         for session_key in list(self._turns):
             self.interrupt(session_key, "gateway shutting down")
         for agent in self._running_agents.values():
@@ -124,14 +124,14 @@ class RunnerStopping(RunnerAdmission):
         return await self._message_tasks.wait_all(timeout=self._left(self.interrupt_grace_s))
 
     async def _give_up_turns(self) -> None:
-        """What a hung turn still brings is nobody's any more."""
+        """Give up hung turns: their later results are discarded."""
         for session_key, record in self._turns.items():
             self._session_run_generation[session_key] = record.generation + 1
             record.given_up.set()
         await self._message_tasks.cancel_all(timeout=self._left(2.0))
 
     async def _finalize_agents(self, running: dict[str, Any]) -> None:
-        """Tell plugins of the conversations that ran when we began to leave."""
+        """Notify plugins of the sessions that were running when the shutdown started."""
         for agent in running.values():
             session_id = getattr(agent, "session_id", None)
             if session_id is not None:
@@ -151,7 +151,7 @@ class RunnerStopping(RunnerAdmission):
         await self._within(_HOOK_S, adapter.disconnect(), words)
 
     async def _write_end(self, *, in_order: bool) -> None:
-        """Say that we are gone: in the home, and to whoever holds it for us."""
+        """Record the end of the run in the home and release the identity."""
         await self._off_loop(2.0, partial(self._note_end, in_order=in_order))
         await self._off_loop(2.5, lambda: status.remove_pid_file(self.identity))
 
@@ -169,7 +169,7 @@ class RunnerStopping(RunnerAdmission):
         await self._off_loop(self.interrupt_grace_s, lambda: close_agents(entries))
 
     def _update_runtime_status(self, gateway_state: str | None = None) -> None:
-        """Tell other programs how we are doing."""
+        """Publish the runner's status to other programs."""
         status.write_runtime_status(
             self.identity, gateway_state=gateway_state, active_agents=len(self._running_agents)
         )
@@ -178,5 +178,5 @@ class RunnerStopping(RunnerAdmission):
 def _interrupt(agent: Any) -> None:
     try:
         agent.interrupt()
-    except Exception:  # a bug of one agent must not keep the others running
+    except Exception:  # a bug in one agent must not keep the others running
         log.exception("An agent could not be interrupted")

@@ -1,4 +1,4 @@
-"""What commands and the host may ask of a runner. Everything here belongs to the loop."""
+"""Operations of a runner for commands and the host. Everything here runs on the event loop."""
 
 import asyncio
 import logging
@@ -24,13 +24,13 @@ RESET_REQUESTED = "session reset requested"
 
 
 class RunnerSurface(RunnerThinking):
-    """Stopping, queueing and asking about turns."""
+    """Stopping, queueing and querying turns."""
 
     async def _aside(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Await a blocking call that is no part of a turn.
+        """Await a blocking call that is not part of a turn.
 
         Raises:
-            RefusedError: We have left.
+            RefusedError: The runner has stopped.
         """
         try:
             future = self._side_workers.submit(call, *args, **kwargs)
@@ -39,9 +39,9 @@ class RunnerSurface(RunnerThinking):
         return await asyncio.wrap_future(future)
 
     def use_config(self, config: GatewayConfig) -> None:
-        """Take other settings; whoever looks one up from now on finds the new one.
+        """Use other settings from now on.
 
-        A turn that runs keeps what it looked up at its begin.
+        A running turn keeps the values that it read when it started.
         """
         self.config = config
         self.session_store.config = config
@@ -49,31 +49,31 @@ class RunnerSurface(RunnerThinking):
             self.access.use(config)
 
     def is_busy(self, session_key: str) -> bool:
-        """Whether a turn of a chat runs or waits."""
+        """Return whether a turn of a chat runs or waits."""
         return session_key in self._running_agents or bool(self._queued_events.get(session_key))
 
     def running_since(self, session_key: str) -> float | None:
-        """When the running turn of a chat began, in seconds since the epoch; None: none runs."""
+        """Return the epoch seconds at which the chat's running turn started; None: none runs."""
         return self._running_agents_ts.get(session_key)
 
     def running_turn(self, session_key: str) -> TurnRecord | None:
-        """What is known of the running turn of a chat."""
+        """Return the record of the running turn of a chat."""
         return self._turns.get(session_key)
 
     def turn_source(self, session_key: str) -> SessionSource | None:
-        """Where the message came from that is being answered in a chat. Any thread."""
+        """Return the source of the message that is being answered in a chat. Any thread."""
         record = self._turns.get(session_key)
         return record.source if record is not None else None
 
     def evict_agent(self, session_key: str) -> None:
-        """Let the kept agent of a chat go: its next turn reads the conversation anew."""
+        """Evict the cached agent of a chat: its next turn reads the session again."""
         self._evict_cached_agent(session_key)
 
     def interrupt(self, session_key: str, reason: str | None = None) -> bool:
-        """Ask the running turn of a chat to end; False when there is none.
+        """Ask the running turn of a chat to end; return False when there is none.
 
-        What waits behind it is answered next. The reason is for the log alone: it is never taken
-        for something that a person said.
+        What waits behind it is answered next. The reason is only logged: it is never treated as a
+        message of the user.
         """
         if (command := self._long_commands.get(session_key)) is not None:
             command.set()
@@ -91,8 +91,8 @@ class RunnerSurface(RunnerThinking):
         """End the running turn of a chat for good, and drop what waits behind it.
 
         Nothing of it is delivered any more. A turn that does not end within
-        :attr:`interrupt_grace_s` is left behind: what it still brings is nobody's. The kept agent
-        goes, so that an interruption that comes late does not end the next turn.
+        :attr:`interrupt_grace_s` is given up: its later results are discarded. The cached agent is
+        evicted, so that a late interruption does not end the next turn.
 
         Returns:
             Whether anything ran or waited.
@@ -106,7 +106,7 @@ class RunnerSurface(RunnerThinking):
         return True
 
     async def _stop_running(self, record: TurnRecord, reason: str) -> None:
-        """End a running turn for good; its chat is free at once."""
+        """End a running turn for good; its chat is free immediately."""
         record.unwanted = True
         self.interrupt(record.session_key, reason)
         self._disown(record)
@@ -117,7 +117,7 @@ class RunnerSurface(RunnerThinking):
         return self._session_run_generation.get(record.session_key) == record.generation
 
     def _disown(self, record: TurnRecord) -> None:
-        """Let nothing that a turn still brings count, and its chat be free."""
+        """Discard the later results of a turn and free its chat."""
         self._session_run_generation[record.session_key] = record.generation + 1
         self._release_running_agent_state(record.session_key)
 
@@ -131,7 +131,7 @@ class RunnerSurface(RunnerThinking):
             await record.over.wait()
 
     def _drop_waiting(self, session_key: str) -> int:
-        """Let what waits in a chat end without an answer; how many messages that were."""
+        """End the waiting turns of a chat without a reply; return their number."""
         waiting = self._queued_events.pop(session_key, [])
         for record in waiting:
             record.unwanted = True
@@ -139,7 +139,7 @@ class RunnerSurface(RunnerThinking):
         return len(waiting)
 
     def _release_running_agent_state(self, session_key: str, generation: int | None = None) -> None:
-        """Let a chat be free; with a generation, only if its present turn is of that one."""
+        """Free a chat; with a generation, only if its current turn is of that one."""
         record = self._turns.get(session_key)
         if generation is not None and (record is None or record.generation != generation):
             return
@@ -149,19 +149,19 @@ class RunnerSurface(RunnerThinking):
         self._announce()
 
     def refuse_turns(self, why: HermesError | None) -> None:
-        """Begin no more turns and answer messages with that; None takes messages again.
+        """Start no more turns and answer messages with an error; None accepts messages again.
 
-        Running turns go on, and commands are still obeyed.
+        Running turns continue, and commands are still executed.
         """
         self._refusing = why
         self._announce()
 
     def tell(self) -> None:
-        """Say anew how we are doing, because the platforms do otherwise."""
+        """Announce the status again, because that of the platforms changed."""
         self._announce()
 
     def hurry(self) -> None:
-        """Interrupt, now, the turns that a stop waits for; without one nothing happens."""
+        """Interrupt the turns that a pending stop waits for; a no-op without a pending stop."""
         if self._stop_task is None:
             return
         self._drain_until = float("-inf")

@@ -1,4 +1,4 @@
-"""How the models of chats think, and what is shown of it; kept in the conversations' rows."""
+"""Reasoning settings of chats and the display of reasoning; stored in the session rows."""
 
 import json
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ _MOST_SHOWN = 1500
 
 
 class RunnerThinking(RunnerAgents):
-    """What was chosen stands in ``model_config``, as ``hermes`` keeps it; before the row, here."""
+    """Reasoning settings, in ``model_config`` as in ``hermes``; in memory until the row exists."""
 
     @cached_property
     def _shown_thinking(self) -> dict[str, bool]:
-        """By session key: whether the chat sees what the model thinks."""
+        """By session key: whether the chat sees the model's reasoning."""
         return {}
 
     def chosen_thinking(self, session_key: str) -> dict[str, str]:
-        """What was chosen for the present conversation of a chat. Blocking.
+        """Return the reasoning settings of a chat's current session. Blocking.
 
         Raises:
             StateError: state.db cannot be read.
@@ -31,10 +31,10 @@ class RunnerThinking(RunnerAgents):
         return self._thinking_of(self.session_store.peek_session_id(session_key), session_key)
 
     def choose_thinking(self, session_key: str, name: str, value: str) -> None:
-        """Choose one thing; "" takes the choice back. Blocking.
+        """Choose one setting; "" resets it. Blocking.
 
         Raises:
-            StateError: It cannot be kept.
+            StateError: It cannot be stored.
         """
         session_id = self.session_store.peek_session_id(session_key)
         chosen = {**self._thinking_of(session_id, session_key), name: value}
@@ -42,15 +42,15 @@ class RunnerThinking(RunnerAgents):
         self._thinking_of(session_id, session_key)
 
     def shows_thinking(self, session_key: str) -> bool:
-        """Whether a chat sees what the model thinks."""
+        """Return whether a chat sees the model's reasoning."""
         return self._shown_thinking.get(session_key, self.config.running.show_reasoning)
 
     def show_thinking(self, session_key: str, *, shown: bool) -> None:
-        """Let a chat see it from now on, or not."""
+        """Show or hide the model's reasoning in a chat from now on."""
         self._shown_thinking[session_key] = shown
 
     def _thinking_of(self, session_id: str | None, session_key: str) -> dict[str, str]:
-        """What was chosen: before the row was there, by memory, which then goes into it."""
+        """Return the settings; those made before the row existed are moved from memory into it."""
         row = self._row_of(session_id)
         chosen = self._session_reasoning_overrides.get(session_key)
         if row is None or self._session_db is None:
@@ -68,14 +68,14 @@ class RunnerThinking(RunnerAgents):
         return self._session_db._db.get_session(session_id)  # noqa: SLF001 - the blocking face
 
     def _first_config(self, session_key: str) -> dict[str, Any]:
-        """The columns in which a conversation that begins keeps what was chosen before."""
+        """Return the columns in which a new session stores what was chosen before it existed."""
         chosen = self._session_reasoning_overrides.get(session_key)
         return {"model_config": stored({}, chosen)} if chosen else {}
 
     def _with_thinking(
         self, session_key: str, platform: Platform, result: AgentResult, outcome: TurnOutcome
     ) -> TurnOutcome:
-        """The reply with what the model thought above it, where its chat wants to see that."""
+        """Prepend the model's reasoning to the reply, where its chat shows it."""
         thought = " ".join((result.get("last_reasoning") or "").split())
         shown = platform is not Platform.DESKTOP and self.shows_thinking(session_key)
         if not shown or not thought or not outcome.delivery:

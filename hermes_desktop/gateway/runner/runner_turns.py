@@ -1,4 +1,4 @@
-"""One turn: its conversation, its agent, what it came to, and what is kept for the next."""
+"""One turn: its session, its agent, its outcome, and what is kept for the next turn."""
 
 import logging
 from functools import partial
@@ -34,11 +34,11 @@ from hermes_desktop.state import SessionDB
 log = logging.getLogger(__name__)
 
 MAX_TOLD = 500
-"""How much of a message or a reply event hooks are told."""
+"""Maximum length of the messages and replies passed to event hooks."""
 
 
 class RunnerTurns(RunnerShowing):
-    """Turns. On the loop, unless a method says else."""
+    """Turns. On the event loop, unless a method says otherwise."""
 
     async def _outcome(
         self,
@@ -47,7 +47,7 @@ class RunnerTurns(RunnerShowing):
         adapter: PlatformAdapter,
         record: TurnRecord,
     ) -> TurnOutcome:
-        """Run the turn and say how it ended, whatever happens."""
+        """Run the turn and return its outcome; never raises for a failed turn."""
         if record.unwanted:
             return turn_outcome.stopped()
         if self._draining:
@@ -61,7 +61,7 @@ class RunnerTurns(RunnerShowing):
         except HermesError as error:
             log.warning("A turn failed: %s", error)
             outcome = turn_outcome.from_error(error, rows=record.rows)
-        except Exception as error:  # a bug, but the person still gets an answer
+        except Exception as error:  # a bug, but the sender still gets a reply
             if record.given_up.is_set():
                 outcome = turn_outcome.stopped(rows=record.rows)
             else:
@@ -70,7 +70,7 @@ class RunnerTurns(RunnerShowing):
         return self._as_told(record, outcome)
 
     def _as_told(self, record: TurnRecord, outcome: TurnOutcome) -> TurnOutcome:
-        """The outcome as its chat hears of it."""
+        """Return the outcome as it is reported to its chat."""
         if record.timed_out and outcome.outcome != "done":
             silence_s = self.config.running.agent_timeout_s
             outcome = turn_outcome.from_error(timed_out(silence_s), rows=record.rows)
@@ -81,24 +81,24 @@ class RunnerTurns(RunnerShowing):
         return turn_outcome.silenced(outcome) if self._is_unwanted(record, outcome) else outcome
 
     def _is_cut_off(self, record: TurnRecord, outcome: TurnOutcome) -> bool:
-        """Whether a turn was ended because we leave, and is gone on with by the next run."""
+        """Return whether a shutdown interrupted a turn that the next run will resume."""
         ended = self._draining and outcome.outcome == "stopped"
         return ended and record.marked and not record.unwanted
 
     def _not_begun(self, record: TurnRecord) -> TurnOutcome:
-        """What becomes of a message that comes too late for us: we leave."""
+        """Return the outcome of a message that arrives during shutdown."""
         if self._restart_requested and self.inbox_kept:
             self._left_for_next_run.add(record.turn_id)
             return turn_outcome.stopped()
         return turn_outcome.from_error(closing())
 
     def _outcome_of_waiting(self, record: TurnRecord) -> TurnOutcome:
-        """How a turn ended that was to end before its conversation was free."""
+        """Return the outcome of a turn that was ended before its session was free."""
         leaving = self._draining and self._is_current(record)
         return self._not_begun(record) if leaving else turn_outcome.stopped()
 
     def _is_unwanted(self, record: TurnRecord, outcome: TurnOutcome) -> bool:
-        """Whether nobody waits for the reply of a turn any more."""
+        """Return whether the reply of a turn is no longer wanted."""
         if record.superseded and outcome.outcome == "stopped":
             return True
         cut_off = self._is_cut_off(record, outcome)
@@ -131,7 +131,7 @@ class RunnerTurns(RunnerShowing):
                 await self._on_worker(record, settle)
             except BaseException:
                 if self._is_current(record):
-                    self._evict_cached_agent(record.session_key)  # nobody knows what it has seen
+                    self._evict_cached_agent(record.session_key)  # what it has seen is unknown
                 self._release_agent(prepared.agent)
                 raise
             begun_anew = await self._after_exhaustion(record, adapter, session_entry, result)
@@ -147,7 +147,7 @@ class RunnerTurns(RunnerShowing):
     async def _run_watched(
         self, agent: TurnAgent, source: SessionSource, adapter: PlatformAdapter, record: TurnRecord
     ) -> AgentResult:
-        """Run the agent with an eye on how long it takes."""
+        """Run the agent and watch its duration."""
         facts = {
             "chat_id": source.chat_id,
             "thread_id": source.thread_id,
@@ -169,9 +169,10 @@ class RunnerTurns(RunnerShowing):
     async def _watch_turn(
         self, record: TurnRecord, source: SessionSource, adapter: PlatformAdapter
     ) -> None:
-        """Tell the chat of a turn that takes long, and end one that is silent for too long."""
+        """Notify the chat of a long turn, and end one that is inactive for too long."""
         settings = self.config.running
-        if adapter.platform is Platform.DESKTOP:  # whoever sees it work says when it is enough
+        # The user sees it work in the window and stops it when it takes too long.
+        if adapter.platform is Platform.DESKTOP:
             return
 
         async def tell(text: str) -> None:
@@ -213,7 +214,7 @@ class RunnerTurns(RunnerShowing):
         adapter: PlatformAdapter,
         session_entry: SessionEntry,
     ) -> PreparedAgent:
-        """Have the agent made ready; whoever watches hears if that takes long."""
+        """Prepare the agent; progress is published if that takes long."""
         relay = turn.DeltaRelay(record.turn_id, record.session_id, self.bus.publish)
 
         def tell(news: TurnNews) -> None:
@@ -241,7 +242,7 @@ class RunnerTurns(RunnerShowing):
         session_entry: SessionEntry,
         tell: ToolListener,
     ) -> PreparedAgent:
-        """Get the conversation and an agent ready: a kept one, or a new one."""
+        """Prepare the session and an agent: a cached one, or a new one."""
         db = self._database()
         self._mark_turn(record, adapter, session_entry)
         session_key = session_entry.session_key
@@ -270,9 +271,10 @@ class RunnerTurns(RunnerShowing):
         return prepared
 
     def _model_override(self, session_entry: SessionEntry) -> dict[str, str]:
-        """The model of a chat's conversation, where it is not the usual one; how it thinks.
+        """Return the model settings of a chat's session where they are not the defaults.
 
-        What was chosen for the conversation stands over what its channel has of its own.
+        They include its reasoning settings. A choice made for the session overrides that of its
+        channel.
         """
         session_key = session_entry.session_key
         chosen = self._session_model_overrides.get(session_key) or session_entry.model_override
@@ -280,7 +282,7 @@ class RunnerTurns(RunnerShowing):
         return {**(chosen or {}), **self._thinking_of(session_entry.session_id, session_key)}
 
     def channel_model(self, source: SessionSource | None) -> dict[str, str]:
-        """The model that a chat has by the settings of its platform; empty: the usual one."""
+        """Return the model that a platform's settings assign to a chat; empty: the default."""
         return channel_model(self.config.platforms, source)
 
     def _settle(
@@ -291,7 +293,7 @@ class RunnerTurns(RunnerShowing):
         prepared: PreparedAgent,
         result: AgentResult,
     ) -> None:
-        """After a turn: follow a rotation, keep the agent with a new baseline, let old ones go."""
+        """After a turn: follow a rotation, cache the agent with a new baseline, evict old ones."""
         if not self._is_current(record):
             self._release_agent(prepared.agent)
             return
@@ -315,7 +317,7 @@ class RunnerTurns(RunnerShowing):
     def _mark_turn(
         self, record: TurnRecord, adapter: PlatformAdapter, session_entry: SessionEntry
     ) -> None:
-        """Mark the chat of a turn that begins, in case we are killed."""
+        """Mark the chat of a starting turn, in case the process is killed."""
 
     async def _note_begun(self, record: TurnRecord) -> None:
-        """Note that a message is being answered; its chat is marked by now."""
+        """Record that a message is being answered; its chat is already marked."""
