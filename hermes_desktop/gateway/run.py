@@ -1,8 +1,9 @@
-"""The gateway's life cycle, and the way of a message through it. The work stands elsewhere.
+"""The gateway runner: its life cycle, and the path of a message through it.
 
-A message is taken in this order: authorised? → command? → is its chat busy? → claim of its session
-key → its conversation → lease of that conversation → kept agent or new one → turn on a worker
-thread → rotation and new baseline → words for an empty reply → delivery → the news that it is over.
+A message is processed in this order: authorization → command → check for a busy chat → claim of its
+session key → its session → lease of that session → cached or new agent → turn on a worker thread →
+rotation and new baseline → text for an empty reply → delivery → event for the end of the turn.
+The steps themselves are implemented in other modules.
 """
 
 import asyncio
@@ -53,31 +54,31 @@ _STATES: Mapping[Phase, str] = {
     "stopping": "draining",
     "stopped": "draining",
 }
-"""How the phases are called in the state file; who holds the home says ``stopped`` at its end."""
+"""The names of the phases in the state file; the identity holder writes ``stopped`` at its end."""
 
 
 class GatewayRunner(RunnerStopping):
-    """Runs the gateway on the running loop; its methods belong to that loop unless they say else.
+    """The gateway runner. Methods run on the event loop unless stated otherwise.
 
     Args:
-        config: Who may write and when chats start afresh.
-        session_store: The chats; a memory-only one when None.
-        session_db: The conversations; without one every message is refused.
-        agent_factory: Makes agents, on a worker thread.
-        agent_settings: Says, on a worker thread, what agents would be made from now; see
-            :attr:`AgentRequest.settings`. May raise :class:`HermesError`.
-        bus: Gets the news of turns.
-        turn_workers: Threads for everything that blocks; at least :data:`MAX_TURNS` of them.
-        turn_leases: One turn per conversation at a time, shared by the runners of a program.
+        config: Authorization lists and reset policies.
+        session_store: The chats; a memory-only store when None.
+        session_db: The sessions; without a database every message is refused.
+        agent_factory: Creates agents, on a worker thread.
+        agent_settings: Returns, on a worker thread, the settings that agents would be created from
+            now; see :attr:`AgentRequest.settings`. May raise :class:`HermesError`.
+        bus: Receives the events of turns.
+        turn_workers: Worker threads for blocking calls; at least :data:`MAX_TURNS` of them.
+        turn_leases: One turn per session at a time, shared by the runners of a program.
         turn_slots: No more turns than workers, shared likewise.
         adapters: The platforms.
-        announce: Told on the loop how the runner is doing, after each change.
+        announce: Called on the loop with the runner's status, after each change.
         home: The home whose gateway this is; None for a private runner, which writes no file.
-        identity: What holds the home for us; None for a private runner.
-        hooks: Hears of the gateway's events.
-        command_dispatch: Takes commands out of the messages.
-        restart_handler: Starts the gateway anew, after :meth:`request_restart` has returned.
-        access: Decides who may write; None: the lists in ``config``.
+        identity: The holder of the home's identity; None for a private runner.
+        hooks: The event hooks of the gateway.
+        command_dispatch: Filters commands out of the messages.
+        restart_handler: Restarts the gateway, after :meth:`request_restart` has returned.
+        access: Authorizes senders; None: the lists in ``config``.
     """
 
     def __init__(  # noqa: PLR0913 - the parts it joins; all are optional
@@ -129,10 +130,10 @@ class GatewayRunner(RunnerStopping):
     # Life cycle
 
     async def start(self) -> None:
-        """Connect every platform, take up what a restart cut off, begin to keep house.
+        """Connect every platform, resume what a restart interrupted, start the housekeeping.
 
-        A platform that cannot be connected is logged and left out. Only a runner with a home takes
-        up and keeps house. A :meth:`stop` that comes meanwhile ends this, too.
+        A platform that cannot be connected is logged and left out. Only a runner with a home
+        resumes chats and does full housekeeping. A concurrent :meth:`stop` ends this, too.
         """
         self._draining = False
         self._stop_task = self._drain_until = None
@@ -156,7 +157,7 @@ class GatewayRunner(RunnerStopping):
         await self._connect_platforms()
         self._running = True
         self._enter("running")
-        if self.adapters:  # else whoever brings them says it
+        if self.adapters:  # otherwise it is reported when adapters are added
             await self.tell_startup()
         await self._take_up()
         if self.home is not None:
@@ -165,7 +166,7 @@ class GatewayRunner(RunnerStopping):
             self._watch("unused agents", self._let_unused_agents_go)
 
     async def tell_startup(self) -> None:
-        """Tell event hooks that the gateway runs, and which platforms it serves."""
+        """Notify event hooks that the gateway runs, and which platforms it serves."""
         names = sorted(platform.value for platform in self.adapters)
         await self._emit("gateway:startup", None, platforms=names)
 
@@ -176,24 +177,24 @@ class GatewayRunner(RunnerStopping):
             adapter.set_closing_handler(partial(self._closed, adapter.platform))
             try:
                 connected = await adapter.connect()
-            except Exception:  # one platform's failure is not the others'
+            except Exception:  # one platform's failure must not affect the others
                 log.exception("Connecting %s failed", adapter.platform.value)
                 connected = False
             if not connected:
                 log.warning("%s is not connected", adapter.platform.value)
 
     def _watch(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Do a piece of work as long as the gateway runs; see :mod:`housekeeping`."""
+        """Run background work as long as the gateway runs; see :mod:`housekeeping`."""
         self._watchers.start(housekeeping.supervised(name, work, self.clock), name=name)
 
     async def _let_unused_agents_go(self) -> None:
-        """What is left to do for a private runner, whose chats do not expire."""
+        """Evict unused agents: all the housekeeping of a private runner (no chat expires)."""
         while True:
             await asyncio.sleep(UNUSED_LOOK_S)
             self._sweep_idle_cached_agents()
 
     async def _session_expiry_watcher(self, interval: float = 300) -> None:
-        """Deal with conversations that have expired, unused agents and old entries."""
+        """Process expired sessions, unused agents and old entries."""
         await expiry_watcher.watch(self, interval)
 
     async def stop(
@@ -204,16 +205,17 @@ class GatewayRunner(RunnerStopping):
         deadline: float | None = None,
         restart: bool = False,
     ) -> None:
-        """Let running turns end, then interrupt them, then leave; afterwards nothing of it runs.
+        """Drain running turns, interrupt the rest, then shut down; afterwards nothing of it runs.
 
-        Calling it again waits for the same end; new bounds only make it come sooner, as does
-        :meth:`hurry`. Turns that had to be interrupted are taken up by the next run.
+        Calling it again waits for the same end; new bounds only shorten it, as does :meth:`hurry`.
+        Interrupted turns are resumed by the next run.
 
         Args:
-            drain_s: How many seconds running turns may take to end by themselves; None: as set.
-            drain_until: When they are interrupted at the latest, in the clock's monotonic seconds.
-            deadline: When everything has to be over, likewise; else a few seconds after that.
-            restart: It is started again at once.
+            drain_s: How many seconds running turns may take to finish; None: as configured.
+            drain_until: The latest time to interrupt them, in the clock's monotonic seconds.
+            deadline: The latest time for the shutdown to end, likewise; else a few seconds after
+                that.
+            restart: The gateway is started again immediately.
         """
         if drain_s is None:
             drain_s = self._restart_drain_timeout
@@ -226,13 +228,13 @@ class GatewayRunner(RunnerStopping):
         await asyncio.shield(self._stop_task)
 
     async def request_restart(self, requested_by: SessionSource | None = None) -> bool:
-        """Have the gateway started anew once this call has returned.
+        """Have the gateway restarted once this call has returned.
 
         Args:
-            requested_by: The chat that is told when it is back.
+            requested_by: The chat that is notified when the gateway is back.
 
         Returns:
-            False when nobody can do that.
+            False when a restart is not possible.
         """
         if self.restart_handler is None:
             return False
@@ -247,14 +249,15 @@ class GatewayRunner(RunnerStopping):
         self._announce()
 
     def _announce(self) -> None:
-        """Say how we are doing, to whoever started us and to other programs."""
+        """Report the status to the host and to other programs."""
         self._update_runtime_status(self._state_for_others())
         if self.announce is None:
             return
         try:
             running = len(self._running_agents) + self.running_tasks()
             self.announce(RunnerReport(self._phase, running))
-        except Exception:  # a bug of whoever listens must not end a turn, or keep us from leaving
+        # A bug in a listener must not end a turn or prevent the shutdown.
+        except Exception:
             log.exception("Nobody heard how the gateway is doing")
 
     def _state_for_others(self) -> str:
@@ -267,10 +270,10 @@ class GatewayRunner(RunnerStopping):
     # A message
 
     def accept(self, event: MessageEvent) -> "asyncio.Task[str | None]":
-        """Take a message; messages of one chat are answered in the order of these calls.
+        """Accept a message; messages of one chat are answered in the order of these calls.
 
         Returns:
-            The task that answers it; its result is the text that was delivered.
+            The task that answers it; its result is the delivered text.
         """
         if event.source is not None:
             self._replay(event.source.platform)
@@ -279,7 +282,7 @@ class GatewayRunner(RunnerStopping):
     async def _handle_message(self, event: MessageEvent) -> str | None:
         try:
             answer = await self._see_to(event)
-        except Exception:  # a bug; it would be the same one after the next start
+        except Exception:  # a bug; it would occur again after the next start
             await self._dealt_with(event)
             raise
         await self._dealt_with(event)
@@ -320,7 +323,7 @@ class GatewayRunner(RunnerStopping):
         record: TurnRecord,
         outcome: TurnOutcome,
     ) -> None:
-        """A message needed no turn: deliver what there is to say, and say that it is over."""
+        """Complete a message that needed no turn: deliver the response and publish the end."""
         await self._deliver(event, adapter, outcome.delivery, is_owed=outcome.outcome == "failed")
         record.session_id = self.session_store.peek_session_id(record.session_key) or ""
         if adapter.platform is Platform.DESKTOP or outcome.outcome == "failed":
@@ -329,6 +332,6 @@ class GatewayRunner(RunnerStopping):
     # On the turn's worker thread
 
     def _adopt_rotated_session(self, session_entry: SessionEntry, new_id: str) -> None:
-        """Let a chat follow its conversation to the id that it goes on under."""
+        """Update a chat's entry to the new id of its session after a rotation."""
         session_entry.session_id = new_id
         self.session_store._save()  # noqa: SLF001 - the mapping must outlive a restart

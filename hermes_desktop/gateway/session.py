@@ -1,4 +1,4 @@
-"""Which conversation each chat is in: found, begun anew, moved, taken up again."""
+"""The session store: finds, creates, switches and resets the session of each chat."""
 
 import functools
 import logging
@@ -32,15 +32,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """What is to become of a chat's entry.
+    """The decision about a chat's entry.
 
     Attributes:
-        goes_on_in: The conversation the present entry goes on in; None: it is replaced.
-        recovered: A conversation from state.db to go on with.
-        began_at: When that began.
-        written_at: When somebody last wrote there.
-        left_behind: The conversation that is left, for a reason given in ``reason``.
-        had_activity: Whether anything was said there.
+        goes_on_in: The session in which the current entry continues; None: it is replaced.
+        recovered: A session from state.db to continue.
+        began_at: When that session started.
+        written_at: The time of its last message.
+        left_behind: The session that is left, for the reason in ``reason``.
+        had_activity: Whether it contains any messages.
     """
 
     goes_on_in: str | None = None
@@ -58,11 +58,11 @@ class SessionStore(EntryMarks, Transcripts):
     Args:
         sessions_dir: Folder of ``sessions.json``; not touched before something is saved.
         config: Reset policies and how keys are built.
-        has_active_processes_fn: Tells for a session *key* whether background work runs there.
-        db: The conversations themselves; None decides from the entries alone.
-        clock: Where times come from.
-        persist: Whether we are the gateway of this home. False keeps entries in memory: nothing
-            is read from or written to the folder, and no row of a conversation is made or ended.
+        has_active_processes_fn: Returns for a session *key* whether background work runs there.
+        db: The database of sessions; None decides from the entries alone.
+        clock: The time source.
+        persist: Whether this is the gateway of the home. False keeps entries in memory: nothing is
+            read from or written to the folder, and no session row is created or ended.
         namespace: ``main`` or the profile's name: second part of the keys of the desktop chat, and
             of all keys where profiles share a gateway.
     """
@@ -76,14 +76,14 @@ class SessionStore(EntryMarks, Transcripts):
         source: SessionSource,
         force_new: bool = False,  # noqa: FBT001, FBT002 - positional in the contract
     ) -> SessionEntry:
-        """Find the conversation of a chat, or begin one. Callers of one chat share one answer.
+        """Find or create the session of a chat. Concurrent callers for one chat share the result.
 
-        An entry follows its conversation to the tip of a compression chain. It is replaced by a
-        fresh one when the chat was suspended, when its reset policy says so, or when somebody
-        ended the conversation; a chat without an entry goes on with what state.db knows of it.
+        An entry follows its session to the tip of a compaction chain. It is replaced by a new one
+        when the chat was suspended, when its reset policy requires it, or when the session was
+        ended; a chat without an entry continues its last session in state.db.
 
         Raises:
-            HermesError: state.db cannot be asked; nothing was changed.
+            HermesError: state.db is not available; nothing was changed.
         """
         self._ensure_loaded()
         key = self._generate_session_key(source)
@@ -107,7 +107,7 @@ class SessionStore(EntryMarks, Transcripts):
                     entry = self._replacement(key, source, decision)
                     self._entries[key] = entry
             if decision.goes_on_in is not None and decision.goes_on_in == before:
-                self._save_in_passing()  # it was used, no more
+                self._save_in_passing()  # only its time of use changed
                 return entry
             self._save()
             if decision.goes_on_in is None:
@@ -117,7 +117,7 @@ class SessionStore(EntryMarks, Transcripts):
     def _decide(
         self, key: str, entry: SessionEntry | None, source: SessionSource, *, force_new: bool
     ) -> _Decision:
-        """Say what is to become of a chat's entry. Asks state.db; changes nothing."""
+        """Decide about a chat's entry. Reads state.db; changes nothing."""
         if entry is None:
             return _Decision() if force_new else self._recover(key, source)
         activity = entry.last_prompt_tokens > 0
@@ -137,7 +137,7 @@ class SessionStore(EntryMarks, Transcripts):
     def _recover(
         self, key: str, source: SessionSource, *, ended: session_rows.Row | None = None
     ) -> _Decision:
-        """Go on with what state.db knows of a chat, unless its reset policy is against it."""
+        """Continue a chat's last session in state.db, unless its reset policy prevents it."""
         if self._db is None or source.platform is Platform.DESKTOP:
             return _Decision()
         row = (
@@ -178,7 +178,7 @@ class SessionStore(EntryMarks, Transcripts):
         )
 
     def _write_rows(self, entry: SessionEntry, source: SessionSource, decision: _Decision) -> None:
-        """End the old conversation in state.db, begin or open the new one there."""
+        """End the old session in state.db, and create or reopen the new one there."""
         db = self._db
         if db is None or not self._owns_rows(entry.platform):
             return
@@ -207,12 +207,12 @@ class SessionStore(EntryMarks, Transcripts):
                 lambda: session_rows.begin_row(db, entry, source, self._namespace),
             )
 
-    # At somebody's wish
+    # By request
 
     def reset_session(
         self, session_key: str, display_name: str | None = None
     ) -> SessionEntry | None:
-        """Begin a new conversation in a chat. None for a chat that has no entry.
+        """Start a new session in a chat. None for a chat that has no entry.
 
         Args:
             session_key: The chat.
@@ -234,12 +234,12 @@ class SessionStore(EntryMarks, Transcripts):
         return fresh
 
     def switch_session(self, session_key: str, target_session_id: str) -> SessionEntry | None:
-        """Move a chat to another conversation, to the tip of its chain. None for an unknown chat.
+        """Switch a chat to another session, to the tip of its chain. None for an unknown chat.
 
-        The old conversation is ended, the other one opened again.
+        The old session is ended, the other one reopened.
 
         Raises:
-            HermesError: state.db cannot be asked.
+            HermesError: state.db is not available.
         """
         self._ensure_loaded()
         target = target_session_id
@@ -259,7 +259,7 @@ class SessionStore(EntryMarks, Transcripts):
         return entry
 
     def _successor(self, old: SessionEntry, session_id: str) -> SessionEntry:
-        """A new entry of the same chat."""
+        """Return a new entry of the same chat."""
         now = self._clock.now()
         return SessionEntry(
             session_key=old.session_key,
@@ -287,7 +287,7 @@ class SessionStore(EntryMarks, Transcripts):
             session_rows.attempt("Ending a session", lambda: db.end_session(session_id, reason))
 
     def _record_peer_of_own_row(self, entry: SessionEntry) -> None:
-        """Give a conversation its chat, unless it began elsewhere and so keeps its own."""
+        """Store the chat of a session, unless it began elsewhere and so keeps its own."""
         db, origin, session_id = self._db, entry.origin, entry.session_id
         if db is None or origin is None:
             return
@@ -302,19 +302,19 @@ class SessionStore(EntryMarks, Transcripts):
         session_rows.attempt("Naming the chat of a session", record)
 
     def record_rotation(self, entry: SessionEntry) -> None:
-        """Give the row that a chat's conversation goes on in, after a rotation, its chat."""
+        """Store the chat of the row in which its session continues after a rotation."""
         if self._owns_rows(entry.platform):
             self._record_peer_of_own_row(entry)
 
     def bind(
         self, session_key: str, session_id: str, *, source: SessionSource | None = None
     ) -> SessionEntry:
-        """Point a chat at a conversation. Ends, reopens and creates nothing.
+        """Assign a session to a chat. Ends, reopens and creates no session.
 
         Args:
             session_key: The chat.
-            session_id: The conversation it is in from now on.
-            source: Where its messages come from; kept when the entry is new.
+            session_id: Its session from now on.
+            source: The source of its messages; stored when the entry is new.
         """
         self._ensure_loaded()
         with self._lock:
@@ -336,25 +336,25 @@ class SessionStore(EntryMarks, Transcripts):
         return entry
 
     def forget(self, session_key: str) -> None:
-        """Drop a chat's entry; its conversation stays as it is."""
+        """Drop a chat's entry; its session stays as it is."""
         with self._lock:
             if self._entries.pop(session_key, None) is None:
                 return
         self._save()
 
-    # Looking
+    # Queries
 
     def peek_session_id(self, session_key: str) -> str | None:
-        """The conversation a chat is in, without changing anything; does not block."""
+        """Return the current session of a chat without changing anything; does not block."""
         entry = self._entries.get(session_key)
         return entry.session_id if entry is not None else None
 
     def lookup_by_session_id(self, session_id: str) -> SessionEntry | None:
-        """The chat that is in a conversation, the latest used if there are several."""
+        """Return the chat that is in a session, the most recently used if there are several."""
         return next((e for e in self.list_sessions() if e.session_id == session_id), None)
 
     def list_sessions(self, active_minutes: int | None = None) -> list[SessionEntry]:
-        """The entries, the latest used first.
+        """Return the entries, the most recently used first.
 
         Args:
             active_minutes: Only those used within so many minutes; None for all.
@@ -368,10 +368,10 @@ class SessionStore(EntryMarks, Transcripts):
         return sorted(entries, key=lambda entry: entry.updated_at, reverse=True)
 
     def has_any_sessions(self) -> bool:
-        """Whether there is a conversation beside the one that is just beginning.
+        """Return whether there is a session besides the one that is just starting.
 
         Raises:
-            HermesError: state.db cannot be asked.
+            HermesError: state.db is not available.
         """
         if self._db is not None:
             return self._db.session_count() > 1

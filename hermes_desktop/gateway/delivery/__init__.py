@@ -1,1 +1,1 @@
-"""Replies on their way to a chat, and messages that are handled once."""
+"""Reliable delivery of replies to chats, and deduplication of incoming messages."""

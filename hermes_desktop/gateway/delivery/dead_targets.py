@@ -1,7 +1,7 @@
-"""Chats that cannot be written to any more, so that nobody tries for ever.
+"""Unreachable chats, recorded so that no deliveries to them are attempted.
 
-The file is one that the gateway of the ``hermes`` command reads and writes, too; what we do not
-understand in it stays.
+The gateway of the ``hermes`` command reads and writes the same file; its unknown content is
+preserved.
 """
 
 import json
@@ -25,14 +25,14 @@ _DEAD = frozenset({"forbidden", "not_found"})
 
 
 def is_deadly(kind: ErrorKind | None) -> bool:
-    """Whether a platform's answer means that a chat cannot be written to any more."""
+    """Return whether a platform's error means that a chat cannot be written to any more."""
     return kind in _DEAD
 
 
 class DeadTargets:
-    """The chats that are dead, on the disk of a home. Blocking; any thread may use it.
+    """The unreachable chats, on the disk of a home. Blocking; any thread may use it.
 
-    What cannot be read or written is logged: it costs an attempt more, never a reply.
+    What cannot be read or written is logged: it costs an extra attempt, never a reply.
 
     Args:
         home: The home.
@@ -46,12 +46,12 @@ class DeadTargets:
         self._entries: dict[str, Any] = {}
 
     def is_dead(self, platform: str, chat_id: str) -> bool:
-        """Whether a chat is known to be dead."""
+        """Return whether a chat is known to be unreachable."""
         with self._lock:
             return _key(platform, chat_id) in self._read()
 
     def mark(self, platform: str, chat_id: str, reason: str) -> None:
-        """Note that a chat is dead."""
+        """Record that a chat is unreachable."""
         with self._lock:
             entry = {
                 "platform": platform,
@@ -62,7 +62,7 @@ class DeadTargets:
             self._write({**self._read(), _key(platform, chat_id): entry})
 
     def clear(self, platform: str, chat_id: str) -> bool:
-        """Note that a chat lives: it wrote, or took a text. Whether it was dead."""
+        """Record that a chat is reachable: it sent or accepted a text. True if it was dead."""
         with self._lock:
             entries = dict(self._read())
             if entries.pop(_key(platform, chat_id), None) is None:

@@ -1,7 +1,8 @@
-"""Bringing a reply to its chat, and seeing to it when it does not arrive.
+"""Delivery of replies to their chats, with retries and redelivery.
 
-A reply is cleaned, noted in the outbox, sent, and settled. What surely did not leave waits as if
-it had never been tried; what may have arrived is brought again with words that say so.
+A reply is cleaned, recorded in the outbox, sent, and settled. A reply that certainly was not sent
+stays pending as if it had never been attempted; one that may have arrived is sent again with a note
+that says so.
 """
 
 import asyncio
@@ -37,15 +38,15 @@ log = logging.getLogger(__name__)
 
 _CHATS_AT_ONCE = 4
 _LONGEST_LATER_S = 900.0
-"""However long one chat is to be left alone, for the sake of the others."""
+"""Upper limit of a chat's requested delay, for the sake of other chats."""
 
 MAYBE_TWICE = "♻️ This reply may have reached you before: its delivery was cut off.\n\n"
 
 
 async def send(adapter: PlatformAdapter, chat_id: str, text: str) -> SendResult:
-    """Send a text that nobody is owed and look at what became of it. Never raises.
+    """Send a text whose delivery is not guaranteed; log a failure. Never raises.
 
-    An empty text is not sent: silence was decided on before.
+    An empty text is not sent: it means a deliberate silence.
     """
     if not text:
         return SendResult(success=True)
@@ -61,12 +62,12 @@ class Reply:
 
     Attributes:
         message_ref: What it answers: the message's id, else the turn's.
-        reply_to: The message it is shown as an answer to, where the platform does that.
-        is_owed: It must arrive. False for answers to commands and passing notices.
+        reply_to: The message it is shown as a reply to, where the platform does that.
+        is_owed: It must arrive. False for replies to commands and transient notices.
         maybe_twice: It may be in the chat already.
         shown: Messages in the chat that show its beginning, and are to show all of it.
-        arrived: Awaited when it stands there, before that is noted: who is killed between the two
-            must not take for unfinished what nobody will bring again.
+        arrived: Awaited after it arrived, before that is recorded: a process killed in between must
+            not leave a message marked as incomplete that no redelivery will replace.
     """
 
     platform: Platform
@@ -83,23 +84,23 @@ class Reply:
 
     @property
     def place(self) -> str:
-        """Names chat and thread."""
+        """Identifies chat and thread."""
         return f"{self.platform.value}:{self.chat_id}:{self.thread_id or ''}"
 
 
 class Deliverer:
-    """Delivers replies. Used on the loop.
+    """Deliverer of replies. Used on the event loop.
 
     Args:
-        adapter_of: The adapter of a platform as it is *now*: the one that took the message may
-            have been replaced while the reply was written.
-        workers: Threads for the files.
-        ledger: The outbox; None: what does not arrive is lost, and that is said.
-        dead: Chats that cannot be written to any more.
-        redactor: Knows the secrets that no chat may show.
-        notify: Takes what a person should know.
-        redelivered: Told the session key of each reply that was brought later.
-        manners: How patient it is.
+        adapter_of: Returns the *current* adapter of a platform: the one that received the message
+            may have been replaced while the reply was written.
+        workers: Worker threads for file access.
+        ledger: The outbox; None: undelivered replies are lost, with a notice.
+        dead: The unreachable chats.
+        redactor: Removes secrets that no chat may show.
+        notify: Receives notices for the user.
+        redelivered: Called with the session key of each reply that was redelivered.
+        manners: Retry settings.
     """
 
     def __init__(  # noqa: PLR0913 - the parts it joins; all but two are optional
@@ -129,7 +130,7 @@ class Deliverer:
         self._closed = False
 
     async def deliver(self, reply: Reply) -> SendResult:
-        """Bring a reply to its chat. Raises nothing but what cancels it.
+        """Deliver a reply to its chat. Raises only on cancellation.
 
         Replies to one chat arrive in the order of the calls.
         """
@@ -142,12 +143,12 @@ class Deliverer:
             return await self._bring(reply, name)
 
     async def redeliver(self, platform: Platform) -> int:
-        """Bring what is owed to the chats of a platform that is connected now.
+        """Deliver the owed replies of a platform that is connected now.
 
-        Each chat gets its replies in order; one that hangs does not hold up all others.
+        Each chat gets its replies in order; a chat that hangs does not block all others.
 
         Returns:
-            How many replies arrived.
+            The number of delivered replies.
         """
         ledger = self._ledger
         if ledger is None or self._closed:
@@ -164,7 +165,7 @@ class Deliverer:
         return sum(await asyncio.gather(*map(see_to, chats.values())))
 
     async def _see_to(self, ledger: DeliveryLedger, platform: Platform, owed: Obligation) -> int:
-        """Bring one owed reply, or give it up; how many arrived."""
+        """Deliver one owed reply, or abandon it; return the number of delivered replies."""
         reply = _of_obligation(platform, owed, self._cleaned(platform, owed.content))
         hopeless = ledger.why_hopeless(owed)
         if hopeless:
@@ -185,19 +186,19 @@ class Deliverer:
         return int(result.success)
 
     async def chat_wrote(self, platform: Platform, chat_id: str) -> None:
-        """Note that a chat lives: whoever writes can be written to."""
+        """Record that a chat is reachable, because it sent a message."""
         if self._dead is not None:
             await self._workers.run(self._dead.clear, platform.value, chat_id)
 
     async def close(self) -> None:
-        """Try nothing more later; what is owed is brought after the next start."""
+        """Cancel scheduled retries; owed replies are delivered after the next start."""
         self._closed = True
         await self._later.cancel_all()
 
     # One reply
 
     def without_secrets(self, text: str) -> str:
-        """A text as a chat may see it."""
+        """Return a text with secrets removed."""
         return self._redactor.clean(text)
 
     def _cleaned(self, platform: Platform, text: str) -> str:
@@ -265,7 +266,7 @@ class Deliverer:
         if self._ledger is not None:
             await self._ledger.settle(name, state, why)
 
-    # Later
+    # Retries
 
     def _try_later(self, platform: Platform, retry_after: float | None) -> None:
         wait = max(self._manners.later_s, min(retry_after or 0.0, _LONGEST_LATER_S))
@@ -281,7 +282,7 @@ class Deliverer:
             is_next = self._next_round.get(platform) == at
             if is_next:
                 del self._next_round[platform]
-        if is_next:  # else somebody else was to do it sooner
+        if is_next:  # otherwise an earlier round was scheduled
             await self.redeliver(platform)
 
 

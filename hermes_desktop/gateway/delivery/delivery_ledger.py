@@ -1,8 +1,8 @@
-"""Which replies are owed to chats, as the gateway's loop sees it.
+"""The outbox of the gateway: replies owed to chats, with their delivery state.
 
-A reply is noted before it is sent, and before each step it is noted that the step begins: whatever
-kills the program, the next start knows whether a reply never left, may have arrived, or arrived.
-What cannot be noted is sent all the same.
+A reply is recorded before it is sent, and each step is recorded before it starts: after a crash at
+any point, the next start knows whether a reply was not sent, may have arrived, or arrived. A reply
+that cannot be recorded is sent all the same.
 """
 
 import logging
@@ -26,7 +26,7 @@ MOST_AGE_S = 86_400.0
 
 
 def is_running(owner: Owner | None) -> bool:
-    """Whether that very process still runs."""
+    """Return whether that very process still runs."""
     if owner is None or not process_facts.is_alive(owner.pid):
         return False
     return owner.started_at is None or process_facts.start_time(owner.pid) == owner.started_at
@@ -38,11 +38,11 @@ def _done(call: Callable[[Obligation], None], owed: Obligation) -> bool:
 
 
 class DeliveryLedger:
-    """Notes replies and finds those that somebody left behind. Used on the loop.
+    """Records owed replies and finds abandoned ones. Used on the event loop.
 
     Args:
-        store: Where they are noted.
-        workers: Threads for that.
+        store: The store of owed replies.
+        workers: Worker threads for the store.
         clock: For the age of a reply.
     """
 
@@ -64,7 +64,7 @@ class DeliveryLedger:
         message_ref: str,
         text: str,
     ) -> str | None:
-        """Note a reply; it counts as under way until :meth:`settle`.
+        """Record a reply; it counts as in flight until :meth:`settle`.
 
         Args:
             session_key: The chat's routing key.
@@ -74,7 +74,7 @@ class DeliveryLedger:
             text: The whole reply.
 
         Returns:
-            Its name; None when it could not be noted.
+            Its id; None when it could not be recorded.
         """
         name = obligation_id(session_key, message_ref, text)
         owed = Obligation(name, session_key, platform, *address, content=text)
@@ -85,19 +85,19 @@ class DeliveryLedger:
         return None
 
     async def attempting(self, name: str | None) -> None:
-        """Note that it is being handed to the platform: from now on it may have arrived."""
+        """Record that a reply is being sent: from now on it may have arrived."""
         if name is not None:
             await self._noting(lambda: self._store.set_state(name, "attempting"))
 
     async def settle(
         self, name: str | None, state: ObligationState, error: str | None = None
     ) -> None:
-        """Note what became of it.
+        """Record the outcome of a reply.
 
         Args:
             name: The reply.
-            state: ``delivered``, ``failed``, ``abandoned``, or again ``pending`` when it surely
-                did not leave.
+            state: ``delivered``, ``failed``, ``abandoned``, or again ``pending`` when it certainly
+                was not sent.
             error: Why it did not arrive.
         """
         if name is not None:
@@ -109,18 +109,18 @@ class DeliveryLedger:
                 self._tried_at.pop(name, None)
 
     async def forgive(self, name: str) -> None:
-        """A later attempt surely did not leave: it does not count."""
+        """Uncount a later attempt that certainly did not send the reply."""
         await self._noting(lambda: self._store.forgive(name))
 
     def was_tried_again_lately(self, owed: Obligation, within_s: float) -> bool:
-        """Whether this run has brought it a second time, in vain, not so long ago."""
+        """Return whether this run recently redelivered a reply without success."""
         tried_at = self._tried_at.get(owed.obligation_id)
         if tried_at is None or not owed.attempts:
             return False
         return self._clock.monotonic() - tried_at < within_s
 
     async def left_behind(self, platform: str) -> list[Obligation]:
-        """Replies for a platform that nobody sees to any more, the oldest first."""
+        """Return the replies for a platform that no live process is delivering, oldest first."""
         owed = await self._noting(lambda: self._store.owed([platform])) or []
         us = self._store.owner
         return [
@@ -131,13 +131,13 @@ class DeliveryLedger:
         ]
 
     def why_hopeless(self, owed: Obligation) -> str:
-        """Why it is not to be tried again; "" if it is."""
+        """Return why a reply is not to be retried; "" if it is."""
         if self._clock.time() - owed.created_at > MOST_AGE_S:
             return "it is too old"
         return "it was cut off several times" if owed.attempts >= MOST_ATTEMPTS else ""
 
     async def take_over(self, owed: Obligation) -> bool:
-        """Become the one who sees to it; False when somebody else did, or nothing can be noted."""
+        """Claim a reply; return False when another process did, or the store is unavailable."""
         if owed.obligation_id in self._in_flight:
             return False
         self._in_flight.add(owed.obligation_id)

@@ -1,7 +1,8 @@
-"""Which messages of chats show a reply that is still being written.
+"""Record of chat messages that show an incomplete reply.
 
-Who is killed leaves them behind, and so does a line that breaks before the last change: they would
-look unfinished for ever. They are taken away before the reply, or what became of it, comes anew.
+A killed process leaves such messages behind, and so does a connection that breaks before the last
+edit: they would look unfinished forever. They are deleted before the reply, or its outcome, is sent
+again.
 """
 
 import json
@@ -23,7 +24,7 @@ Place = tuple[str, str, str]
 
 
 class GrowingFiles:
-    """The list of a home. Blocking; any thread. What cannot be read or written is left out.
+    """The list of a home. Blocking; any thread. What cannot be read or written is skipped.
 
     Args:
         home: The home; it must exist.
@@ -36,14 +37,14 @@ class GrowingFiles:
         self._now: list[Place] = []
 
     def add(self, place: Place) -> None:
-        """A message shows a reply that grows."""
+        """Record a message that shows an incomplete reply."""
         with self._lock:
             self._known()
             self._now.append(place)
             self._write()
 
     def remove(self, *places: Place) -> None:
-        """Messages grow no more: they are about to show all of their reply."""
+        """Remove messages that are about to show their complete reply."""
         with self._lock:
             known = [each for each in self._now if each not in places]
             if known != self._now:
@@ -51,7 +52,7 @@ class GrowingFiles:
                 self._write()
 
     def leave(self, *places: Place) -> None:
-        """Messages grow no more, and show no whole reply: they are to be taken away."""
+        """Record messages that stay incomplete and are to be deleted."""
         with self._lock:
             known = self._known()
             self._now = [each for each in self._now if each not in places]
@@ -59,12 +60,12 @@ class GrowingFiles:
             self._write()
 
     def left_behind(self, platform: str) -> list[Place]:
-        """What is to be taken away in chats of a platform."""
+        """Return the messages to delete in chats of a platform."""
         with self._lock:
             return [each for each in self._known() if each[0] == platform]
 
     def taken_away(self, place: Place) -> None:
-        """A message is away, or nothing can be done about it."""
+        """Remove a message that was deleted or cannot be deleted."""
         with self._lock:
             known = self._known()
             if place in known:
@@ -72,7 +73,7 @@ class GrowingFiles:
                 self._write()
 
     def _known(self) -> list[Place]:
-        """What was left behind, by an earlier run, too; read with the first call."""
+        """Return the abandoned messages, also of earlier runs; read with the first call."""
         if self._left_behind is None:
             data = read_json(self._path)
             rows = data if isinstance(data, list) else []

@@ -1,8 +1,8 @@
-"""Each message of a person is dealt with once, however often its platform brings it.
+"""The inbox: each message is processed once, however often its platform delivers it.
 
-Platforms bring a message again after a broken connection, and after a restart. What came is
-recognised by the platform's id: in memory, in the inbox on the disk, and by what is stored of the
-conversation. The inbox also tells the next start what was not dealt with when the program ended.
+Platforms deliver a message again after a broken connection, and after a restart. Duplicates are
+recognized by the platform's id: in memory, in the inbox on the disk, and in the stored session.
+After the program ends, the inbox also tells the next run which messages were not processed.
 """
 
 import json
@@ -44,16 +44,16 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class LeftOver:
-    """What a gateway that ended did not deal with.
+    """The messages that an ended gateway did not process.
 
     Attributes:
-        waiting: Messages that are not in their conversation; they are to be answered now.
-        cut_off: Messages whose turn was under way and brought no reply; their words are in the
-            conversation, which is to be gone on with.
-        overtaken: Those of them after which somebody else has said something there.
-        replies: How many finished replies were found that nobody had noted as owed; they are owed
-            now, and brought once their platform is connected.
-        too_old: Messages that waited for more than a day; nobody answers them any more.
+        waiting: Messages that are not in their session; they are to be answered now.
+        cut_off: Messages whose turn was running and produced no reply; their text is in the
+            session, which is to be resumed.
+        overtaken: Those of them that were followed by other messages in the session.
+        replies: The number of complete replies that were found but not recorded as owed; they are
+            owed now, and delivered once their platform is connected.
+        too_old: Messages that waited for more than a day; they are not answered any more.
     """
 
     waiting: tuple[Ticket, ...] = ()
@@ -64,12 +64,12 @@ class LeftOver:
 
 
 class Inbox:
-    """Lets each message through once. Used on the loop.
+    """Admits each message once. Used on the event loop.
 
     Args:
-        store: The inbox on the disk; None: only what came since the start is recognised.
-        workers: Threads for it.
-        clock: For the age of what is left over.
+        store: The inbox on the disk; None: only duplicates since the start are recognized.
+        workers: Worker threads for it.
+        clock: For the age of left-over messages.
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class Inbox:
 
     @property
     def is_kept(self) -> bool:
-        """Whether what came outlives this program."""
+        """Whether admitted messages survive the end of this program."""
         return self._store is not None
 
     async def admit(self, event: MessageEvent, session_key: str) -> Ticket | None:
-        """Take a message. None: it came before, and nothing is to be done.
+        """Admit a message. None: it is a duplicate, and nothing is to be done.
 
-        What cannot be written down is let through: answering twice is better than never.
+        A message that cannot be recorded is admitted: answering twice is better than never.
         """
         source = event.source
         if source is None or event.internal:
@@ -116,22 +116,22 @@ class Inbox:
         return Ticket(event, session_key, row_id)
 
     async def begun(self, ticket: Ticket, session_id: str) -> None:
-        """Note that a turn of this conversation answers a message from now on."""
+        """Record that a turn of this session answers a message from now on."""
         row_id, store = ticket.row_id, self._store
         if row_id is not None and store is not None:
             await self._asking(lambda: store.begin(row_id, session_id))
 
     async def finished(self, ticket: Ticket) -> None:
-        """Note that a message was dealt with: its reply is there, or owed, or there is none."""
+        """Record that a message was processed: its reply was sent or is owed, or there is none."""
         row_id, store = ticket.row_id, self._store
         if row_id is not None and store is not None:
             await self._asking(lambda: store.finish(row_id))
             self._open.discard(row_id)
 
     async def left_over(self) -> LeftOver:
-        """What an earlier run did not deal with. To be called before platforms are connected.
+        """Return what an earlier run did not process. To be called before platforms are connected.
 
-        What is returned as waiting or cut off is ours now, until :meth:`finished`.
+        The messages returned as waiting or cut off are claimed until :meth:`finished`.
         """
         if self._store is None:
             return LeftOver()
@@ -145,7 +145,7 @@ class Inbox:
         return found or LeftOver()
 
     async def prune(self) -> None:
-        """Forget what is settled and old, in the inbox and in the outbox."""
+        """Prune what is settled and old, in the inbox and in the outbox."""
         store = self._store
         if store is not None:
             await self._asking(store.prune)
@@ -162,7 +162,7 @@ class Inbox:
         return True
 
     async def _asking(self, call: Callable[[], T]) -> tuple[bool, T | None]:
-        """Whether the store could be asked, and what it said."""
+        """Return whether the store could be accessed, and the result."""
         try:
             return True, await self._workers.run(call)
         except (HermesError, RuntimeError) as error:  # the latter: its thread is closed
@@ -207,13 +207,13 @@ class Inbox:
 
 
 def _came_elsewhere(store: DeliveryStore, row: InboxRow, ticket: Ticket) -> bool:
-    """Whether another gateway has taken the message meanwhile: we had not begun to answer it."""
+    """Return whether another gateway received the message before we started to answer it."""
     message_id = ticket.event.message_id
     return message_id is not None and store.is_in_chat(row.session_key, message_id)
 
 
 def _is_answered(store: DeliveryStore, row: InboxRow, ticket: Ticket) -> bool:
-    """Whether a reply is owed already, or there is one that is owed from now on."""
+    """Return whether a reply is owed; one found in the session is recorded as owed."""
     if store.owed_since(row.session_key, row.began_at):
         return True
     reply = store.reply_to(row, ticket.event.message_id)
@@ -235,7 +235,7 @@ def _is_answered(store: DeliveryStore, row: InboxRow, ticket: Ticket) -> bool:
 
 
 def _to_json(event: MessageEvent) -> dict[str, Any]:
-    """What it takes to deal with a message after a restart."""
+    """Return the data needed to process a message after a restart."""
     data: dict[str, Any] = {
         each.name: value
         for each in fields(event)
@@ -253,7 +253,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _ticket(row: InboxRow) -> Ticket | None:
-    """The message of a row; None when it makes no sense (any more)."""
+    """Return the message of a row; None when it is invalid."""
     try:
         data = json.loads(row.event)
         return Ticket(_from_json(data), row.session_key, row.id)

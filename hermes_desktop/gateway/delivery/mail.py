@@ -1,4 +1,4 @@
-"""What makes messages and replies outlive a kill, put together for one gateway of a home."""
+"""Assembly of inbox and outbox, which preserve messages and replies across crashes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from hermes_desktop.state.shared_tables.own_store import OwnStore
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """The ways in and out of a gateway."""
+    """Inbox and outbox of a gateway."""
 
     inbox: Inbox
     deliverer: Deliverer
@@ -28,12 +28,12 @@ class Mail:
 
 @dataclass(frozen=True, slots=True)
 class MailParts:
-    """What the mail of a hosted gateway is made of.
+    """The dependencies of a hosted gateway's inbox and outbox.
 
     Attributes:
         own: Our own store of the home.
-        owner: The process that holds the home's identity now.
-        workers: Threads for the files.
+        owner: Returns the process that holds the home's identity now.
+        workers: Worker threads for file access.
         keeps_outbox: False where ``gateway.delivery_ledger`` is switched off.
     """
 
@@ -52,12 +52,12 @@ class MailParts:
 def open_mail(
     parts: MailParts, adapter_of: AdapterOf, redelivered: Callable[[str], None] = lambda _: None
 ) -> Mail:
-    """Put it together. Opens nothing yet.
+    """Assemble inbox and outbox. Opens nothing yet.
 
     Args:
-        parts: What it is made of.
-        adapter_of: The adapter of a platform as it is now.
-        redelivered: Told the session key of each reply that was brought later.
+        parts: Their dependencies.
+        adapter_of: Returns the current adapter of a platform.
+        redelivered: Called with the session key of each reply that was redelivered.
     """
     store = DeliveryStore(parts.db, parts.own, parts.owner, clock=parts.clock)
     ledger = DeliveryLedger(store, parts.workers, clock=parts.clock)

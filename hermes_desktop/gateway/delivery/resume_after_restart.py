@@ -1,4 +1,4 @@
-"""What becomes of chats whose answers a restart cut off. Decisions over plain values, and words."""
+"""Decisions and messages about chats whose replies a restart interrupted."""
 
 import enum
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from hermes_desktop.gateway.sessions.session_records import SessionEntry
 from hermes_desktop.state.records.records import Message
 
 CUT_OFF = "restart_interrupted"
-"""Why a chat is to be taken up whose turn runs: it stands there in case we are killed."""
+"""Resume reason of a chat with a running turn; stored in case the process is killed."""
 
 RESUME_REASONS = frozenset({CUT_OFF, "restart_timeout", "shutdown_timeout"})
 MAX_ATTEMPTS = 3
@@ -42,33 +42,33 @@ BACK = "The gateway runs again."
 
 
 class Fate(enum.Enum):
-    """What is done about a chat that was cut off."""
+    """The treatment of a chat whose reply may have been interrupted."""
 
     CONTINUE = "continue"
-    """Its last request is open: go on with it."""
+    """Its last request is open: resume it."""
     TELL = "tell"
-    """A message may have been lost on its way into the conversation, or that was ended since."""
+    """A message may have been lost on its way into the session, or the session was ended since."""
     SETTLE = "settle"
-    """It was used lately, and its answer is there: nothing was cut off."""
+    """It was used recently, and its reply exists: nothing was interrupted."""
     GIVE_UP = "give up"
-    """It was cut off too often."""
+    """It was interrupted too often."""
     LEAVE = "leave"
-    """Not now, or too long ago; its next message goes on with it."""
+    """Not now, or too long ago; its next message continues it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """A chat that may have been cut off.
+    """A chat whose reply may have been interrupted.
 
     Attributes:
         session_key: The chat.
-        session_id: Its conversation.
-        certain: A turn of it ran when the last run ended; otherwise it was only used lately.
-        attempts: How often it was taken up already, in a row.
-        open_request: Whether the conversation ends with something that wants an answer, or others
-            went on in it after something that does.
-        fresh: Whether it was cut off not too long ago.
-        ended: Whether its conversation was ended since, by its reset policy.
+        session_id: Its session.
+        certain: A turn of it ran when the last run ended; otherwise it was only used recently.
+        attempts: How often in a row it was resumed already.
+        open_request: Whether the session ends with a message that needs a reply, or contains one
+            that was followed by other messages.
+        fresh: Whether it was interrupted recently enough.
+        ended: Whether its session was ended since, by its reset policy.
     """
 
     session_key: str
@@ -80,10 +80,10 @@ class CutOff:
     ended: bool = False
 
     def fate(self, *, inbox_kept: bool) -> Fate:
-        """Decide.
+        """Decide how to treat the chat.
 
         Args:
-            inbox_kept: Messages that did not get into their conversation are kept elsewhere.
+            inbox_kept: Messages that were not stored in their session are kept elsewhere.
         """
         if not self.open_request and not self.certain:
             return Fate.SETTLE
@@ -97,22 +97,22 @@ class CutOff:
 
 
 def note_for(unanswered: str) -> str:
-    """What an agent is told that goes on with a chat.
+    """Return the note for an agent that resumes a chat.
 
     Args:
-        unanswered: What was said there, if the conversation does not end with it any more.
+        unanswered: The unanswered message, if the session does not end with it any more.
     """
     return f"{_NOTE_FOR_OLDER}\n\n{unanswered[:_MOST_QUOTED]}" if unanswered.strip() else NOTE
 
 
 def is_fresh(entry: SessionEntry, now: datetime, fresh_s: float) -> bool:
-    """Whether an answer may still be taken up; ``fresh_s`` of 0 or less: always."""
+    """Return whether a reply may still be resumed; ``fresh_s`` of 0 or less: always."""
     marked = entry.last_resume_marked_at or entry.updated_at
     return fresh_s <= 0 or now - marked <= timedelta(seconds=fresh_s)
 
 
 def wants_answer(last: Message | None, *, certain: bool, settled: bool) -> bool:
-    """Whether a conversation waits for an answer.
+    """Return whether a session waits for a reply.
 
     Args:
         last: The message it ends with.
@@ -129,6 +129,6 @@ def wants_answer(last: Message | None, *, certain: bool, settled: bool) -> bool:
 def count_attempts(
     counts: Mapping[str, int], continued: set[str], pending: set[str]
 ) -> dict[str, int]:
-    """The counts after another attempt at some chats; those that are well are not counted."""
+    """Return the counts after another attempt at some chats; recovered chats are dropped."""
     kept = {key: count for key, count in counts.items() if key in pending}
     return kept | {key: counts.get(key, 0) + 1 for key in continued}

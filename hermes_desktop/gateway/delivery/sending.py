@@ -1,4 +1,4 @@
-"""Handing a text to a platform: in pieces, with few retries, never so that it arrives twice."""
+"""Sending of texts to a platform: in pieces, with few retries, and never twice."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ _RETRIES = 2
 _PAUSE_S = 2.0
 _LONGEST_PAUSE_S = 60.0
 _FALLBACK_LENGTH = 3500
-"""Of a message without formatting, as its platform counts: each takes as many."""
+"""Length limit of an unformatted message, as its platform counts; every platform accepts it."""
 _NO_USE_TO_SEND = frozenset({"forbidden", "transient", "rate_limited"})
 
 AdapterOf = Callable[[Platform], PlatformAdapter | None]
@@ -27,13 +27,13 @@ AdapterOf = Callable[[Platform], PlatformAdapter | None]
 
 @dataclass(frozen=True, slots=True)
 class SendingManners:
-    """How patient sending is; tests are less so.
+    """Retry and time-out settings; tests use shorter ones.
 
     Attributes:
-        pause: Waits so many seconds.
-        send_timeout_s: How long a platform may take to take one piece.
-        jitter: A number from 0 to 1 that spreads retries.
-        later_s: After how many seconds what surely did not leave is tried once more.
+        pause: Waits for the given number of seconds.
+        send_timeout_s: How long a platform may take to accept one piece.
+        jitter: Returns a number from 0 to 1 that spreads retries.
+        later_s: The seconds after which a text that certainly was not sent is retried.
     """
 
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -44,11 +44,11 @@ class SendingManners:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A text and where it goes.
+    """A text and its destination.
 
     Attributes:
-        reply_to: The message that its first piece is shown as an answer to.
-        shown: Messages in the chat that show its beginning; they are changed instead of sent.
+        reply_to: The message that its first piece is shown as a reply to.
+        shown: Messages in the chat that show its beginning; they are edited instead of sent.
     """
 
     platform: Platform
@@ -60,14 +60,14 @@ class Parcel:
 
 
 def failed(error: str, kind: ErrorKind | None = None, *, retryable: bool = False) -> SendResult:
-    """The result of a text that is not known to have arrived."""
+    """Return the result for a text that is not known to have arrived."""
     return SendResult(success=False, error=error, error_kind=kind, retryable=retryable)
 
 
 async def send_once(
     adapter: PlatformAdapter, chat_id: str, text: str, **more: str | None
 ) -> SendResult:
-    """Send a text, no retries. Never raises: what an adapter raises means that nobody knows."""
+    """Send a text without retries. Never raises: an adapter's exception is an unknown outcome."""
     return await _called(adapter, adapter.send(chat_id, text, **more))
 
 
@@ -78,17 +78,17 @@ async def _called(adapter: PlatformAdapter, call: Awaitable[SendResult]) -> Send
         return failed(str(error) or "no answer in time", "unknown")
     except OSError as error:
         return failed(str(error) or type(error).__name__, "unknown")
-    except Exception as error:  # an adapter's bug must not take the turn with it
+    except Exception as error:  # an adapter's bug must not end the turn
         log.exception("Sending to %s failed", adapter.platform.value)
         return failed(str(error) or type(error).__name__, "unknown")
 
 
 class Sender:
-    """Sends parcels. Used on the loop.
+    """Sender of parcels. Used on the event loop.
 
     Args:
-        adapter_of: The adapter of a platform as it is now.
-        manners: How patient it is.
+        adapter_of: Returns the current adapter of a platform.
+        manners: Retry and time-out settings.
     """
 
     def __init__(self, adapter_of: AdapterOf, manners: SendingManners) -> None:
@@ -100,7 +100,7 @@ class Sender:
         """Send a whole text. Never raises.
 
         Returns:
-            What became of its last piece. ``retryable`` only if nothing of it left.
+            The result of its last piece. ``retryable`` only if nothing of it was sent.
         """
         result = SendResult(success=True)
         pieces = await adapter.cut_aside(parcel.text)
@@ -117,7 +117,7 @@ class Sender:
     async def _place(
         self, adapter: PlatformAdapter, parcel: Parcel, piece: Piece, shown: Shown | None
     ) -> SendResult:
-        """Let a piece stand in the chat: in the message that shows its beginning, or a new one."""
+        """Place a piece in the chat: in the message that shows its beginning, or in a new one."""
         if shown is not None:
             if shown.piece == piece:
                 return SendResult(success=True, message_id=shown.message_id)
@@ -143,7 +143,7 @@ class Sender:
             if result.retry_after is not None and not asked_to_wait:
                 asked_to_wait = True
                 pause = result.retry_after
-                if pause > _LONGEST_PAUSE_S:  # whoever waits for this reply waits for nothing
+                if pause > _LONGEST_PAUSE_S:  # too long for the reply to be useful now
                     break
             await self._manners.pause(pause)
             adapter = self._adapter_of(parcel.platform) or adapter
@@ -159,7 +159,7 @@ class Sender:
     async def _send_plain(
         self, adapter: PlatformAdapter, parcel: Parcel, parts: Sequence[str], shown: Shown | None
     ) -> SendResult:
-        """Send a text without any formatting, a message for each part."""
+        """Send a text without any formatting, one message per part."""
         result = SendResult(success=True)
         for number, part in enumerate(parts):
             result = await self._try(adapter, parcel, Piece(part), None if number else shown)
@@ -187,7 +187,7 @@ class Sender:
 
 
 def _plain(text: str) -> str:
-    """A text without the marks that a platform could not make sense of."""
+    """Return a text without markup that a platform could not parse."""
     for mark in ("**", "__", "```", "`"):
         text = text.replace(mark, "")
     return text

@@ -1,1 +1,1 @@
-"""Which session each chat is in."""
+"""Assignment of chats to sessions: entries, routing files and state.db rows."""

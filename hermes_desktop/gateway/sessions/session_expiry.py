@@ -1,6 +1,7 @@
-"""May a chat's conversation go on, and may its entry be dropped? Decisions over plain values.
+"""Expiry rules: whether a chat's session may continue and whether its entry may be dropped.
 
-Times are local and without a zone, because the routing index stores them so.
+The decisions are pure functions. Times are local and without a zone, because the routing index
+stores them so.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,15 +14,15 @@ PRUNE_INTERVAL_S = 3600.0
 
 
 def reset_reason(policy: SessionResetPolicy, updated_at: datetime, now: datetime) -> str | None:
-    """Why a chat has to start afresh.
+    """Return why a chat has to start a new session.
 
     Args:
         policy: The policy of the chat.
         updated_at: When it was last used.
-        now: The present.
+        now: The current time.
 
     Returns:
-        ``idle`` or ``daily``, None when the conversation goes on.
+        ``idle`` or ``daily``; None when the session continues.
     """
     if policy.mode in {"idle", "both"} and now > updated_at + timedelta(
         minutes=policy.idle_minutes
@@ -35,13 +36,13 @@ def reset_reason(policy: SessionResetPolicy, updated_at: datetime, now: datetime
 def policy_reason(
     entry: SessionEntry, config: GatewayConfig, now: datetime, has_work: Callable[[str], bool]
 ) -> str | None:
-    """Why the reset policy of its chat ends a conversation; None when it goes on.
+    """Return why the reset policy of its chat ends a session; None when it continues.
 
     Args:
         entry: The chat.
-        config: Holds the policies.
-        now: The present.
-        has_work: Whether a chat has background work, which keeps its conversation.
+        config: The source of the policies.
+        now: The current time.
+        has_work: Returns whether a chat has background work, which keeps its session.
     """
     policy = config.get_reset_policy(entry.platform, entry.chat_type)
     reason = reset_reason(policy, entry.updated_at, now)
@@ -55,17 +56,17 @@ def start_reason(
     now: datetime,
     fresh_s: float,
 ) -> str | None:
-    """Why the next message of a chat starts afresh, its marks included.
+    """Return why the next message of a chat starts a new session, considering its marks.
 
     Args:
         entry: The chat.
-        policy_reason: What its reset policy says (:func:`reset_reason`).
+        policy_reason: The result of its reset policy (:func:`reset_reason`).
         policy: That policy.
-        now: The present.
-        fresh_s: For how many seconds an interrupted reply may be taken up again; 0 or less: always.
+        now: The current time.
+        fresh_s: For how many seconds an interrupted reply may be resumed; 0 or less: always.
 
     Returns:
-        ``suspended``, ``idle``, ``daily`` or ``resume_pending_expired``; None to go on.
+        ``suspended``, ``idle``, ``daily`` or ``resume_pending_expired``; None to continue.
     """
     if entry.suspended:
         return "suspended"
@@ -83,7 +84,7 @@ def _last_daily_start(at_hour: int, now: datetime) -> datetime:
 
 
 def is_prunable(updated_at: datetime, now: datetime, max_age_days: int) -> bool:
-    """Whether an entry has been silent for longer than that many days."""
+    """Return whether an entry has been inactive for longer than that many days."""
     return updated_at < now - timedelta(days=max_age_days)
 
 
@@ -93,13 +94,13 @@ def stale_keys(
     max_age_days: int | None,
     has_work: Callable[[str], bool],
 ) -> list[str]:
-    """Chats that are forgotten now: silent for long, and nothing keeps them.
+    """Return the chats to drop: inactive for long and not protected.
 
     Args:
         entries: All chats by key.
-        now: The present.
-        max_age_days: 0, less or None forget nobody.
-        has_work: Whether a chat has background work.
+        now: The current time.
+        max_age_days: 0, less or None drop nothing.
+        has_work: Returns whether a chat has background work.
     """
     if max_age_days is None or max_age_days <= 0:
         return []
@@ -115,11 +116,11 @@ def _is_kept(entry: SessionEntry, has_work: Callable[[str], bool]) -> bool:
 
 
 def prune_due(now: float, last_pruned: float, interval_s: float = PRUNE_INTERVAL_S) -> bool:
-    """Whether it is time to prune again. A first look, with ``last_pruned`` 0, always is.
+    """Return whether pruning is due. With ``last_pruned`` 0 it always is.
 
     Args:
         now: Epoch seconds.
-        last_pruned: Epoch seconds of the last look, 0.0 for never.
-        interval_s: Seconds between two looks.
+        last_pruned: Epoch seconds of the last pruning, 0.0 for never.
+        interval_s: Seconds between two prunings.
     """
     return now - last_pruned > interval_s

@@ -1,7 +1,7 @@
-"""``sessions.json``: its format, its note to curious readers, and how it is changed.
+"""The routing index ``sessions.json``: its format, its note to readers, and its updates.
 
-The file is shared. It is therefore changed by difference: only the members that are ours to set
-or to remove are touched, all others stay in the file byte for byte, readable for us or not.
+The file is shared. It is therefore updated by difference: only our own members are set or removed;
+all others stay in the file byte for byte, whether or not they can be parsed.
 """
 
 import contextlib
@@ -31,12 +31,12 @@ class UnreadableIndexError(ValueError):
 
 
 def index_path(sessions_dir: Path) -> Path:
-    """Where the index of a sessions folder stands."""
+    """Return the path of a sessions folder's index."""
     return sessions_dir / "sessions.json"
 
 
 def read_members(path: Path) -> dict[str, str]:
-    """Read the raw text of every member, notes included; nothing if there is no file.
+    """Read the raw text of every member, including notes; empty if there is no file.
 
     Raises:
         OSError: The file cannot be read.
@@ -52,7 +52,7 @@ def read_members(path: Path) -> dict[str, str]:
 
 
 def split_members(text: str) -> dict[str, str]:
-    """Take a JSON object apart into its members without changing a byte of them.
+    """Split a JSON object into its members without changing a byte of them.
 
     Raises:
         UnreadableIndexError: The text is not one JSON object.
@@ -89,18 +89,18 @@ def _expect(text: str, position: int, sign: str) -> int:
 
 
 def decode_entries(members: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
-    """The members that are entries: no notes (``_…``), and mappings only."""
+    """Return the members that are entries: no notes (``_…``), and mappings only."""
     rows = {key: json.loads(raw) for key, raw in members.items() if not key.startswith("_")}
     return {key: row for key, row in rows.items() if isinstance(row, dict)}
 
 
 def render_entry(row: Mapping[str, Any]) -> str:
-    """An entry as it stands in the file."""
+    """Return an entry as it is written to the file."""
     return json.dumps(row, indent=2).replace("\n", "\n  ")
 
 
 class IndexFile:
-    """The index of one sessions folder. Read again only when somebody else has changed it.
+    """The index of one sessions folder. Read again only when another process changed it.
 
     Not thread-safe.
     """
@@ -111,7 +111,7 @@ class IndexFile:
         self._members: dict[str, str] = {}
 
     def members(self) -> Mapping[str, str]:
-        """The raw text of every member, notes included; nothing if there is no file.
+        """Return the raw text of every member, including notes; empty if there is no file.
 
         Raises:
             OSError: The file cannot be read.
@@ -124,15 +124,15 @@ class IndexFile:
         return self._members
 
     def write_changes(self, changed: Mapping[str, str], removed: Collection[str]) -> None:
-        """Set and remove members of the file as it is on the disk now, in one atomic step.
+        """Set and remove members of the file's current content, in one atomic step.
 
         Args:
-            changed: Rendered entries by key (:func:`render_entry`); the folder is made if missing.
-            removed: Keys to take out.
+            changed: Rendered entries by key (:func:`render_entry`); a missing folder is created.
+            removed: Keys to remove.
 
         Raises:
             OSError: It cannot be read or written.
-            UnreadableIndexError: What is there is not an index; nothing was changed.
+            UnreadableIndexError: The file is not an index; nothing was changed.
         """
         make_private_folder(self.path.parent)
         members = {key: raw for key, raw in self.members().items() if key not in removed}
@@ -145,7 +145,7 @@ class IndexFile:
         self._seen = self._look()
 
     def clear_leftovers(self) -> None:
-        """Remove half-written copies of a process of ours that was killed while it saved."""
+        """Remove partial copies left by a process of ours that was killed while saving."""
         for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):
             with contextlib.suppress(OSError):
                 left.unlink()

@@ -1,4 +1,4 @@
-"""Keeping the entries of all chats: loaded once, saved by difference, dropped when stale."""
+"""In-memory entries of all chats: loaded once, saved by difference, dropped when stale."""
 
 import logging
 import threading
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class EntryKeeper:
-    """The entries by session key, and whether each may go on. See :class:`SessionStore`."""
+    """The entries by session key, and whether each may continue. See :class:`SessionStore`."""
 
     def __init__(  # noqa: PLR0913 - the first three and their order are given
         self,
@@ -54,7 +54,7 @@ class EntryKeeper:
     # On the disk
 
     def _ensure_loaded(self) -> None:
-        """Read the entries if that was not done yet.
+        """Load the entries if that was not done yet.
 
         Raises:
             BusyError: Another program keeps state.db locked; the next call tries again.
@@ -74,12 +74,13 @@ class EntryKeeper:
             self._save()
 
     def _drop_stale_entries(self) -> bool:
-        """Move entries off conversations that were ended, or drop them. Whether any was."""
+        """Move entries away from ended sessions, or drop them; return whether any changed."""
         if self._db is None:
             return False
         changed = False
         for key, entry in list(self._entries.items()):
-            if entry.is_foreign or entry.expiry_finalized:  # the next message is to say why
+            # the next message is to explain the reset
+            if entry.is_foreign or entry.expiry_finalized:
                 continue
             try:
                 target = session_rows.follow_or_recover(self._db, key, entry)
@@ -96,17 +97,17 @@ class EntryKeeper:
         return changed
 
     def _save(self) -> None:
-        """Bring the disk up to date. Takes no ``_lock``: callers may hold it.
+        """Save the entries. Takes no ``_lock``: callers may hold it.
 
-        The snapshot is taken when it is this call's turn, so that saves are written in the order
-        of their snapshots, and one that finds everything saved by another writes nothing.
+        The snapshot is taken when it is this call's turn, so that saves are written in the order of
+        their snapshots, and a call whose changes were already saved by another writes nothing.
         """
         self._write(mirror=self.config.write_sessions_json)
 
     def _save_in_passing(self) -> None:
-        """Bring the table up to date, the mirror with the next :meth:`_save`.
+        """Save the table now, the mirror with the next :meth:`_save`.
 
-        For what is true only while a turn runs: the mirror is written as a whole.
+        For what is true only while a turn runs: the mirror is always written as a whole.
         """
         self._write(mirror=False)
 
@@ -117,14 +118,14 @@ class EntryKeeper:
             entries = {
                 key: entry
                 for key, entry in dict(self._entries).items()
-                if entry.platform is not Platform.DESKTOP  # these live in memory only
+                if entry.platform is not Platform.DESKTOP  # these are kept in memory only
             }
             self._files.save(entries, self._db, mirror=mirror)
 
-    # May it go on, may it be dropped?
+    # Expiry and pruning
 
     def prune_old_entries(self, max_age_days: int | None) -> int:
-        """Drop entries of chats that have been silent for long; conversations stay.
+        """Drop entries of chats that have been inactive for long; their sessions stay.
 
         Suspended chats, chats with background work and the desktop chat are kept.
 
@@ -132,7 +133,7 @@ class EntryKeeper:
             max_age_days: 0, less or None keep everything.
 
         Returns:
-            How many entries were dropped.
+            The number of dropped entries.
         """
         now = self._clock.now()
         with self._lock:
@@ -153,11 +154,11 @@ class EntryKeeper:
             return True
 
     def is_session_finalizable(self, entry: SessionEntry) -> bool:
-        """Whether this chat's conversations can expire at all."""
+        """Return whether this chat's sessions can expire at all."""
         return self.config.get_reset_policy(entry.platform, entry.chat_type).mode != "none"
 
     def _is_session_expired(self, entry: SessionEntry) -> bool:
-        """Whether the reset policy ends this chat's conversation."""
+        """Return whether the reset policy ends this chat's session."""
         return self._policy_reason(entry) is not None
 
     def _policy_reason(self, entry: SessionEntry) -> str | None:
@@ -169,7 +170,8 @@ class EntryKeeper:
         return start_reason(entry, self._policy_reason(entry), policy, self._clock.now(), fresh_s)
 
     def _generate_session_key(self, source: SessionSource) -> str:
-        profile: str | None = None  # a platform's keys name one only where profiles share a gateway
+        # Keys of a platform name a profile only where profiles share a gateway.
+        profile: str | None = None
         if source.platform is Platform.DESKTOP:
             profile = self._namespace
         elif self.config.multiplex_profiles:
@@ -182,5 +184,5 @@ class EntryKeeper:
         )
 
     def _owns_rows(self, platform: Platform | None) -> bool:
-        """Whether rows of a platform's chats are ours to make and end: we are its gateway."""
+        """Return whether this gateway creates and ends the session rows of a platform's chats."""
         return self._persist and self._db is not None and platform is not Platform.DESKTOP

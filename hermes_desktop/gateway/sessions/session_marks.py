@@ -1,4 +1,4 @@
-"""Marks on a chat's entry: used, stopped, to be taken up again, its own model, dealt with."""
+"""Marks on a chat's entry: used, suspended, to be resumed, model override, expiry processed."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class EntryMarks(EntryKeeper):
-    """The part of the store that marks entries. Methods block; for any thread."""
+    """The part of the session store that marks entries. Methods block; any thread."""
 
     def _change(
         self,
@@ -24,7 +24,7 @@ class EntryMarks(EntryKeeper):
         *,
         in_passing: bool = False,
     ) -> bool:
-        """Change a chat's entry and save; False when there is none or nothing was changed."""
+        """Change a chat's entry and save; return False when there is none or nothing changed."""
         self._ensure_loaded()
         with self._lock:
             entry = self._entries.get(session_key)
@@ -37,11 +37,12 @@ class EntryMarks(EntryKeeper):
         return True
 
     def update_session(self, session_key: str, last_prompt_tokens: int | None = None) -> None:
-        """Note that a chat was used just now.
+        """Record that a chat was used just now.
 
         Args:
             session_key: The chat; an unknown one is ignored.
-            last_prompt_tokens: How long the latest request was; None leaves that as it is.
+            last_prompt_tokens: The length of the latest request; None leaves the stored value as it
+                is.
         """
 
         def used(entry: SessionEntry) -> bool:
@@ -53,7 +54,7 @@ class EntryMarks(EntryKeeper):
         self._change(session_key, used)
 
     def suspend_session(self, session_key: str) -> bool:
-        """Let a chat's next message begin a new conversation. False for an unknown chat."""
+        """Have a chat's next message start a new session. False for an unknown chat."""
 
         def suspend(entry: SessionEntry) -> bool:
             entry.suspended = True
@@ -62,13 +63,13 @@ class EntryMarks(EntryKeeper):
         return self._change(session_key, suspend)
 
     def mark_resume_pending(self, session_key: str, reason: str = "restart_timeout") -> bool:
-        """Note that a reply was cut off and is to be taken up. False if unknown or suspended."""
+        """Mark an interrupted reply to be resumed. False if unknown or suspended."""
         return self._change(
             session_key, lambda entry: self._mark_pending(entry, reason), in_passing=True
         )
 
     def clear_resume_pending(self, session_key: str) -> bool:
-        """Note that a cut off reply was completed. False when nothing was pending."""
+        """Clear the mark of an interrupted reply. False when nothing was pending."""
 
         def clear(entry: SessionEntry) -> bool:
             if not entry.resume_pending:
@@ -80,7 +81,7 @@ class EntryMarks(EntryKeeper):
         return self._change(session_key, clear)
 
     def settle_turn(self, session_key: str, last_prompt_tokens: int | None = None) -> None:
-        """Note that a chat was used just now and that its answer needs no taking up."""
+        """Record that a chat was used just now and that its reply needs no resuming."""
 
         def settle(entry: SessionEntry) -> bool:
             entry.updated_at = self._clock.now()
@@ -93,7 +94,7 @@ class EntryMarks(EntryKeeper):
         self._change(session_key, settle)
 
     def pending_chats(self) -> list[SessionEntry]:
-        """The chats whose answers are to be taken up."""
+        """Return the chats whose replies are to be resumed."""
         self._ensure_loaded()
         with self._lock:
             return [
@@ -103,10 +104,10 @@ class EntryMarks(EntryKeeper):
             ]
 
     def suspend_recently_active(self, max_age_seconds: int = 120) -> int:
-        """After a crash: mark the chats that were just in use, so that they are taken up again.
+        """After a crash: mark the chats that were in use, so that they are resumed.
 
         Returns:
-            How many chats were marked.
+            The number of marked chats.
         """
         self._ensure_loaded()
         since = self._clock.now() - timedelta(seconds=max_age_seconds)
@@ -132,7 +133,7 @@ class EntryMarks(EntryKeeper):
         return True
 
     def take_reset_note(self, session_key: str) -> ResetNote | None:
-        """Take the note of an automatic reset, once; None when there was none."""
+        """Return and clear the note of an automatic reset; None when there was none."""
         notes: list[ResetNote] = []
 
         def take(entry: SessionEntry) -> bool:
@@ -145,7 +146,7 @@ class EntryMarks(EntryKeeper):
         return notes[0] if self._change(session_key, take) else None
 
     def take_fresh_reset(self, session_key: str) -> bool:
-        """Whether a person has just begun this conversation anew; True once."""
+        """Return whether the session was just reset by request, and clear that mark."""
 
         def take(entry: SessionEntry) -> bool:
             was_fresh, entry.is_fresh_reset = entry.is_fresh_reset, False
@@ -154,7 +155,7 @@ class EntryMarks(EntryKeeper):
         return self._change(session_key, take)
 
     def set_model_override(self, session_key: str, override: Mapping[str, Any] | None) -> None:
-        """Choose a model for one chat; None takes the choice back. Secrets in it are dropped."""
+        """Choose a model for one chat; None resets the choice. Secrets in it are dropped."""
 
         def choose(entry: SessionEntry) -> bool:
             entry.model_override = without_credentials(override)
@@ -163,7 +164,7 @@ class EntryMarks(EntryKeeper):
         self._change(session_key, choose)
 
     def get_model_override(self, session_key: str) -> dict[str, str] | None:
-        """``model``, ``provider`` and ``base_url`` chosen for a chat, as far as they were."""
+        """Return the ``model``, ``provider`` and ``base_url`` chosen for a chat, where set."""
         self._ensure_loaded()
         entry = self._entries.get(session_key)
         return dict(entry.model_override) if entry and entry.model_override else None
@@ -171,11 +172,11 @@ class EntryMarks(EntryKeeper):
     def set_expiry_finalized(
         self, entry: SessionEntry, *, clear_model_override: bool = True
     ) -> None:
-        """Note that the end of an expired conversation was dealt with, here and in state.db.
+        """Record that the end of an expired session was processed, here and in state.db.
 
         Args:
             entry: The chat.
-            clear_model_override: Forget the model that was chosen for the old conversation.
+            clear_model_override: Forget the model that was chosen for the old session.
         """
         with self._lock:
             entry.expiry_finalized = True

@@ -1,4 +1,4 @@
-"""What is said about a conversation that began anew by itself: to the person, and to the model."""
+"""Notes about automatic session resets, for the sender and for the model."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ _ALWAYS_TOLD = frozenset({"suspended", "resume_pending_expired"})
 
 @dataclass(frozen=True, slots=True)
 class ResetNote:
-    """One conversation that replaced another without being asked to.
+    """A session that replaced another without an explicit request.
 
     Attributes:
         reason: ``idle``, ``daily``, ``suspended`` or ``resume_pending_expired``.
-        previous_session_id: The conversation before; what "continue previous" goes back to.
-        for_model: Stands before the person's next message, once.
-        for_person: What the chat is told; None when it is to be told nothing.
+        previous_session_id: The previous session, to which "continue previous" returns.
+        for_model: Precedes the sender's next message, once.
+        for_person: The message for the chat; None when it is not to be notified.
         explanation: The same reason in one short sentence, for a window.
     """
 
@@ -28,16 +28,16 @@ class ResetNote:
 
 
 def take_reset_note(entry: SessionEntry, policy: SessionResetPolicy) -> ResetNote | None:
-    """Take the note of an automatic reset off an entry, so that it is given once.
+    """Remove and return the note of an automatic reset, so that it is used once.
 
-    The caller holds whatever keeps others from the entry, and saves.
+    The caller locks the entry and saves it.
 
     Args:
         entry: The chat; its marks of the reset are cleared.
         policy: Its reset policy.
 
     Returns:
-        None when the conversation did not begin anew by itself.
+        None when the session was not started automatically.
     """
     if not entry.was_auto_reset:
         return None
@@ -92,7 +92,7 @@ def _notice(reason: str, explanation: str, previous: str | None) -> str:
 
 
 def way_back(session_id: str | None) -> str:
-    """How a person continues a conversation that was left, to be copied as it stands."""
+    """Return how to resume a session that was left, as text to be copied."""
     command = f"/resume {session_id}" if session_id else "/resume --all"
     return f"To continue the previous session, send: {command}"
 

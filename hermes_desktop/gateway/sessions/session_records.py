@@ -1,4 +1,4 @@
-"""Where a message came from, which conversation a chat is in, and the key that joins the two."""
+"""Records of message sources and of chats' sessions, and the session key that joins the two."""
 
 import dataclasses
 import operator
@@ -40,13 +40,13 @@ _UNSAFE_KEY = re.compile(r"\.\.|^[/\\]|^[A-Za-z]:")
 
 @dataclass(slots=True)
 class SessionSource:
-    """The chat and the person a message came from.
+    """The chat and the sender of a message.
 
     Attributes:
         chat_type: ``dm``, ``group``, ``channel``, ``thread`` or ``forum``.
-        user_id_alt: A second id of the same person, preferred where it is known.
+        user_id_alt: A second id of the same sender, preferred where it is known.
         scope_id: Server or workspace; ``guild_id`` is its older name and always the same.
-        role_authorized: The platform vouched for the sender's role.
+        role_authorized: The platform authorized the sender by role.
         delivered_via_upstream_relay: True for this run only; never stored.
     """
 
@@ -76,14 +76,14 @@ class SessionSource:
 
     @property
     def description(self) -> str:
-        """A short name of the chat for people."""
+        """A short, readable name of the chat."""
         place = self.chat_name or self.user_name or self.chat_id
         kind = "with" if self.chat_type == "dm" else self.chat_type
         text = f"{self.platform.value} {kind} {place}"
         return f"{text}, thread {self.thread_id}" if self.thread_id else text
 
     def to_dict(self) -> dict[str, Any]:
-        """As stored in the routing index; lesser fields only when they say something."""
+        """Return the form stored in the routing index; optional fields only when set."""
         data: dict[str, Any] = {}
         for name in _SOURCE_FIELDS:
             value = getattr(self, name)
@@ -94,7 +94,7 @@ class SessionSource:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "SessionSource":
-        """Read what :meth:`to_dict` wrote; keys we do not know are left out.
+        """Read the form that :meth:`to_dict` returns; unknown keys are dropped.
 
         Raises:
             KeyError: Platform or chat id is missing.
@@ -116,11 +116,11 @@ def build_session_key(
     thread_sessions_per_user: bool = False,  # noqa: FBT001, FBT002
     profile: str | None = None,
 ) -> str:
-    """Name the conversation slot that a message belongs to.
+    """Return the session key of a message.
 
     Args:
-        source: Where the message came from.
-        group_sessions_per_user: Each member of a group has a conversation of their own.
+        source: The source of the message.
+        group_sessions_per_user: Each member of a group has a separate session.
         thread_sessions_per_user: The same inside a thread, which is otherwise shared.
         profile: Name of the profile; None, "" and ``default`` mean ``main``.
     """
@@ -137,7 +137,7 @@ def build_session_key(
 
 
 def _person(platform: Platform, name: str | None) -> str | None:
-    """The id of a person; WhatsApp writes the same one with device and server, or without."""
+    """Return a user's id; WhatsApp writes the same one with device and server, or without."""
     if platform is Platform.WHATSAPP and name:
         return re.split("[:@]", name, maxsplit=1)[0]
     return name
@@ -155,17 +155,17 @@ def _beyond_source(data: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class SessionEntry:
-    """Which conversation a chat is in right now. Times are local, without a zone.
+    """The current session of a chat. Times are local, without a zone.
 
     Attributes:
         session_key: The chat (:func:`build_session_key`).
-        session_id: The conversation, a row of ``sessions``; moves on at a rotation.
-        platform: None when the stored name is one that we do not know.
+        session_id: The session, a row of ``sessions``; changes at a rotation.
+        platform: None when the stored name is unknown.
         suspended: Stopped by its user; kept as it is.
         model_override: Model chosen in this chat; never holds a secret.
-        previous_session_id: What a reset left behind, for the way back; of this run only.
-        previous_finalized: Whether the end of that was dealt with already; of this run only.
-        unknown: What a stored entry held beyond this; written back as it was.
+        previous_session_id: The session that a reset left, to return to; of this run only.
+        previous_finalized: Whether the end of that was already processed; of this run only.
+        unknown: Unknown content of the stored entry; written back as it was.
     """
 
     session_key: str
@@ -204,13 +204,13 @@ class SessionEntry:
         return self.platform is None and "platform" in self.unknown
 
     def fingerprint(self) -> tuple[Any, ...]:
-        """A value that differs when what would be stored differs; cheap to make."""
+        """Return a value that differs when the stored form differs; cheap to compute."""
         override = tuple((self.model_override or {}).items())
         origin = None if self.origin is None else _SOURCE_VALUES(self.origin)
         return (_ENTRY_VALUES(self), origin, override)
 
     def to_dict(self) -> dict[str, Any]:
-        """As stored in the routing index."""
+        """Return the form stored in the routing index."""
         data = {name: getattr(self, name) for name in _ENTRY_FIELDS}
         for name in ("created_at", "updated_at", "last_resume_marked_at"):
             data[name] = data[name].isoformat() if data[name] is not None else None
@@ -229,12 +229,12 @@ class SessionEntry:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "SessionEntry":
-        """Read what :meth:`to_dict` wrote; keys we do not know are kept as they are.
+        """Read the form that :meth:`to_dict` returns; unknown keys are preserved.
 
         Raises:
             KeyError: Key, id or one of the two times is missing.
             ValueError: An id could name a path, or a time cannot be read.
-            TypeError: A value has a type that makes no sense there.
+            TypeError: A value has an invalid type.
         """
         values = {
             key: value for key, value in data.items() if key in _ENTRY_FIELDS and value is not None
@@ -264,7 +264,7 @@ _ENTRY_VALUES = operator.attrgetter(
 
 
 def _unknown(data: Mapping[str, Any], read: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a stored entry that we have no place for."""
+    """Return the unknown part of a stored entry."""
     ours = {*_ENTRY_FIELDS, "memory_flushed"}
     left = {key: value for key, value in data.items() if key not in ours}
     if read["platform"] is None and data.get("platform"):
@@ -292,12 +292,12 @@ def _safe_key(value: object) -> str:
 
 
 def _local(time: datetime) -> datetime:
-    """Without the zone that another program may have written."""
+    """Return a local time without the zone that another program may have written."""
     return time if time.tzinfo is None else time.astimezone().replace(tzinfo=None)
 
 
 def _drop_misfits(values: dict[str, Any]) -> None:
-    """Take out values that could not be reckoned with, so that the defaults count."""
+    """Remove values of an unusable type, so that the defaults apply."""
     for item in dataclasses.fields(SessionEntry):
         value = values.get(item.name)
         if isinstance(item.default, bool) and value is not None:
@@ -320,12 +320,12 @@ def _origin_or_none(value: object) -> SessionSource | None:
         return None
     try:
         return SessionSource.from_dict(value)
-    except ValueError:  # a platform that we do not know: the entry is still worth having
+    except ValueError:  # an unknown platform: the entry is still useful
         return None
 
 
 def without_credentials(value: object) -> dict[str, str] | None:
-    """A choice of model with nothing in it but names and address; None when nothing is left."""
+    """Return a model choice reduced to names and address; None when nothing is left."""
     if not isinstance(value, Mapping):
         return None
     kept = {key: str(value[key]) for key in _MODEL_OVERRIDE_KEYS if value.get(key) is not None}
@@ -335,7 +335,7 @@ def without_credentials(value: object) -> dict[str, str] | None:
 def is_shared_session(
     source: SessionSource, *, group_sessions_per_user: bool, thread_sessions_per_user: bool
 ) -> bool:
-    """Whether several people write into the same conversation, so that each is to be named."""
+    """Return whether several users share a session, so that each message names its sender."""
     if source.chat_type == "dm":
         return False
     return not (thread_sessions_per_user if source.thread_id else group_sessions_per_user)

@@ -1,8 +1,8 @@
-"""The routing entries on the disk: rows of ``gateway_routing``, and their mirror sessions.json.
+"""The routing entries on disk: rows of ``gateway_routing``, and their mirror sessions.json.
 
-Both are shared with other programs and are therefore changed by difference: what we did not
-change stays byte for byte, and so does what we cannot understand. The table is written first and
-wins on loading; the mirror fills in what the table lacks.
+Both are shared with other programs and are therefore updated by difference: what we did not change
+stays byte for byte, and so does unreadable content. The table is written first and takes precedence
+on loading; the mirror supplies what the table lacks.
 """
 
 import json
@@ -24,14 +24,14 @@ log = logging.getLogger(__name__)
 _MOST_NAMED = 5
 Entries = Mapping[str, SessionEntry]
 Known = dict[str, tuple[Any, ...]]
-"""Fingerprints by key: what a place is known to hold of ours."""
+"""Fingerprints by key: our entries as a storage location is known to hold them."""
 
 
 class RoutingFiles:
     """Loads and saves the entries of one sessions folder.
 
-    Not thread-safe: the store lets one caller in at a time, which takes its snapshot then, so
-    that an older one is never written over a newer one.
+    Not thread-safe: the store admits one caller at a time, which takes its snapshot then, so that
+    an older snapshot never overwrites a newer one.
     """
 
     def __init__(self, sessions_dir: Path) -> None:
@@ -42,14 +42,15 @@ class RoutingFiles:
 
     @property
     def scope(self) -> str:
-        """Names this folder's rows in the table."""
+        """The scope of this folder's rows in the table."""
         return str(self._folder.resolve())
 
     def load(self, db: "SessionDB | None") -> dict[str, SessionEntry]:
-        """Read the table, then the mirror for keys that the table lacks. For the gateway only.
+        """Load the table, then the mirror for keys that the table lacks. For the gateway only.
 
         Raises:
-            BusyError: Another program keeps state.db locked; an older mirror must not win.
+            BusyError: Another program keeps state.db locked; an older mirror must not take
+                precedence.
         """
         self._index.clear_leftovers()
         rows = self._table_rows(db)
@@ -61,12 +62,12 @@ class RoutingFiles:
             if key in entries:
                 continue
             entries[key] = entry
-            if key in rows:  # a row that we cannot read is written over only by real news
+            if key in rows:  # an unreadable row is overwritten only by actual changes
                 self._table[key] = entry.fingerprint()
         return entries
 
     def look(self, db: "SessionDB | None") -> dict[str, SessionEntry]:
-        """The same entries for who only looks: nothing is tidied up, nothing remembered.
+        """Return the same entries for read-only use: nothing is cleaned up or remembered.
 
         Raises:
             BusyError: Another program keeps state.db locked.
@@ -94,12 +95,12 @@ class RoutingFiles:
             return {}
 
     def save(self, entries: Entries, db: "SessionDB | None", *, mirror: bool) -> None:
-        """Store what changed since the last load or save. Failures are logged and tried again.
+        """Store what changed since the last load or save. Failures are logged and retried.
 
         Args:
-            entries: All entries of ours.
-            db: Where the table is.
-            mirror: Whether sessions.json is kept; it always is when the table fails.
+            entries: All our entries.
+            db: The database with the table.
+            mirror: Whether sessions.json is written; it always is when the table fails.
         """
         now = {key: entry.fingerprint() for key, entry in entries.items()}
         stored = db is not None and self._save_table(entries, now, db)
@@ -148,7 +149,7 @@ def _decoded(text: Any) -> Any:
 
 
 def _readable(rows: Mapping[str, Any], place: str) -> dict[str, SessionEntry]:
-    """The rows that make sense; one that does not hurts no other."""
+    """Return the valid rows; an invalid row does not affect the others."""
     entries = {}
     strange = 0
     for key, row in rows.items():
@@ -161,7 +162,8 @@ def _readable(rows: Mapping[str, Any], place: str) -> dict[str, SessionEntry]:
             if strange <= _MOST_NAMED:
                 log.warning("The entry %.80r of %s cannot be used: %.200r", key, place, error)
             continue
-        if entry.platform is not Platform.DESKTOP:  # ours are never stored; this is no chat of ours
+        # Desktop chats are never stored, so this entry is not one of ours.
+        if entry.platform is not Platform.DESKTOP:
             entries[key] = entry
     if strange > _MOST_NAMED:
         log.warning("%d entries of %s cannot be used", strange, place)

@@ -1,4 +1,4 @@
-"""Questions to state.db about the conversation of a chat, and the marks a gateway sets there."""
+"""Queries of state.db about the session of a chat, and the marks that a gateway sets there."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 
 def find_recoverable(db: "SessionDB", session_key: str, source: SessionSource) -> Row | None:
-    """The conversation that a chat without an entry was in last and may go on with."""
+    """Return the last session of a chat without an entry, if it may continue."""
     return db.find_latest_gateway_session_for_peer(
         source=source.platform.value,
         session_key=session_key,
@@ -35,19 +35,19 @@ def find_recoverable(db: "SessionDB", session_key: str, source: SessionSource) -
 def newer_recoverable(
     db: "SessionDB", session_key: str, source: SessionSource, ended: Row
 ) -> Row | None:
-    """What to go on with after a conversation was ended: nothing that began before it.
+    """Return the session to continue after one was ended: none that began before it.
 
-    An older one that nobody ended was left behind by a reset; going on with it would undo that.
+    An older session that was never ended was left by a reset; continuing it would undo that.
     """
     row = find_recoverable(db, session_key, source)
     return row if row is not None and row["started_at"] >= ended["started_at"] else None
 
 
 def follow_or_recover(db: "SessionDB", session_key: str, entry: SessionEntry) -> str | None:
-    """The conversation that a stored entry should name; None when there is none any more.
+    """Return the session that a stored entry should name; None when there is none any more.
 
     Raises:
-        HermesError: state.db cannot be asked.
+        HermesError: state.db is not available.
     """
     if entry.platform is Platform.DESKTOP:
         return entry.session_id
@@ -65,20 +65,20 @@ def follow_or_recover(db: "SessionDB", session_key: str, entry: SessionEntry) ->
 
 
 def tip_of(db: "SessionDB", session_id: str) -> tuple[str, Row | None]:
-    """Where a compression chain has got to, and the row there, if there is one."""
+    """Return the tip of a compaction chain, and the row there, if there is one."""
     tip = db.get_compression_tip(session_id) or session_id
     return tip, db.get_session(tip)
 
 
 def last_message_time(db: "SessionDB", row: Row, clock: Clock) -> datetime:
-    """When somebody last wrote in a conversation, in local time."""
+    """Return the time of the last message in a session, in local time."""
     summary = db.summary(row["id"])
     stamp = float(row["started_at"]) if summary is None else summary.last_active
     return local_time(stamp, clock)
 
 
 def local_time(stamp: float, clock: Clock) -> datetime:
-    """Epoch seconds as local time without a zone, by the same clock that says what is now."""
+    """Return epoch seconds as local time without a zone, by the same clock that defines now."""
     return clock.now() - timedelta(seconds=clock.time() - stamp)
 
 
@@ -91,7 +91,7 @@ def attempt(doing: str, call: Callable[[], Any]) -> None:
 
 
 def begin_row(db: "SessionDB", entry: SessionEntry, source: SessionSource, profile: str) -> None:
-    """Make the row of a new conversation, with the chat it belongs to.
+    """Create the row of a new session, with the chat it belongs to.
 
     Raises:
         HermesError: It cannot be written.
@@ -116,7 +116,7 @@ def record_peer(
     source: SessionSource,
     display_name: str | None,
 ) -> None:
-    """Store which chat a conversation belongs to.
+    """Store which chat a session belongs to.
 
     Raises:
         HermesError: It cannot be written.

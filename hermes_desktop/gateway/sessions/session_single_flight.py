@@ -1,4 +1,4 @@
-"""One piece of work per name at a time; who asks meanwhile gets the same result."""
+"""Single flight: concurrent calls of the same name share one execution and its result."""
 
 import threading
 from collections.abc import Callable, Hashable
@@ -9,14 +9,14 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Joins concurrent calls of the same name. For any thread."""
+    """Merges concurrent calls of the same name. For any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._flights: dict[Hashable, Future[T]] = {}
 
     def run(self, name: Hashable, call: Callable[[], T]) -> T:
-        """Do the work, or wait for who does it already and share what comes of it."""
+        """Execute the call, or wait for a running call of the same name and share its result."""
         with self._lock:
             under_way = self._flights.get(name)
             flight = self._flights.setdefault(name, Future())

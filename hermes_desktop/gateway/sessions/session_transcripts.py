@@ -1,4 +1,4 @@
-"""What was said in the chats, by way of the session store: kept even when a write fails once."""
+"""Transcripts of the chats, accessed through the session store; failed writes are retried."""
 
 import functools
 import logging
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_UNSAVED = 200
-"""How many messages of one conversation wait in memory for state.db to take them."""
+"""Limit of the messages of one session that wait in memory to be written to state.db."""
 
 Message = Mapping[str, Any]
 
 
 class Rewound(TypedDict):
-    """What taking back did: rows hidden, turns taken back, the text of the first of them."""
+    """The result of a rewind: hidden rows, turns taken back, the text of the first of them."""
 
     rewound_count: int
     turns_undone: int
@@ -33,7 +33,7 @@ class Rewound(TypedDict):
 
 
 class Transcripts(EntryKeeper):
-    """The part of the store that appends to and rewrites conversations. Blocks; any thread."""
+    """The part of the store that appends to and rewrites sessions. Blocks; any thread."""
 
     _index_rebuilt = False
 
@@ -51,11 +51,11 @@ class Transcripts(EntryKeeper):
         message: Message,
         skip_db: bool = False,  # noqa: FBT001, FBT002 - positional in the contract
     ) -> None:
-        """Add a message. One that cannot be stored now waits and is stored before the next.
+        """Append a message. One that cannot be stored now waits and is stored before the next.
 
         Args:
-            session_id: The conversation.
-            message: ``role``, ``content`` and what else is known.
+            session_id: The session.
+            message: ``role``, ``content`` and further fields.
             skip_db: The agent has stored it already; nothing is done.
         """
         if skip_db or self._db is None:
@@ -68,7 +68,7 @@ class Transcripts(EntryKeeper):
             self._store_waiting(self._db, session_id)
 
     def _store_waiting(self, db: "SessionDB", session_id: str) -> None:
-        """Store what waits, in order, until a write fails. Under the lock."""
+        """Store the waiting messages in order, until a write fails. Call under the lock."""
         waiting = self._unsaved[session_id]
         try:
             while waiting:
@@ -80,10 +80,10 @@ class Transcripts(EntryKeeper):
         del self._unsaved[session_id]
 
     def _append_mending(self, db: "SessionDB", session_id: str, message: Message) -> None:
-        """Store a message; put right, once, what keeps it from being stored."""
+        """Store a message; repair, once, what keeps it from being stored."""
         try:
             _append(db, session_id, message)
-        except MissingSessionError:  # deleted while in use: what is said from now on is kept
+        except MissingSessionError:  # deleted while in use: messages from now on are kept
             log.warning("%s has no row any more and gets a new one", session_id)
             db.ensure_session(session_id, source=self._source_of(session_id))
             _append(db, session_id, message)
@@ -101,10 +101,10 @@ class Transcripts(EntryKeeper):
         return platform.value if platform is not None else "unknown"
 
     def load_transcript(self, session_id: str) -> list[dict[str, Any]]:
-        """The conversation as a model is told it, with what waited to be stored.
+        """Return the conversation for a model, including messages that wait to be stored.
 
         Raises:
-            HermesError: state.db cannot be asked.
+            HermesError: state.db is not available.
         """
         if self._db is None:
             return []
@@ -116,10 +116,10 @@ class Transcripts(EntryKeeper):
         return alternation.repaired([*stored, *unsaved]) if unsaved else stored
 
     def rewrite_transcript(self, session_id: str, messages: Sequence[Message]) -> bool:
-        """Put other messages in the place of the live ones; summarised ones stay.
+        """Replace the active messages; summarized ones stay.
 
         Returns:
-            False when that failed: then nothing was changed, and nothing may be built on it.
+            False when that failed: then nothing was changed, and callers must not rely on it.
         """
         if self._db is None:
             return False
@@ -133,14 +133,14 @@ class Transcripts(EntryKeeper):
         return True
 
     def rewind_session(self, session_id: str, n: int = 1) -> Rewound | None:
-        """Take back the last turns; their rows stay, hidden. None when there is nothing to.
+        """Take back the last turns; their rows stay, hidden. None when there are none.
 
         Args:
-            session_id: The conversation.
-            n: How many turns, counted by the user's messages; fewer if there are no more.
+            session_id: The session.
+            n: The number of turns, counted by the user's messages; fewer if there are no more.
 
         Raises:
-            HermesError: state.db cannot be asked or written.
+            HermesError: state.db cannot be read or written.
         """
         if self._db is None or n < 1:
             return None
@@ -155,10 +155,10 @@ class Transcripts(EntryKeeper):
         )
 
     def has_platform_message_id(self, session_id: str, platform_message_id: str) -> bool:
-        """Whether a platform's message is stored in a conversation already.
+        """Return whether a platform's message is already stored in a session.
 
         Raises:
-            HermesError: state.db cannot be asked.
+            HermesError: state.db is not available.
         """
         if self._db is None:
             return False
@@ -176,7 +176,7 @@ def _append(db: "SessionDB", session_id: str, message: Message) -> None:
 
 
 def _text(content: Any) -> str:
-    """The words of a message, of a many-part one those of its text parts."""
+    """Return the text of a message, or of its text parts if it has several parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
