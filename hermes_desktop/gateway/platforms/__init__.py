@@ -1,1 +1,1 @@
-"""Platform adapters: one per place where people write."""
+"""Platform adapters of the gateway, one per messaging platform."""

@@ -1,4 +1,4 @@
-"""What a messaging platform is to the gateway: messages come in, texts go out."""
+"""The interface between the gateway and a messaging platform: incoming messages, outgoing texts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
@@ -40,11 +40,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LastHeard:
-    """When a platform's server was last heard of.
+    """The time at which a platform's server was last heard.
 
     Attributes:
-        monotonic: For measuring how long ago that is.
-        wall: For telling a person, in seconds since the epoch.
+        monotonic: For measuring the elapsed time.
+        wall: For display, in seconds since the epoch.
     """
 
     monotonic: float
@@ -53,11 +53,11 @@ class LastHeard:
 
 @dataclass(frozen=True, slots=True)
 class FatalError:
-    """Why an adapter cannot go on.
+    """The reason why an adapter cannot continue.
 
     Attributes:
-        code: A stable word, such as ``bad_token`` or ``connection_lost``.
-        message: One sentence for a person.
+        code: A stable identifier, such as ``bad_token`` or ``connection_lost``.
+        message: One sentence for the user.
         retryable: Whether a new connection may help.
     """
 
@@ -71,7 +71,7 @@ class TokenIdentity:
     """A token that only one process on this machine may use.
 
     Attributes:
-        scope: What kind of token, e.g. ``telegram-bot-token``.
+        scope: The kind of token, e.g. ``telegram-bot-token``.
         secret: The token itself; only its digest leaves this process.
     """
 
@@ -90,29 +90,30 @@ MovedHandler = Callable[[str, str], None]
 
 
 class PlatformAdapter(ABC):
-    """One platform. Everything here runs on the loop, except where it says else.
+    """Adapter of one platform. Everything runs on the event loop unless stated otherwise.
 
-    An adapter calls :meth:`heard` for *everything* that comes from its server: a message, an
-    empty answer to a poll, a heartbeat, the answer to a probe. That alone makes it "connected" in
-    the eyes of the program; that a socket is open says nothing.
+    An adapter calls :meth:`heard` for *everything* that comes from its server: a message, an empty
+    response to a poll, a heartbeat, the response to a probe. Only that makes it "connected" for the
+    program; an open socket proves nothing.
 
     Args:
-        platform: Which one; the runner keeps its adapters by it.
-        clock: Where the times of :attr:`last_heard` come from.
+        platform: The platform; the key of the adapter in the runner's mapping.
+        clock: The source of the times in :attr:`last_heard`.
 
     Attributes:
-        expected_silence_s: For how many seconds a healthy server may be silent; None: for ever.
-        max_message_length: How much text one message may hold, as :meth:`message_length` counts.
-        splits_long_messages: It cuts long texts itself.
-        has_buttons: Questions may be answered by pressing one; see :meth:`ask`.
-        edits_messages: A text that was sent can be changed, so that a reply may grow in its chat.
-        supports_async_delivery: A text may be sent at any time, not only as an answer.
-        interactive_resume: A chat whose turn was cut off is gone on with after a restart.
-        keeps_messages_while_away: Its server keeps what is written while nobody is connected.
-        typed_command_prefix: What commands begin with in its chats.
-        busy_mode: What a message does that comes while a reply is being written; None: as
+        expected_silence_s: For how many seconds a healthy server may be silent; None: forever.
+        max_message_length: The length limit of one message, as :meth:`message_length` counts.
+        splits_long_messages: The platform splits long texts itself.
+        has_buttons: Questions may be answered by pressing a button; see :meth:`ask`.
+        edits_messages: A sent text can be edited, so that a reply can be streamed to its chat.
+        supports_async_delivery: A text may be sent at any time, not only as a reply.
+        interactive_resume: A chat whose turn was interrupted is resumed after a restart.
+        keeps_messages_while_away: Its server keeps messages sent while the program is not
+            connected.
+        typed_command_prefix: The command prefix in its chats.
+        busy_mode: The effect of a message that arrives while a reply is being written; None: as
             configured.
-        token: What must not be used twice on this machine, None for nothing.
+        token: The token that must not be used twice on this machine; None for none.
     """
 
     expected_silence_s: float | None = 90.0
@@ -138,24 +139,25 @@ class PlatformAdapter(ABC):
         self._closing_handler: ClosingHandler | None = None
         self._moved_handler: MovedHandler | None = None
 
-    # What an adapter does
+    # Implemented by an adapter
 
     @abstractmethod
     async def connect(self, *, is_reconnect: bool = False) -> bool:
-        """Begin to receive messages. False when the platform cannot be used now.
+        """Start to receive messages; return False when the platform cannot be used now.
 
-        An adapter that is refused for good calls :meth:`set_fatal_error` before it says False.
+        An adapter that is refused permanently calls :meth:`set_fatal_error` before it returns
+        False.
 
         Args:
-            is_reconnect: The program was connected before: what the server kept is wanted. At
-                the first connection a platform may drop what is too old to answer.
+            is_reconnect: The program was connected before: messages kept by the server are wanted.
+                At the first connection a platform may drop what is too old to answer.
         """
 
     @abstractmethod
     async def disconnect(self) -> None:
-        """Receive nothing more and let go of everything.
+        """Stop receiving and release all resources.
 
-        Harmless when called twice, and after a connection that did not come about.
+        Harmless when called twice, and after a failed connection.
         """
 
     @abstractmethod
@@ -167,22 +169,23 @@ class PlatformAdapter(ABC):
         reply_to: str | None = None,
         thread_id: str | None = None,
     ) -> SendResult:
-        """Put a text into a chat.
+        """Send a text to a chat.
 
         Args:
             chat_id: The chat.
             text: Markdown, no longer than :attr:`max_message_length` unless the platform splits.
-            reply_to: The message it shall be shown as an answer to.
+            reply_to: The message that it is shown as a reply to.
             thread_id: The thread of the chat.
 
         Raises:
-            TimeoutError: Nobody knows whether it arrived.
+            TimeoutError: Whether it arrived is unknown.
         """
 
     def cut(self, text: str) -> list[Piece]:
-        """A text as the messages that it takes.
+        """Return a text as the messages that it takes.
 
-        Where a reply grows in its chat, its beginning is cut like the whole: nothing is numbered.
+        Where a reply is streamed to its chat, its beginning is cut like the whole: nothing is
+        numbered.
         """
         limit = None if self.splits_long_messages else self.max_message_length
         numbered = not self.edits_messages
@@ -190,7 +193,7 @@ class PlatformAdapter(ABC):
         return [Piece(part) for part in parts]
 
     async def cut_aside(self, text: str) -> list[Piece]:
-        """The same, off the loop where it takes long."""
+        """Return the same as :meth:`cut`, off the loop where it takes long."""
         return self.cut(text)
 
     async def send_piece(
@@ -201,84 +204,85 @@ class PlatformAdapter(ABC):
         reply_to: str | None = None,
         thread_id: str | None = None,
     ) -> SendResult:
-        """Put a piece of :meth:`cut` into a chat; otherwise like :meth:`send`."""
+        """Send a piece of :meth:`cut` to a chat; otherwise like :meth:`send`."""
         return await self.send(chat_id, piece.text, reply_to=reply_to, thread_id=thread_id)
 
     async def edit_piece(self, chat_id: str, message_id: str, piece: Piece) -> SendResult:
-        """Let a message show something else; the same again is a success.
+        """Replace the content of a message; the same content again is a success.
 
         Returns:
-            ``not_found`` when there is no such message (any more), whatever else is wrong with
-            the chat. It may always be tried again: nothing comes twice by it.
+            ``not_found`` when there is no such message (any more), whatever else is wrong with the
+            chat. A retry is always safe: it creates no duplicate.
         """
         del piece
         words = f"message {message_id} of {chat_id} cannot be changed"
         return SendResult(success=False, error=words)
 
     async def delete_message(self, chat_id: str, message_id: str) -> bool:
-        """Take one of our messages away, if that can be done. Never raises.
+        """Delete one of our messages, if possible. Never raises.
 
         Returns:
-            Whether there is nothing more to be done about it; False: try again later.
+            Whether the message needs no further attempts; False: retry later.
         """
         del chat_id, message_id
         return True
 
     def edit_pause_s(self, chat_id: str) -> float:  # noqa: ARG002 - platforms differ by chat
-        """How many seconds there must be between two changes in a chat at least."""
+        """Return the minimum number of seconds between two edits in a chat."""
         return 0.0
 
     async def show_typing(  # noqa: B027 - most platforms have no such sign
         self, chat_id: str, *, thread_id: str | None = None
     ) -> None:
-        """Show for a few seconds that a reply is being written. What it raises is ignored."""
+        """Show for a few seconds that a reply is being written. Exceptions are ignored."""
 
     async def ask(
         self, chat_id: str, question: Question, *, thread_id: str | None = None
     ) -> SendResult:
-        """Put a question into a chat, with buttons where the platform has them."""
+        """Send a question to a chat, with buttons where the platform has them."""
         return await self.send(chat_id, question.words, thread_id=thread_id)
 
     async def with_media(self, event: MessageEvent) -> MessageEvent:
-        """Fetch what came with a message. Asked only for people who may write.
+        """Fetch the attachments of a message. Called only for authorized senders.
 
         Returns:
-            The message with local paths, and words for what could not be had. Never raises.
+            The message with local paths, and text about what could not be fetched. Never raises.
         """
         return event
 
     def message_kept(self, event: MessageEvent) -> None:  # noqa: B027 - for those that wait for it
-        """A message is written down here: its server may forget it."""
+        """Handle that a message is stored here: its server may forget it."""
 
     async def probe(self) -> bool:
-        """Ask the server for a sign of life and wait for it a few seconds; whether it came.
+        """Request a sign of life from the server and wait for it a few seconds; return its success.
 
-        It must go the way that messages come: a server that answers elsewhere proves nothing.
+        It must use the connection by which messages arrive: a server that answers elsewhere proves
+        nothing.
         """
         return False
 
     def message_length(self, text: str) -> int:
-        """How long the platform finds a text."""
+        """Return the length of a text as the platform counts it."""
         return len(text)
 
-    # What an adapter calls
+    # Called by an adapter
 
     def heard(self) -> None:
-        """Note that the server was heard of just now. Any thread may call it."""
+        """Record that the server was heard just now. Any thread may call it."""
         self.last_heard = LastHeard(self.clock.monotonic(), self.clock.time())
 
     def set_fatal_error(self, code: str, message: str, *, retryable: bool) -> None:
-        """Say that this adapter cannot go on; the gateway makes a new one if that may help."""
+        """Report that this adapter cannot continue; the gateway replaces it if that may help."""
         self.fatal_error = FatalError(code, message, retryable)
         if self._fatal_error_handler is not None:
             self._fatal_error_handler(self)
 
     def handle_message(self, event: MessageEvent) -> "asyncio.Task[str | None]":
-        """Hand a message to the gateway; messages are taken in the order of these calls.
+        """Pass a message to the gateway; messages are processed in the order of these calls.
 
         Returns:
-            A task that ends when the message was dealt with. Only then may the server forget it;
-            a message that is brought again is recognised by its id.
+            A task that ends when the message was processed. Only then may the server forget it; a
+            duplicate is recognized by its id.
 
         Raises:
             RuntimeError: The adapter belongs to no running gateway.
@@ -288,53 +292,53 @@ class PlatformAdapter(ABC):
         return self._message_handler(event)
 
     def chat_moved(self, old_id: str, new_id: str) -> None:
-        """Say that a chat has another id from now on; messages from there may follow at once."""
+        """Report that a chat has a new id; messages from there may follow immediately."""
         if self._moved_handler is not None:
             self._moved_handler(old_id, new_id)
 
-    # What the gateway calls
+    # Called by the gateway
 
     def set_message_handler(self, handler: MessageHandler) -> None:
-        """Say who takes the messages: a function that starts a task for each."""
+        """Set the handler for messages: a function that starts a task for each."""
         self._message_handler = handler
 
     def set_interrupt_handler(self, handler: InterruptHandler) -> None:
-        """Say who stops the turn of a session key."""
+        """Set the handler that interrupts the turn of a session key."""
         self._interrupt_handler = handler
 
     def set_fatal_error_handler(self, handler: FatalErrorHandler) -> None:
-        """Say who is told that the adapter cannot go on."""
+        """Set the handler that is called when the adapter cannot continue."""
         self._fatal_error_handler = handler
 
     def set_moved_handler(self, handler: MovedHandler) -> None:
-        """Say who is told that a chat has another id."""
+        """Set the handler that is called when a chat has a new id."""
         self._moved_handler = handler
 
     def set_closing_handler(self, handler: ClosingHandler) -> None:
-        """Say who is told, and awaited, when a conversation is closed that was opened here."""
+        """Set the handler that is awaited when a session that was opened here is closed."""
         self._closing_handler = handler
 
     def prepare_session(  # noqa: B027 - most platforms have nothing to do here
         self, db: "SessionDB", entry: SessionEntry, event: MessageEvent
     ) -> None:
-        """Get a conversation ready for a turn, on the turn's worker thread.
+        """Prepare a session for a turn, on the turn's worker thread.
 
         Raises:
-            HermesError: This conversation cannot be gone on with.
+            HermesError: This session cannot be continued.
         """
 
     def expect_turn(  # noqa: B027 - only who counts its own turns wants to know
         self, turn_id: str, session_key: str
     ) -> None:
-        """A turn will run in a chat that was begun by nobody's message here. On the loop."""
+        """Handle the announcement of a turn that no message here started. On the event loop."""
 
     def session_rotated(  # noqa: B027 - most platforms have nothing to do here
         self, old_id: str, new_id: str
     ) -> None:
-        """A conversation goes on under another id. Called on the turn's worker thread."""
+        """Handle that a session continues under another id. Called on the turn's worker thread."""
 
     def session_fields(self, entry: SessionEntry, event: MessageEvent) -> dict[str, Any]:
-        """Columns of the row of a conversation that begins with this message."""
+        """Return columns for the row of a session that starts with this message."""
         source = event.source
         if source is None:
             return {}

@@ -1,4 +1,4 @@
-"""Whether a platform takes our settings, asked before they are kept or used."""
+"""Checks of a platform's settings, made before they are stored or used."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -23,16 +23,15 @@ _LEAVE_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class CheckAnswer:
-    """What a platform says to our settings.
+    """A platform's response to our settings.
 
     Attributes:
-        kind: ``ok``; ``refused``: it knows us and says no, or does not know the token;
-            ``unreachable``: nobody could be asked, so nothing is known; ``missing_package``: a
-            part of the program that is not installed; ``misconfigured``: what it needs is missing
-            or makes no sense.
-        name: Who we are there, e.g. "@mybot"; "" where that is not known.
-        words: The platform's own words, or what is wrong, as a sentence. Never a secret.
-        hint: What to do about it, as an order.
+        kind: ``ok``; ``refused``: it denies access or does not know the token; ``unreachable``: it
+            could not be reached, so nothing is known; ``missing_package``: a part of the program is
+            not installed; ``misconfigured``: required settings are missing or invalid.
+        name: Our name there, e.g. "@mybot"; "" where that is not known.
+        words: The platform's own message, or what is wrong, as a sentence. Never a secret.
+        hint: What to do about it, as an imperative sentence.
     """
 
     kind: CheckKind
@@ -42,22 +41,22 @@ class CheckAnswer:
 
 
 PlatformCheck = Callable[[PlatformConfig, "AdapterContext"], Awaitable[CheckAnswer]]
-"""Asks a platform, without receiving or sending anything there.
+"""Checks the settings on a platform, without receiving or sending messages there.
 
-Runs on the loop, beside an adapter that may be connected with the same token, which it must not
-disturb. What it raises counts as ``unreachable`` (``OSError``, ``TimeoutError``),
-``missing_package`` (``ImportError``) or ``misconfigured`` (``HermesError``). Whoever calls it
-bounds it in time, and cancels it.
+Runs on the event loop, beside an adapter that may be connected with the same token, which it must
+not disturb. Its exceptions count as ``unreachable`` (``OSError``, ``TimeoutError``),
+``missing_package`` (``ImportError``) or ``misconfigured`` (``HermesError``). The caller applies a
+time-out and cancels it.
 """
 
 
 async def connect_once(adapter: "PlatformAdapter", within_s: float) -> CheckAnswer:
-    """Connect a new adapter and leave again, where a platform has no check of its own.
+    """Connect and disconnect a new adapter, where a platform has no check of its own.
 
-    Messages that come meanwhile are not taken, so that the server brings them again.
+    Messages that arrive meanwhile are not accepted, so that the server delivers them again.
 
     Args:
-        adapter: One that nobody uses; its token must not be in use elsewhere.
+        adapter: An unused adapter; its token must not be in use elsewhere.
         within_s: How long connecting may take.
 
     Raises:
@@ -66,7 +65,7 @@ async def connect_once(adapter: "PlatformAdapter", within_s: float) -> CheckAnsw
     bounded = BoundedCalls()
     adapter.set_message_handler(not_taken)
     try:
-        # As a reconnection: at the first one some drop what waits at the server.
+        # As a reconnection: at the first connection some drop messages waiting at the server.
         connecting = adapter.connect(is_reconnect=True)
         connected = await bounded.within(within_s, connecting, doing="Checking a platform")
     finally:
@@ -81,7 +80,7 @@ async def connect_once(adapter: "PlatformAdapter", within_s: float) -> CheckAnsw
 
 
 async def answered(asking: Awaitable[CheckAnswer]) -> CheckAnswer:
-    """Await a check; what it raises becomes an answer."""
+    """Await a check; its exceptions become results."""
     try:
         return await asking
     except ImportError as error:
@@ -102,5 +101,5 @@ async def answered(asking: Awaitable[CheckAnswer]) -> CheckAnswer:
 async def _leave(adapter: "PlatformAdapter", bounded: BoundedCalls) -> None:
     try:
         await bounded.within(_LEAVE_S, adapter.disconnect(), doing="Leaving a checked platform")
-    except Exception:  # the answer is known, and there is nothing that could be done about it
+    except Exception:  # the result is known, and this failure cannot be handled
         log.warning("A platform that was checked was not left in order", exc_info=True)

@@ -1,9 +1,9 @@
-"""The program's own chat, as a platform like any other.
+"""The desktop chat of this program, implemented as a platform.
 
-Every conversation is a chat of its own, named by the first session of its compression chain, and
-it is gone on with at the chain's tip. Entries are made when the first message is sent and live
-in memory only: looking at a conversation changes nothing. What is written here into a
-conversation of a messaging platform is stored, not sent there.
+Every conversation is a separate chat, named by the first session of its compaction chain and
+continued at the chain's tip. Entries are created when the first message is sent and are kept in
+memory only: viewing a conversation changes nothing. A message that is written here into a session
+of a messaging platform is stored, but not sent there.
 """
 
 import asyncio
@@ -28,21 +28,21 @@ log = logging.getLogger(__name__)
 
 SOURCE = "desktop"
 CLOSE_REASONS = {SOURCE: "tui_close", "cli": "cli_close"}
-"""How rows are ended that begin or are reopened here, by ``sessions.source``."""
+"""End reasons of rows that start or are reopened here, by ``sessions.source``."""
 
 IDLE_CLOSE_S = 6 * 3600.0
 IDLE_LOOK_S = 600.0
 _FINISHED_KEPT = 256
 _FOR_GOOD = frozenset({"compression", "branched"})
-"""Ends that say where a conversation went on; they are never taken back."""
+"""End reasons of a session that continued elsewhere; such sessions are never reopened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A message that is on its way.
+    """A submitted message.
 
     Attributes:
-        session_id: The conversation it goes to, a new one when none was named.
+        session_id: Its session, a new one when none was named.
     """
 
     turn_id: str
@@ -52,19 +52,19 @@ class Submitted:
 
 @dataclass(slots=True)
 class _OpenedRow:
-    """A row that we made or reopened, and so have to end."""
+    """A row that was created or reopened here and therefore has to be ended here."""
 
     end_reason: str
     last_used: float
 
 
 class DesktopAdapter(PlatformAdapter):
-    """Takes messages from the window and from the command line.
+    """Adapter for messages from the window and from the command line.
 
     Args:
-        session_store: The chats, the same that the runner uses.
-        session_db: The conversations.
-        bus: Where the runner publishes how turns end.
+        session_store: The chats; the store that the runner uses.
+        session_db: The sessions.
+        bus: The bus on which the runner publishes how turns end.
     """
 
     expected_silence_s = None
@@ -94,7 +94,7 @@ class DesktopAdapter(PlatformAdapter):
         self._idle_look: asyncio.Task[None] | None = None
 
     async def connect(self, *, is_reconnect: bool = False) -> bool:  # noqa: ARG002 - nothing is kept
-        """Begin to take messages."""
+        """Start to accept messages."""
         if self._unsubscribe is None:
             self._unsubscribe = self._bus.subscribe(TurnFinished, self._turn_finished)
             self._idle_look = asyncio.get_running_loop().create_task(
@@ -103,7 +103,7 @@ class DesktopAdapter(PlatformAdapter):
         return True
 
     async def disconnect(self) -> None:
-        """Take no more messages, and end the rows that were opened here."""
+        """Accept no more messages, and end the rows that were opened here."""
         if self._idle_look is not None:
             self._idle_look.cancel()
             await asyncio.wait([self._idle_look])
@@ -121,10 +121,10 @@ class DesktopAdapter(PlatformAdapter):
         reply_to: str | None = None,  # noqa: ARG002
         thread_id: str | None = None,  # noqa: ARG002
     ) -> SendResult:
-        """Say that the text arrived: who watches has it from the events of the turn."""
+        """Return success: clients receive the text from the events of the turn."""
         return SendResult(success=True)
 
-    # What the window and the command line call
+    # Called by the window and the command line
 
     async def submit(
         self, *, text: str, session_id: str | None, turn_id: str, source_tag: str = SOURCE
@@ -132,15 +132,15 @@ class DesktopAdapter(PlatformAdapter):
         """Send a message. Messages of one conversation are answered in the order of the calls.
 
         Args:
-            text: What was typed.
+            text: The typed text.
             session_id: Any session of the conversation, None for a new conversation.
-            turn_id: Names the turn in all events about it.
-            source_tag: Where a new conversation is said to begin: ``desktop`` or ``cli``.
+            turn_id: Identifies the turn in all events about it.
+            source_tag: The recorded origin of a new conversation: ``desktop`` or ``cli``.
 
         Raises:
             UsageError: There is nothing to send.
             NotFoundError: There is no such session.
-            HermesError: state.db cannot be asked.
+            HermesError: state.db is not available.
         """
         if not text.strip():
             raise UsageError("There is nothing to send.", "The message is blank.", "Type one.")
@@ -159,7 +159,7 @@ class DesktopAdapter(PlatformAdapter):
         return Submitted(turn_id, bound or tip, session_key)
 
     def expect_turn(self, turn_id: str, session_key: str) -> None:
-        """A conversation is busy with it until it is over."""
+        """Mark a conversation as busy with a turn until the turn is over."""
         if turn_id not in self._waiting:
             self._waiting[turn_id] = asyncio.get_running_loop().create_future()
             self._unanswered[turn_id] = session_key
@@ -177,18 +177,18 @@ class DesktopAdapter(PlatformAdapter):
         return await asyncio.shield(self._waiting[turn_id])
 
     async def stop_turn(self, session_id: str) -> bool:
-        """Stop the reply that is being written in a conversation; False when there is none."""
+        """Stop the reply that is being written in a session; return False when there is none."""
         session_key = self._busy_key(session_id)
         if session_key is None or self._interrupt_handler is None:
             return False
         return self._interrupt_handler(session_key)
 
     def running(self, session_id: str) -> bool:
-        """Whether a conversation, named by its first or last session, has an unanswered message."""
+        """Return whether a conversation (by first or last session) has an unanswered message."""
         return self._busy_key(session_id) is not None
 
     def chosen_model(self, root_id: str) -> Mapping[str, str]:
-        """The model that was chosen for a conversation; empty where the settings decide.
+        """Return the model chosen for a conversation; empty where the settings decide.
 
         Args:
             root_id: The first session of its lineage.
@@ -209,7 +209,7 @@ class DesktopAdapter(PlatformAdapter):
         return self._session_store._generate_session_key(source)  # noqa: SLF001 - see the store
 
     async def _conversation(self, session_id: str | None) -> tuple[str, str]:
-        """First and last session of a conversation; a new one when None is asked for."""
+        """Return first and last session of a conversation; a new one for None."""
         if session_id is None:
             session_id = new_session_id(self._clock.now())
             self._unstored.add(session_id)
@@ -224,7 +224,8 @@ class DesktopAdapter(PlatformAdapter):
                 f"state.db has no session {session_id}.",
                 "Choose one from the list, or begin a new one.",
             )
-        return session_id, session_id  # deleted while in use here: its turn will say so
+        # Deleted while in use here: its turn will report that.
+        return session_id, session_id
 
     def _turn_finished(self, event: TurnFinished) -> None:
         future = self._waiting.pop(event.turn_id, None)
@@ -239,10 +240,10 @@ class DesktopAdapter(PlatformAdapter):
         if not future.done():
             future.set_result(event)
 
-    # What the runner calls, on a turn's worker thread
+    # Called by the runner, on a turn's worker thread
 
     def prepare_session(self, db: SessionDB, entry: SessionEntry, event: MessageEvent) -> None:
-        """Reopen a conversation that was ended, unless its end says where it went on."""
+        """Reopen an ended session, unless its end reason says that it continued elsewhere."""
         session_id = entry.session_id
         row = db.get_session(session_id)
         reason = CLOSE_REASONS.get(event.source_tag or SOURCE, CLOSE_REASONS[SOURCE])
@@ -261,13 +262,13 @@ class DesktopAdapter(PlatformAdapter):
             self._note_opened(session_id, reason)
 
     def session_rotated(self, old_id: str, new_id: str) -> None:
-        """The new row is ours to end if the old one was."""
+        """Transfer the duty to end the old row to the new one."""
         opened = self._opened.pop(old_id, None)
         if opened is not None:
             self._opened[new_id] = opened
 
     def session_fields(self, entry: SessionEntry, event: MessageEvent) -> dict[str, Any]:
-        """Peer columns of a conversation that begins in the window; other rows get none."""
+        """Return peer columns for a session that starts in the window; none for other rows."""
         if event.source_tag not in {None, SOURCE} or entry.origin is None:
             return {}
         return {
@@ -280,7 +281,10 @@ class DesktopAdapter(PlatformAdapter):
         self._opened[session_id] = _OpenedRow(end_reason, self._clock.monotonic())
 
     async def _end_idle_rows(self) -> None:
-        """End what was opened here and not used for hours; it is reopened when it is."""
+        """Periodically end rows that were opened here and not used for hours.
+
+        A row is reopened when it is used again.
+        """
         while True:
             await asyncio.sleep(IDLE_LOOK_S)
             await self.end_idle_rows()
@@ -297,7 +301,7 @@ class DesktopAdapter(PlatformAdapter):
         )
 
     async def _end_rows(self, session_ids: list[str]) -> None:
-        """End rows, all of them before anybody is told, for that may take long."""
+        """End rows, all of them before any handler is called, because that may take long."""
         ended = []
         for session_id in session_ids:
             row = self._opened.pop(session_id)
@@ -315,9 +319,9 @@ class DesktopAdapter(PlatformAdapter):
 
 
 def _is_platform_chat(row: Mapping[str, Any]) -> bool:
-    """Whether a gateway routes a chat of a messaging platform to this row.
+    """Return whether a gateway routes a chat of a messaging platform to this row.
 
-    Its end is the gateway's affair: open, it would draw the chat back into it.
+    Only the gateway may end or reopen it: if open, it would draw the chat back into it.
     """
     platform = platform_or_none(row["source"])
     return platform not in {None, Platform.LOCAL, Platform.DESKTOP}

@@ -1,4 +1,4 @@
-"""Where a text may be cut so that no character that people see as one is cut in two."""
+"""Grapheme boundaries: positions where cutting a text splits no visible character."""
 
 import unicodedata
 
@@ -8,7 +8,7 @@ _LONGEST_GRAPHEME = 64
 
 
 def grapheme_start(text: str, at: int, least: int) -> int:
-    """The last place up to ``at`` where no character that people see as one is cut in two."""
+    """Return the last position up to ``at`` that splits no visible character."""
     place = at
     while place > max(least + 1, at - _LONGEST_GRAPHEME) and _is_inside(text, place):
         place -= 1

@@ -1,4 +1,4 @@
-"""What is known of one platform: how it is doing, and what somebody wishes about it."""
+"""State, health and requests of one platform connection."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,17 +20,16 @@ LinkState = Literal["connecting", "up", "retrying", "paused", "fatal"]
 
 @dataclass(frozen=True, slots=True)
 class LinkTools:
-    """What a link works with.
+    """The dependencies of a link.
 
     Attributes:
-        make: Makes a new adapter.
-        install: Called with a new adapter before it is connected, so that it can hand over
-            messages.
-        remove: Called when it is not used any more.
+        make: Creates a new adapter.
+        install: Called with a new adapter before it is connected, so that it can pass on messages.
+        remove: Called when an adapter is no longer used.
         changed: Called after every change of state.
-        connected: Called after each connection that came about.
-        outage: Called when it came about after a long time without, and when that was.
-        tokens: The locks of tokens; None: nobody keeps any.
+        connected: Called after each successful connection.
+        outage: Called after a connection that ended a long outage, with the time of the outage.
+        tokens: The locks of tokens; None: there are none.
     """
 
     make: Callable[[], PlatformAdapter]
@@ -45,11 +44,11 @@ class LinkTools:
 
 
 class LinkRecord:
-    """State, health and wishes of one platform. On one loop.
+    """State, health and pending requests of one platform. On one event loop.
 
     Args:
-        platform: Which one.
-        tools: What whoever sees to it works with.
+        platform: The platform.
+        tools: The dependencies of the link.
 
     Attributes:
         settled: Set once the first attempt is over, however it ended.
@@ -70,27 +69,27 @@ class LinkRecord:
         self._lost_at: float | None = None
         self._was_connected = self._paused = self._anew = self._probe_wanted = False
 
-    # Wishes
+    # Requests
 
     def pause(self, why: str = "") -> None:
-        """Leave the platform until :meth:`resume`."""
+        """Disconnect the platform until :meth:`resume`."""
         self._paused = True
         self._note("", why)
         self._kick.set()
 
     def resume(self) -> None:
-        """Serve it again, also after a failure that nothing was expected of any more."""
+        """Serve it again, also after a permanent failure."""
         self._paused = False
         self.connect_anew()
 
     def connect_anew(self) -> None:
-        """Make a new connection, now, whatever the present one looks like."""
+        """Make a new connection immediately, whatever the state of the current one."""
         self._backoff.at_once()
         self._anew = True
         self._kick.set()
 
     def use(self, tools: LinkTools) -> None:
-        """Work with other settings: connect anew with them, unless it is paused."""
+        """Use other settings: reconnect with them, unless it is paused."""
         self._tools = tools
         self._clock, self._timing = tools.clock, tools.timing
         if not self._paused:
@@ -98,7 +97,7 @@ class LinkRecord:
             self.connect_anew()
 
     def wake(self) -> None:
-        """See whether the server still answers; try at once if we were waiting to."""
+        """Check whether the server still answers; end a pending retry delay."""
         if self._state == "up":
             self._probe_wanted = True
         elif self._state == "retrying":
@@ -106,36 +105,36 @@ class LinkRecord:
         self._kick.set()
 
     def token_lost(self, owner: TokenOwner) -> None:
-        """Somebody else took the token: stop using it, and try later."""
+        """Stop using the token because another process took it, and retry later."""
         self._note("token_in_use", in_use_words(owner))
         if self._adapter is not None:
             self._adapter.set_fatal_error(self._code, self._detail, retryable=True)
         self._kick.set()
 
     def look(self) -> None:
-        """Look at the clock."""
+        """Check the clock."""
         self._kick.set()
 
-    # What others want to know
+    # Queries
 
     @property
     def is_paused(self) -> bool:
-        """Whether somebody wants it to be left for now."""
+        """Whether it was requested to stay disconnected for now."""
         return self._paused
 
     @property
     def has_failed(self) -> bool:
-        """Whether it does not work, for now or for good; also while that is tried to be mended."""
+        """Whether it does not work, temporarily or permanently; also during a retry."""
         is_tried_again = self._state == "connecting" and bool(self._code)
         return self._state in {"fatal", "retrying"} or is_tried_again
 
     @property
     def adapter(self) -> PlatformAdapter | None:
-        """The present adapter."""
+        """The current adapter."""
         return self._adapter
 
     def health(self) -> PlatformHealth:
-        """How it is doing, judged now."""
+        """Return its current health."""
         self._remember_heard()
         name, heard_at = self.platform.value, self._last_heard_at
         if self._state == "up":
@@ -159,13 +158,13 @@ class LinkRecord:
 
     @property
     def error(self) -> tuple[str | None, str | None]:
-        """Code and words of what is wrong, for the status file."""
+        """Code and text of the current error, for the status file."""
         if self._state == "up":
             health = self.health()
             return ("silent", health.detail) if health.state == "silent" else (None, None)
         return self._code or None, self._detail or None
 
-    # For whoever sees to it
+    # For subclasses
 
     def _remember_heard(self) -> None:
         if self._adapter is not None and self._adapter.last_heard is not None:

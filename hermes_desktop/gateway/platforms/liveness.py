@@ -1,24 +1,24 @@
-"""Whether a platform is alive, judged by when its server was last heard of. Nothing is stored."""
+"""Liveness of a platform, judged by when its server was last heard. Nothing is stored."""
 
 from hermes_desktop.core.clock import Clock
 from hermes_desktop.gateway.platforms.base import LastHeard, PlatformAdapter
 
 
 def silent_for(since: LastHeard, clock: Clock) -> float:
-    """For how many seconds nothing was heard.
+    """Return for how many seconds nothing was heard.
 
-    A machine that sleeps may stop its monotonic clock; the wall clock tells then. One that was set
-    back tells nothing; the monotonic clock does.
+    The monotonic clock may stop while the machine sleeps; then the wall clock counts. If the wall
+    clock was set back, the monotonic clock counts.
     """
     return max(clock.monotonic() - since.monotonic, clock.time() - since.wall)
 
 
 def is_silent(adapter: PlatformAdapter, connected: LastHeard, clock: Clock) -> bool:
-    """Whether a connected adapter should have heard something by now and has not.
+    """Return whether a connected adapter should have heard something by now and has not.
 
     Args:
         adapter: The adapter.
-        connected: When its connection came about; counts until the first word of the server.
+        connected: When its connection was established; used until the server is first heard.
         clock: The clock.
     """
     expected = adapter.expected_silence_s
@@ -26,7 +26,7 @@ def is_silent(adapter: PlatformAdapter, connected: LastHeard, clock: Clock) -> b
 
 
 def until_silent(adapter: PlatformAdapter, connected: LastHeard, clock: Clock) -> float | None:
-    """In how many seconds it will be silent if nothing is heard; None: never."""
+    """Return in how many seconds it will be silent if nothing is heard; None: never."""
     expected = adapter.expected_silence_s
     if expected is None:
         return None

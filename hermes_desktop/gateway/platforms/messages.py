@@ -1,4 +1,4 @@
-"""What goes between a platform and the gateway: a message that came in, and what became of one."""
+"""Records exchanged between a platform and the gateway: incoming messages and send results."""
 
 import enum
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from hermes_desktop.gateway.sessions.session_records import SessionSource
 
 
 class MessageType(enum.Enum):
-    """What kind of thing was sent."""
+    """The type of a message."""
 
     TEXT = "text"
     LOCATION = "location"
@@ -36,20 +36,19 @@ _WITH_FILES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
-    """One message from a person, or (``internal``) from the gateway to itself.
+    """One message from a sender, or (``internal``) from the gateway to itself.
 
     Attributes:
-        message_id: The platform's own id of it, stable when it is brought a second time.
+        message_id: The platform's own id of it, stable when it is delivered again.
         platform_update_id: The platform's number of the delivery, where it counts them.
-        media_urls: Local paths of what came with it.
+        media_urls: Local paths of its attachments.
         media_types: Their media types, in the same order.
-        reply_to_message_id: The message that it answers; the next four describe that one.
-        internal: Made by the gateway, not by a person: it was authorised before.
-        metadata: What only this platform knows about it.
-        timestamp: When it was sent, in seconds since the epoch; None when nobody tells.
-        turn_id: Names the turn that answers it, in every event about that turn.
-        source_tag: ``sessions.source`` of a conversation that begins here; None: the platform's
-            name.
+        reply_to_message_id: The message that it replies to; the next four describe that one.
+        internal: Created by the gateway, not by a sender: it was authorized before.
+        metadata: Platform-specific data.
+        timestamp: When it was sent, in seconds since the epoch; None when unknown.
+        turn_id: Identifies the turn that answers it, in every event about that turn.
+        source_tag: ``sessions.source`` of a session that starts here; None: the platform's name.
     """
 
     text: str
@@ -71,15 +70,15 @@ class MessageEvent:
     source_tag: str | None = None
 
     def has_files(self) -> bool:
-        """Whether files came with it; they are fetched when its turn begins."""
+        """Return whether it has attached files; they are fetched when its turn starts."""
         return bool(self.media_urls) or self.message_type in _WITH_FILES
 
     def is_command(self) -> bool:
-        """Whether it begins like a command. A path (``/usr/bin``) does, too, but names none."""
+        """Return whether it starts like a command, as a path (``/usr/bin``) does, too."""
         return self.text.startswith("/")
 
     def get_command(self) -> str | None:
-        """The command's name without slash and bot name, in small letters; None when it is none."""
+        """Return the command's name in lower case, without slash and bot name; None if none."""
         if not self.is_command():
             return None
         word, _ = self._word_and_rest()
@@ -87,7 +86,7 @@ class MessageEvent:
         return None if not name or "/" in name else name
 
     def get_command_args(self) -> str:
-        """What follows the command's name; the whole text when it is no command.
+        """Return the text after the command's name; the whole text when it is no command.
 
         Keyboards turn hyphens into dashes; they are turned back.
         """
@@ -105,11 +104,11 @@ class MessageEvent:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What of a text goes into one message.
+    """The part of a text that goes into one message.
 
     Attributes:
         text: In Markdown, or as the platform shows it; for logs and comparisons.
-        form: How the platform shows it; looked at by its adapter alone.
+        form: The platform's representation; used by its adapter alone.
         plain: The text for a server that refuses ``form``, with the addresses of links.
     """
 
@@ -120,10 +119,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A message that stands in a chat and may be changed.
+    """A message in a chat that may be edited.
 
     Attributes:
-        piece: What it shows.
+        piece: Its current content.
     """
 
     message_id: str
@@ -132,12 +131,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that a person answers with one of a few words.
+    """A question with a few possible answers.
 
     Attributes:
-        id: Names it; an answer by a button carries it as ``metadata["answers"]``.
-        words: The question, in Markdown, with how to answer it in words.
-        choices: Label and word of each answer, in order.
+        id: Identifies it; an answer by a button carries it as ``metadata["answers"]``.
+        words: The question, in Markdown, with instructions for answering it by text.
+        choices: Label and value of each answer, in order.
     """
 
     id: str
@@ -152,16 +151,16 @@ ErrorKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """Whether a text arrived.
+    """The result of sending a text.
 
     Attributes:
-        message_id: The platform's id of the message that now stands in the chat.
+        message_id: The platform's id of the new message in the chat.
         error: Why it did not arrive.
-        retryable: Whether the same text may be tried again: it surely did not arrive. Not after a
-            time-out, when nobody knows.
+        retryable: Whether the same text may be sent again: it certainly did not arrive. False after
+            a time-out, when that is unknown.
         retry_after: Seconds that the platform asks us to wait before.
-        error_kind: What kind of no it was. ``forbidden`` and ``not_found`` are about the chat,
-            never about a thread or a message in it.
+        error_kind: The kind of error. ``forbidden`` and ``not_found`` are about the chat, never
+            about a thread or a message in it.
         continuation_message_ids: Ids of further messages that the platform made of one text.
     """
 

@@ -1,4 +1,4 @@
-"""Notices that the machine goes out by another way than before: another network, a tunnel, none."""
+"""Detection of network changes by comparing default routes: another network, a tunnel, none."""
 
 from pathlib import Path
 
@@ -8,14 +8,14 @@ _IPV6_COLUMNS = 10
 
 
 class NetworkWatch:
-    """Compares the ways out that the system knows with those of the last look.
+    """Compares the machine's default routes with those of the last check.
 
-    A look reads two small files of the kernel (about 0.1 ms), so it can be made on the loop beside
-    something else. Routes to neighbours do not count: containers come and go. Where there are no
-    such files nothing ever changes.
+    A check reads two small files of the kernel (about 0.1 ms), so it can run on the event loop.
+    Routes to neighbors do not count, because containers come and go. Where these files do not
+    exist, no change is ever detected.
 
     Args:
-        folder: Where the kernel shows its routes.
+        folder: The folder in which the kernel shows its routes.
     """
 
     def __init__(self, folder: Path = Path("/proc/net")) -> None:
@@ -23,7 +23,7 @@ class NetworkWatch:
         self._seen = self._ways_out()
 
     def look(self) -> bool:
-        """Whether something is another than at the last look."""
+        """Return whether the routes changed since the last check."""
         before, self._seen = self._seen, self._ways_out()
         return before != self._seen
 

@@ -1,4 +1,4 @@
-"""What becomes of a message that nobody here shall take."""
+"""Message handler for connections whose messages must not be accepted."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 
 
 def not_taken(event: MessageEvent) -> "asyncio.Task[str | None]":
-    """A message handler for connections that are left or only tried: its server brings it again."""
+    """Refuse a message of an abandoned or trial connection; its server delivers it again."""
 
     async def cancelled() -> str | None:
         raise asyncio.CancelledError

@@ -1,4 +1,4 @@
-"""One platform: connected, watched, left and connected again, for as long as the gateway runs."""
+"""The life cycle of one platform connection: connect, watch, disconnect, reconnect."""
 
 import asyncio
 import contextlib
@@ -26,15 +26,15 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _FIRST_WORD_S = 0.5
-"""How often a server is looked at that has accepted us and said nothing yet."""
+"""Poll interval for the first message of a server that accepted the connection."""
 
 
 class _CalledAwayError(Exception):
-    """Somebody wants something else than what is being done."""
+    """The current step was superseded by a new request."""
 
 
 class _FailedError(Exception):
-    """A connection did not come about."""
+    """A connection attempt failed."""
 
     def __init__(self, code: str, words: str, *, retryable: bool = True) -> None:
         super().__init__(words)
@@ -42,7 +42,10 @@ class _FailedError(Exception):
 
 
 class PlatformLink(LinkRecord):
-    """Sees to one platform. :meth:`run` is its life; the other methods only wish. On one loop."""
+    """Connection manager of one platform; :meth:`run` does the work, other methods request it.
+
+    Everything runs on one event loop.
+    """
 
     def __init__(self, platform: Platform, tools: LinkTools) -> None:
         super().__init__(platform, tools)
@@ -50,15 +53,15 @@ class PlatformLink(LinkRecord):
         self._token: TokenIdentity | None = None
         self._freeing: tuple[TokenIdentity, asyncio.Task[None]] | None = None
 
-    # Its life
+    # Life cycle
 
     async def run(self) -> None:
-        """Connect, watch, connect again, until cancelled; then leave."""
+        """Connect, watch and reconnect until cancelled; then disconnect."""
         try:
             while True:
                 try:
                     await self._next_step()
-                except Exception:  # a bug here must not silence a platform for good
+                except Exception:  # a bug here must not end a platform's connection permanently
                     log.exception("Seeing to %s failed", self.platform.value)
                     await self._failed(_FailedError("error", "Something went wrong with it."))
         finally:
@@ -92,7 +95,7 @@ class PlatformLink(LinkRecord):
         self._enter("connecting")
         try:
             await self._unless_called_away(self._connect())
-        except _CalledAwayError:  # what calls us away is what settles it
+        except _CalledAwayError:  # the request that superseded this step settles the link
             await self._let_go()
             return
         except _FailedError as failure:
@@ -116,7 +119,7 @@ class PlatformLink(LinkRecord):
         log.warning("%s is not connected: %s", self.platform.value, failure.words)
         self._note(failure.code, failure.words)
         await self._let_go()
-        if self._anew:  # somebody wanted another attempt meanwhile
+        if self._anew:  # another attempt was requested meanwhile
             return
         self._backoff.failed(self._clock.monotonic())
         self._enter("retrying" if failure.retryable else "fatal")
@@ -167,7 +170,7 @@ class PlatformLink(LinkRecord):
         self._token = adapter.token
 
     async def _free_token(self) -> None:
-        """Give the token back; while an adapter that was left still uses it, only after that."""
+        """Release the token; if an abandoned adapter still uses it, only after that."""
         token, self._token = self._token, None
         if token is None or self._tools.tokens is None:
             return
@@ -184,10 +187,10 @@ class PlatformLink(LinkRecord):
         await tokens.release(token)
 
     async def _keep_token(self, wanted: TokenIdentity | None = None) -> None:
-        """Do not give back later what is used again, or what is given back with all others.
+        """Cancel the deferred release of a token that is used again or released with all others.
 
         Args:
-            wanted: What is used again; None at the end.
+            wanted: The token to use again; None at the end.
         """
         if self._freeing is None or wanted not in {None, self._freeing[0]}:
             return
@@ -196,7 +199,7 @@ class PlatformLink(LinkRecord):
         await asyncio.wait({freeing})
 
     async def _watch(self) -> None:
-        """Return when the connection is not worth keeping."""
+        """Watch the connection; return when it is no longer usable."""
         self._begin_watching()
         while not self._paused and not self._anew:
             self._kick.clear()
@@ -218,7 +221,7 @@ class PlatformLink(LinkRecord):
         await self._let_go()
 
     async def _listen(self, adapter: PlatformAdapter, seconds: float | None) -> None:
-        """Wait until something has to be looked at; tell when the first word was heard."""
+        """Wait until the next check is due; report the first sign of the server."""
         unheard = seconds is not None and adapter.last_heard is None
         await self._wait(min(seconds or 0.0, _FIRST_WORD_S) if unheard else seconds)
         if unheard and adapter.last_heard is not None:
@@ -250,7 +253,7 @@ class PlatformLink(LinkRecord):
         return True
 
     async def _answers(self, adapter: PlatformAdapter) -> bool:
-        """Whether the server gives a sign of life."""
+        """Return whether the server responds to a probe."""
         self._probe_wanted = False
         try:
             alive = await self._bounded.within(
@@ -266,7 +269,7 @@ class PlatformLink(LinkRecord):
         return alive
 
     async def _let_go(self) -> None:
-        """Leave the present adapter, however it behaves."""
+        """Drop the current adapter, even if it misbehaves."""
         self._remember_heard()
         adapter, self._adapter, self._connected = self._adapter, None, None
         if adapter is None:
@@ -280,12 +283,12 @@ class PlatformLink(LinkRecord):
             )
         except TimeoutError as error:
             log.warning("%s", error)
-        except Exception:  # there is nothing more that could be done about it
+        except Exception:  # this failure cannot be handled
             log.exception("Leaving %s failed", self.platform.value)
         finally:
             self._tools.remove(adapter)
 
-    # Small things
+    # Helpers
 
     def _fatal_error(self, adapter: PlatformAdapter) -> None:
         if adapter is self._adapter:
@@ -297,10 +300,10 @@ class PlatformLink(LinkRecord):
                 await self._kick.wait()
 
     async def _unless_called_away(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Await something, unless a wish makes it useless.
+        """Await a coroutine unless a request supersedes it.
 
         Raises:
-            _CalledAwayError: It was given up.
+            _CalledAwayError: The coroutine was cancelled.
         """
         work = asyncio.get_running_loop().create_task(coroutine)
         try:

@@ -1,4 +1,4 @@
-"""How the platforms do, in the state file that other Hermes programs read."""
+"""Health of the platforms in the state file that other Hermes programs read."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -9,19 +9,19 @@ from hermes_desktop.core.events import PlatformHealth
 from hermes_desktop.gateway import status
 from hermes_desktop.gateway.status import IdentityHolder
 
-# What the status file says, where its words are others than ours.
+# Names of the status file, where they differ from ours.
 _FILE_STATES = {"silent": "retrying", "unavailable": "disabled"}
 
 PlatformError = tuple[str | None, str | None]
-"""Code and words of what is wrong."""
+"""Code and text of the current error."""
 
 
 class PlatformStatusFile:
-    """Writes an entry for each platform, whenever one is another than before. On the loop.
+    """Writes the platforms' entries whenever one of them changed. On the event loop.
 
     Args:
-        identity: What the file is written through; None writes nothing.
-        clock: When an entry became what it is.
+        identity: The holder that writes the file; None writes nothing.
+        clock: The source of the time at which an entry changed.
     """
 
     def __init__(self, identity: IdentityHolder | None, clock: Clock) -> None:
@@ -30,7 +30,7 @@ class PlatformStatusFile:
         self._shown: dict[str, dict[str, Any]] = {}
 
     def write(self, platforms: Iterable[tuple[PlatformHealth, PlatformError]]) -> None:
-        """Say how all platforms do; those that are not named are not served any more."""
+        """Write the health of all platforms; those not included are no longer served."""
         if self._identity is None:
             return
         now = datetime.fromtimestamp(self._clock.time(), UTC).isoformat()

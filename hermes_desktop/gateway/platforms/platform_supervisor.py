@@ -1,4 +1,4 @@
-"""Keeps the messaging platforms of a gateway alive, each by itself."""
+"""Supervisor of a gateway's messaging platforms; each has an independent connection."""
 
 import asyncio
 import logging
@@ -37,19 +37,19 @@ _STOP_S = 2.0
 
 
 async def _nothing(_: Platform) -> None:
-    """What is done after a connection unless somebody wants more."""
+    """Default callback after a connection: do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class SupervisorWiring:
-    """Whom the supervisor works for. All of it is called on the loop.
+    """The callbacks and dependencies of the supervisor. All are called on the event loop.
 
     Attributes:
         wire: Gives an adapter its handlers for messages and interruptions.
-        changed: Told after each change; :meth:`PlatformSupervisor.health` says how things are.
-        connected: Done after each connection of a platform, on a task of its own.
-        notify: Takes what a person should know.
-        identity: What the state file of the home is written through.
+        changed: Called after each change; :meth:`PlatformSupervisor.health` returns the state.
+        connected: Awaited after each connection of a platform, in a separate task.
+        notify: Receives notices for the user.
+        identity: The holder that writes the state file of the home.
         tokens: The locks of bot tokens.
     """
 
@@ -62,19 +62,19 @@ class SupervisorWiring:
 
 
 class PlatformSupervisor:
-    """Connects every platform that is switched on, and never stops trying. For one loop.
+    """Connects every enabled platform, with unlimited retries. For one event loop.
 
     Args:
-        config: Which platforms, and with what.
-        registry: How adapters are made.
+        config: The platforms and their settings.
+        registry: Creates adapters.
         adapters: Kept up to date: the adapter of each platform that is connected or being
             connected. The runner's own map.
-        wiring: Whom it works for.
+        wiring: Callbacks and dependencies.
         home: The home, for the caches of adapters.
-        clock: Where times come from.
-        timing: How patient it is; None: as the registry says, else as the settings do.
-        sleep_watch: Notices that the machine slept; one on the machine's clocks when None.
-        network_watch: Notices that the network changed; one on the machine's routes when None.
+        clock: The time source.
+        timing: Time-outs and retry delays; None: those of the registry, else those of the settings.
+        sleep_watch: Detects that the machine slept; one on the machine's clocks when None.
+        network_watch: Detects network changes; one on the machine's routes when None.
     """
 
     def __init__(  # noqa: PLR0913 - the parts it joins
@@ -109,12 +109,12 @@ class PlatformSupervisor:
         self._status_file = PlatformStatusFile(wiring.identity, self._clock)
         self._slept_until = 0.0
 
-    # Life
+    # Life cycle
 
     async def start(self) -> None:
-        """Begin with all platforms at once; returns when each was tried once.
+        """Start all platforms concurrently; return when each was tried once.
 
-        However they behave, that takes little longer than connecting one may.
+        However they behave, that takes little longer than the time-out of one connection.
         """
         self._began = True
         for platform in self._wanted():
@@ -126,11 +126,11 @@ class PlatformSupervisor:
         await self._settled(self._links.values())
 
     async def replace_config(self, config: GatewayConfig) -> tuple[PlatformOutcome, ...]:
-        """Go on with other settings; returns when each platform concerned was tried once.
+        """Apply other settings; return when each platform concerned was tried once.
 
-        Platforms that became switched on are connected, those that are no longer are left, and
-        those whose adapters need what changed are connected anew; all others are not touched.
-        One that is paused stays so. Not to be called again before it has returned.
+        Newly enabled platforms are connected, disabled ones are disconnected, and those whose
+        adapters depend on what changed are reconnected; all others are not touched. A paused
+        platform stays paused. Must not be called again before it has returned.
 
         Args:
             config: The settings from now on.
@@ -156,10 +156,10 @@ class PlatformSupervisor:
         return (*gone, *(self._outcome(platform) for platform in tried))
 
     async def stop(self, *, within_s: float = _STOP_S) -> None:
-        """Leave all platforms. Harmless when called twice.
+        """Disconnect all platforms. Harmless when called twice.
 
         Args:
-            within_s: How long that may take; what hangs is left to end by itself.
+            within_s: The time-out; what hangs is abandoned.
         """
         self._began = False
         await self._tasks.cancel_all(timeout=within_s)
@@ -167,34 +167,34 @@ class PlatformSupervisor:
         self._links.clear()
         self._lives.clear()
 
-    # What others want to know
+    # Queries
 
     def health(self) -> tuple[PlatformHealth, ...]:
-        """How each platform is doing, judged now, by name."""
+        """Return the current health of each platform, sorted by name."""
         found = [link.health() for link in self._links.values()]
         return tuple(sorted([*found, *self._unserved], key=lambda each: each.name))
 
     def health_with(self, platform: Platform, token: TokenIdentity | None) -> PlatformHealth | None:
-        """How a platform does whose adapter uses this very token; None: none does."""
+        """Return the health of a platform if its adapter uses this very token; None otherwise."""
         link = self._links.get(platform)
         if link is None or link.adapter is None or link.adapter.token != token:
             return None
         return link.health()
 
     def serves(self, platform: Platform) -> bool:
-        """Whether it sees to a platform."""
+        """Return whether a platform is supervised."""
         return platform in self._links
 
     @property
     def has_only_failed(self) -> bool:
-        """Whether every platform that is to be served has failed, for now or for good."""
+        """Whether every platform to be served has failed, temporarily or permanently."""
         wanted = [link for link in self._links.values() if not link.is_paused]
         return bool(wanted) and all(link.has_failed for link in wanted)
 
-    # Wishes
+    # Requests
 
     async def pause(self, platform: Platform, why: str = "Paused.") -> None:
-        """Leave a platform until :meth:`resume`.
+        """Disconnect a platform until :meth:`resume`.
 
         Raises:
             NotFoundError: It is not served here.
@@ -210,7 +210,7 @@ class PlatformSupervisor:
         self._link(platform).resume()
 
     async def reconnect(self, platform: Platform) -> None:
-        """Connect a platform anew, now. One that is paused is not paused any more.
+        """Reconnect a platform immediately. A paused platform is resumed.
 
         Raises:
             NotFoundError: It is not served here.
@@ -218,33 +218,33 @@ class PlatformSupervisor:
         self._link(platform).resume()
 
     def token_lost(self, platform: Platform, owner: TokenOwner) -> None:
-        """Somebody else has the token of a platform now."""
+        """Handle that another process has taken a platform's token."""
         if platform in self._links:
             self._links[platform].token_lost(owner)
 
     def network_changed(self) -> None:
-        """See whether every server still answers."""
+        """Check whether every server still answers."""
         for link in self._links.values():
             link.wake()
 
     def look_at_network(self) -> None:
-        """Look whether the network is another one, now instead of within a few seconds."""
+        """Check for a network change now instead of within a few seconds."""
         if self._network_watch.look():
             log.info("The network is another one; platforms are looked at")
             self.network_changed()
 
     def look(self) -> None:
-        """Look at the clock, for a clock that moved by itself."""
+        """Check the clock; for clocks that are moved manually."""
         for link in self._links.values():
             link.look()
 
     def look_for_sleep(self) -> None:
-        """Look whether the machine slept, now instead of within a few seconds."""
+        """Check now instead of within a few seconds whether the machine slept."""
         gap = self._sleep_watch.look()
         if gap is not None:
             self._woke(gap)
 
-    # Parts
+    # Helpers
 
     def _timing_for(self, config: GatewayConfig) -> LinkTiming:
         seconds = config.running.platform_connect_timeout_s
@@ -270,7 +270,7 @@ class PlatformSupervisor:
             await asyncio.wait(lives, timeout=self._timing.disconnect_s + _STOP_S)
 
     async def _settled(self, links: Iterable[PlatformLink]) -> None:
-        """Wait until each was tried once, or is over, but not for ever."""
+        """Wait until each was tried once or has ended, with a time-out."""
         tries = [asyncio.ensure_future(self._tried(link)) for link in links]
         if not tries:
             return
@@ -350,7 +350,7 @@ class PlatformSupervisor:
         self._changed()
 
     def _outage(self, adapter: PlatformAdapter, gap: Gap) -> None:
-        if gap.began_at < self._slept_until:  # told already
+        if gap.began_at < self._slept_until:  # already reported
             return
         kept = adapter.keeps_messages_while_away
         self._wiring.notify(outage_notice(adapter.platform.value, gap, kept=kept))
@@ -359,7 +359,7 @@ class PlatformSupervisor:
         try:
             self._status_file.write(self._errors())
             self._wiring.changed()
-        except Exception:  # what others make of it is not the platforms' affair
+        except Exception:  # failures of listeners must not affect the platforms
             log.exception("Telling how platforms do failed")
 
     def _errors(self) -> Iterable[tuple[PlatformHealth, PlatformError]]:
@@ -370,7 +370,7 @@ class PlatformSupervisor:
 
 
 def _unserved(config: GatewayConfig, registry: AdapterRegistry) -> Iterable[PlatformHealth]:
-    """Platforms that are switched on and not served, with the reason."""
+    """Yield the enabled platforms that are not served, with the reason."""
     usable = set(config.get_connected_platforms())
     for platform, settings in config.platforms.items():
         if not settings.enabled:

@@ -1,21 +1,21 @@
-"""How long to wait before a platform is connected again, and how patient everything else is."""
+"""Timing of platform connections: time-outs and the back-off between attempts."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class LinkTiming:
-    """Patience with one platform, in seconds.
+    """Time-outs and delays for one platform, in seconds.
 
     Attributes:
-        connect_s: How long connecting may take.
-        disconnect_s: How long leaving may take.
-        probe_s: How long a silent server may take to give a sign of life.
+        connect_s: Time-out of connecting.
+        disconnect_s: Time-out of disconnecting.
+        probe_s: How long a silent server may take to respond to a probe.
         first_pause_s: The pause after the first failure; it doubles with each further one.
-        longest_pause_s: The longest pause; there is no last attempt.
-        quick_again_s: A connection that breaks is made anew at once, unless that was done less
-            than so long ago.
-        outage_told_s: From how long an outage on a person is told what it meant.
+        longest_pause_s: The longest pause; the number of attempts is unlimited.
+        quick_again_s: A broken connection is re-established immediately, unless that was already
+            done within this time.
+        outage_told_s: The minimum duration of an outage that is reported to the user.
     """
 
     connect_s: float = 30.0
@@ -28,7 +28,7 @@ class LinkTiming:
 
 
 class Backoff:
-    """Counts failures of one platform and says when to try again."""
+    """Back-off of one platform: counts failures and schedules the next attempt."""
 
     def __init__(self, timing: LinkTiming) -> None:
         self._timing = timing
@@ -37,13 +37,13 @@ class Backoff:
         self.next_try = 0.0
 
     def failed(self, now: float) -> None:
-        """An attempt failed."""
+        """Record a failed attempt."""
         self.failures += 1
         doubled = self._timing.first_pause_s * 2.0 ** min(self.failures - 1, 30)
         self.next_try = now + min(doubled, self._timing.longest_pause_s)
 
     def broke(self, now: float) -> None:
-        """A connection that had come about is gone."""
+        """Record that an established connection broke."""
         quick_at, self._quick_at = self._quick_at, now
         if quick_at is not None and now - quick_at < self._timing.quick_again_s:
             self.failed(now)
@@ -51,9 +51,9 @@ class Backoff:
             self.failures, self.next_try = 0, now
 
     def connected(self) -> None:
-        """An attempt went well."""
+        """Record a successful attempt."""
         self.failures = 0
 
     def at_once(self) -> None:
-        """Somebody knows better: try now, and count anew."""
+        """Allow an immediate attempt, and reset the count."""
         self.failures, self.next_try, self._quick_at = 0, 0.0, None

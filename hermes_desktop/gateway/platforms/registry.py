@@ -1,4 +1,4 @@
-"""Which platforms this program can serve, and how an adapter of each is made."""
+"""Registry of the platforms that this program can serve, with their adapter factories."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ from hermes_desktop.gateway.platforms.reconnect import LinkTiming
 
 @dataclass(frozen=True, slots=True)
 class AdapterContext:
-    """What an adapter may use beside its own settings.
+    """The context in which an adapter is created, besides its own settings.
 
-    The lock of its bot token is not taken by the adapter: it names what must not be used twice
-    (:attr:`PlatformAdapter.token`), and whoever connects it has taken the lock before.
+    The adapter does not take the lock of its bot token: it names what must not be used twice
+    (:attr:`PlatformAdapter.token`), and its connector has taken the lock before.
 
     Attributes:
-        platform: What the adapter is made for.
-        home: The home; caches of media go into folders of it.
-        clock: Where times come from.
+        platform: The platform of the adapter.
+        home: The home; caches of media are stored in folders of it.
+        clock: The time source.
     """
 
     platform: Platform
@@ -36,15 +36,15 @@ AdapterFactory = Callable[[PlatformConfig, AdapterContext], PlatformAdapter]
 
 
 class AdapterRegistry:
-    """Platforms and the functions that make their adapters.
+    """Platforms and the functions that create their adapters.
 
-    A factory only builds: nothing is imported that is missing, nothing connected, nothing raised
-    for a wrong token. It runs on the loop.
+    A factory only constructs: it does not import missing packages, connect, or raise for a wrong
+    token. It runs on the event loop.
 
     Args:
-        factories: How adapters are made.
-        checks: How their settings are tried; for those without, an adapter connects and leaves.
-        timing: How patient whoever connects them is; None: as the settings say.
+        factories: Create the adapters.
+        checks: Check the settings; for platforms without, an adapter connects and disconnects.
+        timing: Time-outs and retry delays; None: those of the settings.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class AdapterRegistry:
         lacks: Callable[[], str] = lambda: "",
         load: Callable[[], object] = lambda: None,
     ) -> None:
-        """Say how a platform is served; the last word counts.
+        """Register a platform; a later registration replaces an earlier one.
 
         Args:
-            platform: Which one.
-            factory: How its adapters are made.
-            check: How its settings are tried.
-            lacks: A sentence about what is not installed here; "" for nothing. Looks at files.
+            platform: The platform.
+            factory: Creates its adapters.
+            check: Checks its settings.
+            lacks: Returns a sentence about missing packages; "" for none. Reads files.
             load: Loads its modules, which takes a while; any thread.
         """
         self._factories[platform] = factory
@@ -85,28 +85,28 @@ class AdapterRegistry:
             self._checks[platform] = check
 
     def load(self, platforms: Iterable[Platform]) -> None:
-        """Load what is needed to make adapters of these platforms. Blocks; not for the loop."""
+        """Load what is needed to create adapters of these platforms. Blocks; not for the loop."""
         for platform in platforms:
             if platform in self._loads and not self.why_not(platform):
                 self._loads[platform]()
         forget_sources()
 
     def why_not(self, platform: Platform) -> str:
-        """Why a platform cannot be served here, as a sentence; "" if it can."""
+        """Return why a platform cannot be served here, as a sentence; "" if it can."""
         if platform not in self._factories:
             return NOT_SERVED
         lacks = self._lacks.get(platform)
         return lacks() if lacks is not None else ""
 
     def check_of(self, platform: Platform) -> PlatformCheck | None:
-        """How its settings are tried; None where only connecting an adapter tells."""
+        """Return the check of its settings; None where only connecting an adapter can tell."""
         return self._checks.get(platform)
 
     def __contains__(self, platform: Platform) -> bool:
         return platform in self._factories
 
     def make(self, config: PlatformConfig, context: AdapterContext) -> PlatformAdapter:
-        """A new adapter that is not connected.
+        """Create a new adapter that is not connected.
 
         Raises:
             LookupError: This version cannot serve the platform.

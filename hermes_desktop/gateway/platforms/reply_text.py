@@ -1,4 +1,4 @@
-"""Making a reply fit to be put into a chat: without secrets, in pieces a platform takes."""
+"""Preparation of replies for a chat: removal of provider errors and splitting into messages."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ UNTOUCHED = frozenset(
         Platform.MSGRAPH_WEBHOOK,
     }
 )
-"""Where texts go to the person's own machine or to a program, as they are."""
+"""Platforms whose texts go unchanged to the user's own machine or to a program."""
 
 _MOST_CHARS, _MOST_BREAKS = 400, 4
 _ERROR = re.compile(
@@ -50,7 +50,7 @@ _OTHER = "The model's provider could not answer. Try again in a moment."
 
 
 def without_provider_errors(text: str) -> str:
-    """Plain words in the place of a short text that begins like an error of a provider."""
+    """Replace a short text that starts like a provider error with a plain explanation."""
     body = text.strip()
     if len(body) > _MOST_CHARS or body.count("\n") > _MOST_BREAKS or not _ERROR.match(body):
         return text
@@ -72,7 +72,7 @@ _BREAKS = ("\n\n", "\n", ". ", " ")
 
 @dataclass(frozen=True, slots=True)
 class _Fence:
-    """A block of code that is open: what closes it and what opens it again."""
+    """An open code block: its closing mark and its language."""
 
     mark: str
     language: str
@@ -85,14 +85,14 @@ def split_text(
     *,
     numbered: bool = True,
 ) -> list[str]:
-    """Cut a text into pieces that a platform takes, at sensible places.
+    """Split a text into pieces that a platform accepts, at suitable places.
 
-    A block of code that is cut is closed and opened again.
+    A code block that is cut is closed and opened again.
 
     Args:
-        text: What is to be sent.
-        limit: The most that one piece may have; None for no limit.
-        length: How the platform counts.
+        text: The text to send.
+        limit: The length limit of one piece; None for no limit.
+        length: Counts the length as the platform does.
         numbered: Whether the pieces are numbered.
     """
     if limit is None or length(text) <= limit:
@@ -119,7 +119,7 @@ def _pieces(text: str, room: int, length: Callable[[str], int]) -> list[str]:
     fence: _Fence | None = None
     while text:
         head = f"{fence.mark}{fence.language}\n" if fence else ""
-        if length(head) > room // 2:  # a "language" of a hundred letters
+        if length(head) > room // 2:  # e.g. a "language" of a hundred letters
             head = f"{fence.mark}\n" if fence else ""
         # The longest mark in sight may have to be closed at the end of this piece.
         budget = room - length(head) - _closing_room(fence, text, room)
@@ -139,7 +139,7 @@ def _closing_room(fence: _Fence | None, text: str, room: int) -> int:
 
 
 def _fitting(text: str, room: int, length: Callable[[str], int]) -> int:
-    """How many characters from the beginning fit."""
+    """Return how many characters from the beginning fit."""
     low, high = 0, min(len(text), max(room, 0))
     if length(text[:high]) <= room:
         return high
@@ -153,7 +153,7 @@ def _fitting(text: str, room: int, length: Callable[[str], int]) -> int:
 
 
 def _cut(text: str, most: int) -> int:
-    """Where to cut at the latest at ``most``: after a paragraph, line, sentence or word."""
+    """Return where to cut, up to ``most``: after a paragraph, line, sentence or word."""
     if most >= len(text):
         return len(text)
     for mark in _BREAKS:
@@ -164,7 +164,7 @@ def _cut(text: str, most: int) -> int:
 
 
 def _outside_of_marks(text: str, at: int, most: int) -> int:
-    """Before a link, or what is bold or code, that would be cut, unless it is very long."""
+    """Move a cut before a link, bold text or code that it would split, unless that is very long."""
     line = text.rfind("\n", 0, at) + 1
     for found in _INLINE.finditer(text, line, min(len(text), 2 * most)):
         if found.start() >= at:

@@ -1,4 +1,4 @@
-"""The platforms that this program can serve."""
+"""The platforms that are part of this program."""
 
 import importlib
 from functools import cached_property
@@ -12,26 +12,26 @@ from hermes_desktop.gateway.platforms.registry import AdapterContext, AdapterReg
 from hermes_desktop.gateway.platforms.telegram import packages
 
 _SERVED = {Platform.TELEGRAM: "hermes_desktop.gateway.platforms.telegram.serving"}
-"""Modules with a class ``Serving``, loaded once they are needed; see :class:`Serving`."""
+"""Modules with a class ``Serving``, loaded on demand; see :class:`Serving`."""
 
 _LACKS = {Platform.TELEGRAM: packages.lacking}
-"""What they need beyond the program itself, looked for without loading any of it."""
+"""Checks for missing packages, which load none of them."""
 
 
 class Serving(Protocol):
-    """Makes adapters of one platform and tries its settings. One for each registry."""
+    """Factory and settings check of one platform. One instance per registry."""
 
     def make(self, config: PlatformConfig, context: AdapterContext) -> PlatformAdapter:
-        """The factory; see :class:`AdapterRegistry`."""
+        """Create an adapter; see :class:`AdapterRegistry`."""
         ...
 
     async def check(self, config: PlatformConfig, context: AdapterContext) -> CheckAnswer:
-        """See :data:`PlatformCheck`."""
+        """Check the settings; see :data:`PlatformCheck`."""
         ...
 
 
 class _Late:
-    """A platform whose module is loaded when somebody uses it."""
+    """A platform whose module is loaded on first use."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -52,7 +52,7 @@ class _Late:
 
 
 def shipped_platforms(timing: LinkTiming | None = None) -> AdapterRegistry:
-    """A registry with all of them."""
+    """Return a registry with all of them."""
     registry = AdapterRegistry(timing=timing)
     for platform, module in _SERVED.items():
         late = _Late(module)

@@ -1,4 +1,4 @@
-"""Notices that the machine slept, or the program stood still, and says what was missed."""
+"""Detection of times in which the machine slept or the program was suspended, and their notices."""
 
 import asyncio
 import time
@@ -15,31 +15,31 @@ _DAY_S = 86_400.0
 
 
 def boot_clock() -> Callable[[], float] | None:
-    """A clock that goes on while the machine sleeps; None where the system has none."""
+    """Return a clock that continues while the machine sleeps; None where there is none."""
     number = getattr(time, "CLOCK_BOOTTIME", None)
     return None if number is None else lambda: time.clock_gettime(number)
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time in which we did nothing, in seconds since the epoch."""
+    """A time in which the program did not run, in seconds since the epoch."""
 
     began_at: float
     ended_at: float
 
     @property
     def seconds(self) -> float:
-        """How long it was."""
+        """Its duration."""
         return self.ended_at - self.began_at
 
 
 class SleepWatch:
-    """Compares clocks every few seconds: whichever went further than it should tells of a gap.
+    """Compares clocks every few seconds; one that advanced more than expected indicates a gap.
 
     Args:
         clock: The machine's clocks.
         boot_time: See :func:`boot_clock`.
-        tick_s: How often it looks.
+        tick_s: The interval of checks.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class SleepWatch:
     async def run(
         self, woke: Callable[[Gap], None], each_time: Callable[[], None] = lambda: None
     ) -> None:
-        """Look until cancelled.
+        """Check until cancelled.
 
         Args:
-            woke: Told of each gap.
-            each_time: What else is looked at then, so that nobody needs a timer for it.
+            woke: Called with each gap.
+            each_time: A further check at the same interval, which saves a timer.
         """
         self._seen = self._now()
         while True:
@@ -72,7 +72,7 @@ class SleepWatch:
             each_time()
 
     def look(self) -> Gap | None:
-        """Whether much more time has passed since the last look than should have."""
+        """Return the gap if much more time than expected has passed since the last check."""
         before, self._seen = self._seen, self._now()
         passed = max(new - old for new, old in zip(self._seen, before, strict=True))
         if passed - self._tick_s < LEAST_S:
@@ -85,10 +85,10 @@ class SleepWatch:
 
 
 def sleep_notice(gap: Gap, kept: Iterable[str], lost: Iterable[str]) -> Notice:
-    """Tell that we slept, and what became of what was written meanwhile.
+    """Return the notice about a sleep, and what happened to messages meanwhile.
 
     Args:
-        gap: When.
+        gap: The time of the sleep.
         kept: Platforms whose servers keep messages for us.
         lost: Platforms whose servers do not.
     """
@@ -98,7 +98,7 @@ def sleep_notice(gap: Gap, kept: Iterable[str], lost: Iterable[str]) -> Notice:
 
 
 def outage_notice(platform: str, gap: Gap, *, kept: bool) -> Notice:
-    """Tell that a platform was out of reach, and what became of what was written meanwhile."""
+    """Return the notice about a platform's outage, and what happened to messages meanwhile."""
     return Notice(
         "info" if kept else "warning",
         f"{platform.replace('_', ' ').capitalize()} was out of reach from {span(gap)}.",
@@ -118,7 +118,7 @@ def _what_became(kept: Iterable[str], lost: Iterable[str]) -> str:
 
 
 def span(gap: Gap) -> str:
-    """``22:10 to 07:45``, with dates when more than a day lies between."""
+    """Return ``22:10 to 07:45``, with dates when more than a day lies between."""
     form = "%H:%M" if gap.seconds < _DAY_S else "%Y-%m-%d %H:%M"
     began, ended = (
         datetime.fromtimestamp(moment, UTC).astimezone().strftime(form)

@@ -1,4 +1,4 @@
-"""The locks of bot tokens as the loop sees them: taken before a platform is connected."""
+"""Asynchronous access to the locks of bot tokens, taken before a platform is connected."""
 
 import logging
 import os
@@ -14,24 +14,24 @@ log = logging.getLogger(__name__)
 
 
 class TokenGate(Protocol):
-    """Says whether a token may be used."""
+    """Grants exclusive use of tokens."""
 
     async def acquire(self, token: TokenIdentity, platform: str) -> TokenOwner | None:
-        """Take a token's lock; None when it is ours now, else who has it."""
+        """Acquire a token's lock; return None when it is ours now, else its owner."""
         ...
 
     async def release(self, token: TokenIdentity) -> None:
-        """Give it back."""
+        """Release it."""
         ...
 
 
 class LockedTokens:
-    """The locks of this machine, in the name of the identity process.
+    """The token locks of this machine, held in the name of the identity process.
 
     Args:
         locks: The locks, used on ``worker`` alone.
         worker: One thread.
-        record: The identity process that holds the home now.
+        record: Returns the identity process that holds the home now.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class LockedTokens:
         self._record = record
 
     async def acquire(self, token: TokenIdentity, platform: str) -> TokenOwner | None:
-        """Take a token's lock; None when it is ours now, else who has it.
+        """Acquire a token's lock; return None when it is ours now, else its owner.
 
-        A lock that names this very process is ours. A folder that does not let us keep locks
-        costs the protection, not the platform.
+        A lock that names this very process is ours. If the folder does not allow locks, the
+        protection is lost, but the platform is served.
         """
         record = self._record()
         try:
@@ -58,7 +58,7 @@ class LockedTokens:
         return None if owner is not None and owner.record.pid == os.getpid() else owner
 
     async def release(self, token: TokenIdentity) -> None:
-        """Give it back."""
+        """Release it."""
         try:
             await self._worker.run(self._locks.release, token.scope, token.secret)
         except OSError as error:
@@ -66,7 +66,7 @@ class LockedTokens:
 
 
 def in_use_words(owner: TokenOwner) -> str:
-    """Who uses a token, as a sentence."""
+    """Return who uses a token, as a sentence."""
     if owner.record.pid <= 0:
         return "Another program uses its token."
     who = "Another Hermes Desktop" if owner.record.is_hermes_desktop else "Another gateway"

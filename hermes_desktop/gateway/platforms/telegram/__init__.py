@@ -1,1 +1,1 @@
-"""Telegram, by its Bot API. The library for it is loaded late, on a thread; see ``api``."""
+"""Telegram by its Bot API. The library is loaded late, on a worker thread; see ``api``."""

@@ -1,4 +1,4 @@
-"""Telegram as a platform of the gateway."""
+"""The Telegram adapter of the gateway."""
 
 import asyncio
 import contextlib
@@ -51,17 +51,17 @@ _READ_AT_ONCE = 1000
 
 
 class TelegramPlatform(PlatformAdapter):
-    """A bot, by long polling.
+    """Adapter of a Telegram bot, by long polling.
 
-    The library's own updater is not used: it lets Telegram forget a message before anybody has
-    written it down. That a text was taken proves nothing about messages coming in, so only answers
-    to what asks for those count as a sign of life.
+    The library's own updater is not used: it lets Telegram forget a message before the message is
+    stored. An accepted outgoing text does not prove that messages can arrive, so only responses to
+    polls count as a sign of life.
 
     Args:
         config: Token and settings.
         context: Home and clock.
         conflicts: Shared by all adapters of this bot.
-        make_api: Makes the API, on a thread.
+        make_api: Creates the API, on a worker thread.
     """
 
     edits_messages: ClassVar[bool] = True
@@ -93,15 +93,15 @@ class TelegramPlatform(PlatformAdapter):
         self._moved: dict[str, str] = {}
         self._unkept: dict[str, Kept] = {}
 
-    # Life
+    # Life cycle
 
     async def connect(self, *, is_reconnect: bool = False) -> bool:
-        """Load the library, see who we are, begin to ask.
+        """Load the library, identify the bot, start polling.
 
         Raises:
             OSError: Telegram cannot be reached.
         """
-        del is_reconnect  # what waits at the server is always wanted
+        del is_reconnect  # messages waiting at the server are always wanted
         self._worker = WorkerThreads("telegram")
         try:
             api = self._api = await self._worker.run(self._make_api, self._token, self._options)
@@ -137,7 +137,7 @@ class TelegramPlatform(PlatformAdapter):
         return True
 
     async def disconnect(self) -> None:
-        """Stop asking; what was written down is acknowledged."""
+        """Stop polling; stored messages are acknowledged."""
         api, self._api = self._api, None
         poller, self._poller = self._poller, None
         await self._tasks.cancel_all(timeout=_LEAVING_S)
@@ -149,7 +149,7 @@ class TelegramPlatform(PlatformAdapter):
             self._worker.close()
 
     async def probe(self) -> bool:
-        """Ask who we are, and then for messages, anew: whether both are answered."""
+        """Request our identity and then a new poll; return whether both are answered."""
         api, poller = self._api, self._poller
         if api is None or poller is None:
             return False
@@ -163,14 +163,14 @@ class TelegramPlatform(PlatformAdapter):
     async def _ask(self, poller: Poller) -> None:
         try:
             failure = await poller.run()
-        except Exception:  # a bug here must not silence the bot for good
+        except Exception:  # a bug here must not silence the bot permanently
             log.exception("Asking Telegram for messages failed")
             self.set_fatal_error("error", "Asking for messages failed.", retryable=True)
             return
         self._fail(failure)
 
     def _fail(self, failure: Failure) -> None:
-        """Go on no more; with another program at the bot, in the end for good."""
+        """Report a failure; repeated conflicts with another program become permanent."""
         retryable = failure.retryable
         if failure.code == "conflict":
             self._conflicts.number += 1
@@ -178,7 +178,7 @@ class TelegramPlatform(PlatformAdapter):
         self.set_fatal_error(failure.code, failure.words, retryable=retryable)
 
     async def _look_after(self, api: "TelegramApi") -> None:
-        """What may wait: the menu of commands, old files."""
+        """Do what can wait: set the menu of commands, delete old files."""
         worker = self._worker
         try:
             wanted = menu()
@@ -189,10 +189,10 @@ class TelegramPlatform(PlatformAdapter):
         if worker is not None:
             await worker.run(attachments.tidy, self._home, self.clock.time())
 
-    # What comes in
+    # Incoming
 
     def _hand_over(self, batch: Sequence[Incoming]) -> list[Kept]:
-        """Take updates in their order; a future for each, done once it is kept."""
+        """Accept updates in order; return a future for each, done once it is stored."""
         self._conflicts.number = 0
         futures: dict[Incoming, Kept] = {}
         for group in groups_of(batch):
@@ -227,13 +227,13 @@ class TelegramPlatform(PlatformAdapter):
         self.handle_message(event).add_done_callback(ended)
 
     def message_kept(self, event: MessageEvent) -> None:
-        """A message is written down: Telegram may forget it."""
+        """Let Telegram forget a message that is stored."""
         kept = self._unkept.pop(event.turn_id, None)
         if kept is not None and not kept.done():
             kept.set_result(None)
 
     async def with_media(self, event: MessageEvent) -> MessageEvent:
-        """Fetch pictures and files; say what else came."""
+        """Fetch pictures and files; describe other attachments as text."""
         api, worker = self._api, self._worker
         if api is None or worker is None:
             return event
@@ -251,24 +251,24 @@ class TelegramPlatform(PlatformAdapter):
         self._moved[chat_id] = moved_to
         self.chat_moved(chat_id, moved_to)
 
-    # What goes out
+    # Outgoing
 
     def message_length(self, text: str) -> int:
-        """Telegram counts UTF-16 units."""
+        """Return the length of a text in UTF-16 units, as Telegram counts."""
         return units(text)
 
     def cut(self, text: str) -> list[Piece]:
-        """A text in Markdown as messages, with their marks beside them."""
+        """Return a Markdown text as messages, with separate formatting marks."""
         return [Piece(part.text, part, part.plain) for part in formatted(text).cut()]
 
     async def cut_aside(self, text: str) -> list[Piece]:
-        """The same; long texts on a thread, for reading Markdown takes its time."""
+        """Return the same as :meth:`cut`; long texts are parsed on a worker thread."""
         worker = self._worker
         if worker is None or len(text) < _READ_AT_ONCE:
             return self.cut(text)
         try:
             return await worker.run(self.cut, text)
-        except RuntimeError:  # it is closed: we leave
+        except RuntimeError:  # the worker is closed: the adapter is disconnecting
             return self.cut(text)
 
     async def send(
@@ -279,7 +279,7 @@ class TelegramPlatform(PlatformAdapter):
         reply_to: str | None = None,
         thread_id: str | None = None,
     ) -> SendResult:
-        """Put a text into a chat. Raises as :meth:`PlatformAdapter.send`."""
+        """Send a text to a chat. Raises as :meth:`PlatformAdapter.send`."""
         result = SendResult(success=True)
         for number, piece in enumerate(await self.cut_aside(text)):
             result = await self.send_piece(
@@ -323,7 +323,7 @@ class TelegramPlatform(PlatformAdapter):
         chat_id: str,
         thread_id: str | None,
     ) -> SendResult:
-        """Do it where the chat is now; without its topic, should that be gone."""
+        """Make a call for the chat's current id; without its topic, should that be gone."""
         chat = self._moved.get(chat_id, chat_id)
         thread_id = None if thread_id == GENERAL_TOPIC else thread_id
         try:
@@ -339,7 +339,7 @@ class TelegramPlatform(PlatformAdapter):
             return results.of_refusal(error)
 
     async def edit_piece(self, chat_id: str, message_id: str, piece: Piece) -> SendResult:
-        """Let a message show something else."""
+        """Replace the content of a message."""
         api = self._api
         if api is None:
             return results.of_unsent(NotSentError("not connected"))
@@ -356,23 +356,23 @@ class TelegramPlatform(PlatformAdapter):
         return SendResult(success=True, message_id=message_id)
 
     async def delete_message(self, chat_id: str, message_id: str) -> bool:
-        """Take one of our messages away."""
+        """Delete one of our messages."""
         if self._api is None:
             return False
         try:
             await self._api.delete(self._moved.get(chat_id, chat_id), message_id)
         except OSError:
             return False
-        except RefusalError as error:  # it is away already, or too old
+        except RefusalError as error:  # it is deleted already, or too old
             return error.code not in results.TRY_AGAIN
         return True
 
     def edit_pause_s(self, chat_id: str) -> float:
-        """Groups may be written to twenty times a minute."""
+        """Return the pause between edits: groups accept twenty messages a minute."""
         return _GROUP_PAUSE_S if chat_id.startswith("-") else 0.0
 
     async def show_typing(self, chat_id: str, *, thread_id: str | None = None) -> None:
-        """Show that something is written."""
+        """Show that a reply is being written."""
         if self._api is not None:
             thread_id = None if thread_id == GENERAL_TOPIC else thread_id
             await self._api.typing(self._moved.get(chat_id, chat_id), thread_id)
@@ -380,7 +380,7 @@ class TelegramPlatform(PlatformAdapter):
     async def ask(
         self, chat_id: str, question: Question, *, thread_id: str | None = None
     ) -> SendResult:
-        """Put a question with buttons into a chat."""
+        """Send a question with buttons to a chat."""
         buttons = [(label, button_data(question.id, word)) for label, word in question.choices]
         parts = formatted(question.words).cut()
         for part in parts[:-1]:

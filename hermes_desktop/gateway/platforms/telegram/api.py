@@ -1,7 +1,7 @@
-"""The Bot API in our terms, over python-telegram-bot. Imported late, on a thread.
+"""The Bot API in our terms, over python-telegram-bot. Imported late, on a worker thread.
 
-Whatever goes wrong comes out as :class:`RefusalError`, :class:`NotSentError` or
-:class:`UncertainError`, without the token, which stands in every address.
+All failures are raised as :class:`RefusalError`, :class:`NotSentError` or :class:`UncertainError`,
+without the token, which is part of every address.
 """
 
 import asyncio
@@ -43,13 +43,13 @@ from hermes_desktop.gateway.platforms.telegram.wire import (
 log = logging.getLogger(__name__)
 
 _INSIDES = re.compile(r"^(?:httpx\.\w+: )?(?:\[Errno -?\d+\] )?")
-"""What the library writes before what happened; nobody outside can use it."""
+"""Prefix that the library puts before an error's description; useless to the user."""
 BAD_ADDRESS = (httpx.InvalidURL, ValueError, RuntimeError)
-"""What the library raises for an address that it cannot read."""
+"""Exceptions of the library for an address that it cannot parse."""
 WANTED = ("message", "edited_message", "callback_query")
 _BAD, _SERVER = 400, 500
 _NONSENSE = (TypeError, KeyError, ValueError, AttributeError)
-"""What the library raises when it cannot read an answer."""
+"""Exceptions of the library for a response that it cannot parse."""
 _POLL_SPARE_S = 10.0
 _FETCH_S = 60.0
 _LABEL, _HALF_A_ROW = 60, 26
@@ -63,11 +63,11 @@ _NOT_SENT = (
 
 
 class TelegramApi:
-    """Calls of the Bot API. Made on a thread (it reads certificates), used on the loop.
+    """Calls of the Bot API. Created on a thread (it reads certificates), used on the loop.
 
     Args:
-        token: The bot's.
-        options: Where the API is.
+        token: The bot's token.
+        options: Addresses and settings of the API.
     """
 
     def __init__(self, token: str, options: TelegramOptions) -> None:
@@ -75,8 +75,9 @@ class TelegramApi:
         self._token = token
         self._options = options
         self._wire, self._poll_wire = Wire(options), PollWire(options, 2)
-        # Telegram would fetch what stands behind a link before anybody has looked at it: whoever
-        # makes the model write an address with a secret in it would have that secret.
+        # Telegram would fetch the target of a link before the user has seen the message: an
+        # attacker who makes the model write an address with a secret in it would receive that
+        # secret.
         self._previews = LinkPreviewOptions(is_disabled=not options.link_previews)
         self._bot = LibraryBot(
             token,
@@ -91,10 +92,10 @@ class TelegramApi:
         await self._poll_wire.shutdown()
         await self._wire.shutdown()
 
-    # What comes in
+    # Incoming
 
     async def me(self) -> Bot:
-        """Who we are."""
+        """Return the identity of the bot."""
         async with self._translated():
             try:
                 user = await self._bot.get_me()
@@ -103,14 +104,14 @@ class TelegramApi:
         return Bot(user.id, user.username or "", user.full_name)
 
     async def drop_webhook(self) -> None:
-        """Have messages wait to be asked for; what waits goes on to wait."""
+        """Have messages wait to be polled; pending ones are kept."""
         async with self._translated():
             await self._bot.delete_webhook(drop_pending_updates=False)
 
     async def poll(self, offset: int | None, wait_s: int, limit: int = 100) -> list[Incoming]:
-        """Wait for updates from this number on; all before it are forgotten by the server."""
+        """Wait for updates from this number on; the server forgets all earlier ones."""
         async with self._translated():
-            # What the library cannot read is read by us; see PollWire.
+            # PollWire keeps the raw updates, so that we can read those that the library cannot.
             self._poll_wire.results = []
             with contextlib.suppress(*_NONSENSE):
                 await self._bot.get_updates(
@@ -123,10 +124,10 @@ class TelegramApi:
         return list(_read(self._poll_wire.results))
 
     async def fetch(self, file_id: str, most: int) -> bytes:
-        """What a file holds.
+        """Return the content of a file.
 
         Raises:
-            RefusalError: It is larger than that, or is not there, or does not come to an end.
+            RefusalError: It is larger than allowed, does not exist, or does not arrive in time.
         """
         try:
             async with asyncio.timeout(self._options.fetch_s):
@@ -152,7 +153,7 @@ class TelegramApi:
                 raise RefusalError(404, "the file cannot be fetched from this server")
             return await self._wire.retrieve(path, read_timeout=_FETCH_S)
 
-    # What goes out
+    # Outgoing
 
     async def send(
         self,
@@ -163,8 +164,9 @@ class TelegramApi:
         thread_id: str | None = None,
         buttons: Sequence[tuple[str, str]] = (),
     ) -> str | None:
-        """Send a message; its id, None where the server told none that could be read."""
-        answers, number = None, (reply_to or "").partition("-")[0]  # of a changed message: its own
+        """Send a message; return its id, or None if the response could not be parsed."""
+        # A changed message has a suffix after its own number.
+        answers, number = None, (reply_to or "").partition("-")[0]
         if number.isdecimal():
             answers = ReplyParameters(int(number), allow_sending_without_reply=True)
         chat, thread = _number(chat_id), _number(thread_id) if thread_id else None
@@ -179,12 +181,12 @@ class TelegramApi:
                     message_thread_id=thread,
                     reply_markup=_keyboard(buttons),
                 )
-            except _NONSENSE:  # it was sent; only the answer is strange
+            except _NONSENSE:  # it was sent; only the response is unusual
                 return None
         return str(message.message_id)
 
     async def edit(self, chat_id: str, message_id: str, part: Formatted) -> None:
-        """Let a message show something else; its buttons go."""
+        """Replace the content of a message; its buttons are removed."""
         chat, number = _number(chat_id), _number(message_id)
         async with self._translated():
             with contextlib.suppress(*_NONSENSE):
@@ -197,24 +199,24 @@ class TelegramApi:
                 )
 
     async def delete(self, chat_id: str, message_id: str) -> None:
-        """Take a message away."""
+        """Delete a message."""
         chat, number = _number(chat_id), _number(message_id)
         async with self._translated():
             await self._bot.delete_message(chat, number)
 
     async def typing(self, chat_id: str, thread_id: str | None) -> None:
-        """Show for five seconds that something is written."""
+        """Show for five seconds that a reply is being written."""
         chat, thread = _number(chat_id), _number(thread_id) if thread_id else None
         async with self._translated():
             await self._bot.send_chat_action(chat, "typing", message_thread_id=thread)
 
     async def answer_button(self, query_id: str, words: str) -> None:
-        """Say something to whoever pressed a button."""
+        """Show a text to the user who pressed a button."""
         async with self._translated():
             await self._bot.answer_callback_query(query_id, words or None)
 
     async def commands(self) -> list[tuple[str, str]]:
-        """The menu of commands as it is."""
+        """Return the current menu of commands."""
         async with self._translated():
             try:
                 found = await self._bot.get_my_commands()
@@ -227,7 +229,7 @@ class TelegramApi:
         async with self._translated():
             await self._bot.set_my_commands([BotCommand(*each) for each in commands])
 
-    # What goes wrong
+    # Errors
 
     @contextlib.asynccontextmanager
     async def _translated(self) -> AsyncIterator[None]:
@@ -258,12 +260,12 @@ def _read(results: Sequence[Any]) -> Iterator[Incoming]:
     for raw in results:
         try:
             yield incoming(raw)
-        except (TypeError, KeyError, ValueError, AttributeError):  # not even a number
+        except (TypeError, KeyError, ValueError, AttributeError):  # it does not even have a number
             log.warning("Telegram sent something that is no update")
 
 
 def _whole(text: str) -> str:
-    """A text without halves of characters, which cannot be sent; as long as before."""
+    """Replace unpaired surrogates, which cannot be sent; the length stays the same."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 

@@ -1,4 +1,4 @@
-"""Files that came with messages, saved in the home under names that are safe."""
+"""Attachments of messages, saved in the home under safe names."""
 
 import contextlib
 import hashlib
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 _UNSAFE = re.compile(r"[^\w.\-]+")
 _LONGEST = 80
 _MOST_BYTES = 110
-"""Of a name; some file systems that encrypt take 143 for the whole of it."""
+"""Length limit of a name; some encrypting file systems allow 143 for all of it."""
 _TRIES = 2
 _KEPT_S = 24 * 3600.0
 _PREFIX = "telegram-"
@@ -43,7 +43,7 @@ Fetch = Callable[[str, int], Awaitable[bytes]]
 async def fetched(
     event: MessageEvent, fetch: Fetch, worker: WorkerThreads, home: Path, most: int
 ) -> MessageEvent:
-    """A message with what came with it: saved where that is possible, named where it is not."""
+    """Fetch a message's attachments: saved where possible, described as text where not."""
     files = [each for each in files_of(event) if each.kind != "sticker"]
     if not files:
         return event
@@ -76,7 +76,7 @@ async def fetched(
 
 
 async def _fetched(fetch: Fetch, file_id: str, most: int) -> bytes:
-    """What a file holds; asked for once more when the connection broke."""
+    """Fetch the content of a file, with a retry after a broken connection."""
     for _ in range(_TRIES - 1):
         with contextlib.suppress(OSError):
             return await fetch(file_id, most)
@@ -84,23 +84,23 @@ async def _fetched(fetch: Fetch, file_id: str, most: int) -> bytes:
 
 
 def _why(error: Exception) -> str:
-    """Why a file could not be had, without the place that it was to lie in."""
+    """Return why a file could not be fetched, without its intended path."""
     words = error.strerror if isinstance(error, OSError) and error.errno else None
     return (words or str(error)).rstrip(".")
 
 
 def _named(each: Attachment) -> str:
-    """What came, for the model; a name is what a stranger wrote and is kept to one short line."""
+    """Return a description for the model; a sender-chosen name is limited to one short line."""
     name = " ".join(each.file_name.replace("[", "(").replace("]", ")").split())[:_LONGEST]
     length = f" of {each.seconds} s" if each.seconds is not None else ""
     return f"{_NAMES.get(each.kind, 'Something')}{length}{f' “{name}”' if name else ''}"
 
 
 def save(home: Path, attachment: Attachment, data: bytes) -> Path:
-    """Write a file, readable for us alone. Blocking.
+    """Write a file, readable for the owner alone. Blocking.
 
     Returns:
-        Where it lies: always in the cache folder of the home, whatever its sender called it.
+        Its path: always in the cache folder of the home, whatever name the sender chose.
     """
     folder = home / "cache" / _FOLDERS.get(attachment.kind, "documents")
     make_private_folder(folder)
@@ -111,7 +111,7 @@ def save(home: Path, attachment: Attachment, data: bytes) -> Path:
         half.touch(mode=0o600)
         half.write_bytes(data)
         half.replace(path)
-    except OSError:  # the disk is full, maybe
+    except OSError:  # e.g. the disk is full
         with contextlib.suppress(OSError):
             half.unlink(missing_ok=True)
         raise
@@ -119,7 +119,7 @@ def save(home: Path, attachment: Attachment, data: bytes) -> Path:
 
 
 def safe_name(attachment: Attachment) -> str:
-    """A name for a file: its own without anything that could lead elsewhere."""
+    """Return a safe name for a file: its own without parts that could lead elsewhere."""
     given = attachment.file_name.replace("\\", "/").rpartition("/")[2]
     name = _UNSAFE.sub("_", given).strip("._") or attachment.kind
     stem, dot, ending = name.rpartition(".")
@@ -133,7 +133,7 @@ def safe_name(attachment: Attachment) -> str:
 
 
 def tidy(home: Path, now: float) -> None:
-    """Take away what was saved more than a day ago. Blocking; never raises."""
+    """Delete what was saved more than a day ago. Blocking; never raises."""
     for name in ("images", "documents"):
         folder = home / "cache" / name
         for path in (*folder.glob(f"{_PREFIX}*"), *folder.glob(f".{_PREFIX}*.part")):

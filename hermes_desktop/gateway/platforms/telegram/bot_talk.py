@@ -1,4 +1,4 @@
-"""Keeps two programs from answering each other for ever."""
+"""Protection against endless conversations between two bots."""
 
 import logging
 
@@ -11,17 +11,17 @@ _CHATS = 500
 
 
 class BotTalk:
-    """Counts how often other bots were answered in a chat since a person wrote there."""
+    """Counts the replies to other bots in a chat since a human wrote there."""
 
     def __init__(self) -> None:
         self._answered: dict[str, int] = {}
 
     def person_wrote(self, chat_id: str) -> None:
-        """Somebody is there who can stop it."""
+        """Reset the count, because a human is present who can stop it."""
         self._answered.pop(chat_id, None)
 
     def may_go_on(self, update: Incoming) -> bool:
-        """Whether a message that is for us is answered; those of people always are."""
+        """Return whether a message is answered; those of humans always are."""
         if not update.is_bot:
             return True
         number = self._answered.pop(update.chat_id, 0) + 1

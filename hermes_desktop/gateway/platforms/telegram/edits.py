@@ -1,4 +1,4 @@
-"""Messages that their writers changed after we had taken them."""
+"""Messages that their senders edited after they had been processed."""
 
 from collections import OrderedDict
 from dataclasses import replace
@@ -10,20 +10,20 @@ _QUOTED = 200
 
 
 class Edits:
-    """Knows what the latest messages said, for Telegram also tells of changes to nothing."""
+    """Remembers the latest texts, because Telegram also reports edits without a change."""
 
     def __init__(self) -> None:
         self._said: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     def remember(self, update: Incoming) -> None:
-        """A message was taken."""
+        """Remember an accepted message."""
         if update.kind == "message":
             self._said[update.chat_id, update.message_id] = update.text
             if len(self._said) > _KEPT:
                 self._said.popitem(last=False)
 
     def changed(self, update: Incoming) -> Incoming | None:
-        """A change as a message of its own; None: it says what it said, or was nothing to us."""
+        """Return an edit as a new message; None: its text is unchanged or it was not for us."""
         name = (update.chat_id, update.message_id)
         before = self._said.get(name)
         if before is None or not update.text or update.text == before:

@@ -1,4 +1,4 @@
-"""A text with marks as Telegram keeps them beside it, and cutting one into messages."""
+"""Text with Telegram's separate formatting marks, and splitting into messages."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from hermes_desktop.gateway.platforms.graphemes import grapheme_start
 
 MOST_UNITS = 4096
-"""How many UTF-16 units one message holds."""
+"""Length limit of a message in UTF-16 units."""
 
 MOST_MARKS = 100
-"""How many marks Telegram looks at; it forgets those behind."""
+"""Number of marks that Telegram applies; it ignores further ones."""
 MOST_MARK_BYTES = 9000
-"""How long the marks of a message may be as JSON; Telegram refuses some 9,500 bytes."""
+"""Size limit of a message's marks as JSON; Telegram refuses about 9,500 bytes."""
 _MARK_BYTES = 70
 """An upper bound for a mark without its detail: kind, offset and length as JSON."""
 _FIRST = ("text_link", "pre", "blockquote", "code")
-"""What a text loses most without."""
+"""The most important kinds of marks, which are kept first."""
 
 _BREAKS = ("\n\n", "\n", ". ", "。", " ")
 _WHOLE = frozenset({"code", "text_link"})
@@ -27,13 +27,13 @@ _BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a part of a text looks like.
+    """The formatting of a part of a text.
 
     Attributes:
         kind: As in Telegram's ``MessageEntity.type``.
-        start: Its first character.
-        end: The one behind its last.
-        detail: Address of a link, language of a block of code.
+        start: Index of its first character.
+        end: Index after its last character.
+        detail: Address of a link, language of a code block.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Mark:
 
     @property
     def size(self) -> int:
-        """About how many bytes it has as JSON."""
+        """Its approximate number of bytes as JSON."""
         return _MARK_BYTES + len(self.detail.encode("utf-8", "replace"))
 
 
@@ -55,9 +55,9 @@ class Formatted:
     marks: tuple[Mark, ...] = ()
 
     def part(self, start: int, end: int) -> "Formatted":
-        """What stands between two places, without blank lines before and blanks behind it.
+        """Return the part between two positions, without leading blank lines and trailing blanks.
 
-        A mark that is cut through goes on in both parts.
+        A mark that is cut continues in both parts.
         """
         blank = _BLANK_LINES.match(self.text, start, end)
         start = blank.end() if blank else start
@@ -71,7 +71,7 @@ class Formatted:
 
     @property
     def plain(self) -> str:
-        """The text with the address of each link behind its words, unless they are the address."""
+        """The text with the address after each link, unless the link's text contains it."""
         text = self.text
         for mark in sorted(self.marks, key=lambda each: each.end, reverse=True):
             if mark.kind == "text_link" and mark.detail not in text[mark.start : mark.end]:
@@ -79,7 +79,7 @@ class Formatted:
         return text
 
     def cut(self, limit: int = MOST_UNITS) -> list["Formatted"]:
-        """Parts of at most so many units, cut at sensible places; no part is blank."""
+        """Split into parts of at most so many units, at suitable places; no part is blank."""
         parts: list[Formatted] = []
         start = 0
         while start < len(self.text):
@@ -100,7 +100,7 @@ class Formatted:
         return self._outside_of_whole(grapheme_start(self.text, most, start), least)
 
     def _end_of_links(self, start: int) -> int:
-        """The place before the first link that would be one too many for a part."""
+        """Return the position before the first link that exceeds the limits of a part."""
         number = size = 0
         for mark in self.marks:
             if mark.kind == "text_link" and mark.end > start:
@@ -110,14 +110,14 @@ class Formatted:
         return len(self.text)
 
     def _outside_of_whole(self, at: int, least: int) -> int:
-        """Before a link or a piece of code that would be cut, unless it is very long."""
+        """Move a cut before a link or code that it would split, unless that is very long."""
         for mark in self.marks:
             if mark.kind in _WHOLE and mark.start < at < mark.end and mark.start > least:
                 return mark.start
         return at
 
     def entities(self) -> Iterator[tuple[Mark, int, int]]:
-        """Each mark with its offset and length in units."""
+        """Yield each mark with its offset and length in units."""
         offsets = [0]
         for character in self.text:
             offsets.append(offsets[-1] + (2 if ord(character) > _ONE_UNIT else 1))
@@ -126,7 +126,7 @@ class Formatted:
             yield mark, offset, offsets[mark.end] - offset
 
     def _most_needed(self) -> Sequence[Mark]:
-        """As many marks as Telegram looks at, in their order."""
+        """Return as many marks as Telegram applies, in their order."""
         size = sum(mark.size for mark in self.marks)
         if len(self.marks) <= MOST_MARKS and size <= MOST_MARK_BYTES:
             return self.marks
@@ -146,12 +146,12 @@ class Formatted:
 
 
 def units(text: str) -> int:
-    """How long Telegram finds a text."""
+    """Return the length of a text in UTF-16 units, as Telegram counts."""
     return len(text) + sum(ord(character) > _ONE_UNIT for character in text)
 
 
 def _fitting(text: str, start: int, limit: int) -> int:
-    """The end of the longest piece from ``start`` that has at most ``limit`` units."""
+    """Return the end of the longest piece from ``start`` that has at most ``limit`` units."""
     end = min(len(text), start + limit)
     left = limit - units(text[start:end])
     while left < 0:

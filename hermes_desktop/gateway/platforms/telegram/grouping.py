@@ -1,4 +1,4 @@
-"""Updates that are parts of one message: of an album, or of a text that was too long."""
+"""Grouping of updates that form one message: an album, or a text that was too long."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ _Place = tuple[str, str, str]
 
 
 def groups_of(batch: Sequence[Incoming]) -> list[list[Incoming]]:
-    """Updates in order; what belongs together is together, whoever else wrote between."""
+    """Group updates in order; related ones are grouped even if other senders wrote in between."""
     groups: list[list[Incoming]] = []
     latest: dict[_Place, list[Incoming]] = {}
     for update in batch:
@@ -23,7 +23,7 @@ def groups_of(batch: Sequence[Incoming]) -> list[list[Incoming]]:
 
 
 def may_go_on(batch: Sequence[Incoming]) -> bool:
-    """Whether the rest of something may be on its way."""
+    """Return whether further parts of a message may be pending."""
     latest = {(each.chat_id, each.user_id, each.thread_id): each for each in batch}
     return any(each.goes_on for each in latest.values())
 

@@ -1,4 +1,4 @@
-"""Which updates are for us, and what they are in the gateway's terms."""
+"""Conversion of updates into messages of the gateway, and selection of those for this bot."""
 
 import json
 import re
@@ -26,18 +26,18 @@ _TYPES = {
     "sticker": MessageType.STICKER,
 }
 _GREETING = re.compile(r"/start(?:@\w+)?(?:\s|\Z)")
-"""What an app writes when somebody opens the chat for the first time."""
+"""Text that an app sends when a user opens the chat for the first time."""
 _COMMAND = re.compile(r"/([A-Za-z0-9_]+)(?:@([A-Za-z0-9_]+))?")
 
 
 def message_event(
     group: Sequence[Incoming], bot: Bot, options: TelegramOptions
 ) -> MessageEvent | None:
-    """The message that updates make; None: it is nothing to us.
+    """Return the message that updates form; None: it is not for this bot.
 
     Args:
         group: One update, or several that belong together.
-        bot: Who we are.
+        bot: The identity of this bot.
         options: When a group is answered.
     """
     first = group[0]
@@ -55,7 +55,7 @@ def message_event(
     if not _is_for_us(spoken, bot, options):
         return None
     text = "\n".join(part for part in (_without_name(words, bot), first.extra_text) if part)
-    if first.forwarded_from:  # other people's words, and no order to us
+    if first.forwarded_from:  # text of other senders, not a command to us
         text = f"[Forwarded from {_one_line(first.forwarded_from)}]\n{text}".rstrip()
     elif _GREETING.match(text):
         text = "/help"
@@ -77,12 +77,12 @@ def message_event(
 
 
 def files_of(event: MessageEvent) -> list[Attachment]:
-    """The files that came with a message, as :func:`message_event` noted them."""
+    """Return the attachments of a message, as stored by :func:`message_event`."""
     return [Attachment(**each) for each in json.loads(event.metadata.get(FILES, "[]"))]
 
 
 def button_data(question_id: str, word: str) -> str:
-    """What a button stands for, in at most 64 bytes."""
+    """Return the data of a button, in at most 64 bytes."""
     return f"{BUTTON}:{question_id}:{word}"[:64]
 
 
@@ -140,7 +140,7 @@ def _is_for_us(update: Incoming, bot: Bot, options: TelegramOptions) -> bool:
 
 
 def _without_name(text: str, bot: Bot) -> str:
-    """A text without our own name, by which the sender got our attention."""
+    """Return a text without our own name, which the sender used to address the bot."""
     if not bot.username or text.startswith("/"):
         return text
     pattern = rf"(?<![\w@])@{re.escape(bot.username)}\b[,:]?[ \t]*"
@@ -148,7 +148,7 @@ def _without_name(text: str, bot: Bot) -> str:
 
 
 def _one_line(name: str) -> str:
-    """A name that cannot pretend to be more than one."""
+    """Return a name on one line, so that it cannot imitate more than a name."""
     return " ".join(name.replace("[", "(").replace("]", ")").split())[:_NAME]
 
 

@@ -1,4 +1,4 @@
-"""An update as Telegram sends it, as a record of ours. What makes no sense is ``other``."""
+"""Parsing of Telegram's raw updates into our records. Unreadable ones are ``other``."""
 
 import logging
 import re
@@ -20,11 +20,11 @@ Raw = Mapping[str, Any]
 T = TypeVar("T")
 _KINDS: tuple[MediaKind, ...] = ("animation", "document", "voice", "audio", "video", "sticker")
 GENERAL_TOPIC = "1"
-"""The topic of what is in none; ``hermes`` calls it so, too. Nothing can be sent to it by name."""
+"""The topic of messages outside any topic, as in ``hermes``. It cannot be addressed by name."""
 _CHANNEL_BOTS = frozenset({777000, 136817688})
-"""Telegram's own accounts that stand for a channel or for the channel behind a group."""
+"""Telegram's own accounts that represent a channel or the channel behind a group."""
 _ANONYMOUS_ADMIN = 1087968824
-"""Telegram's own account that stands for whoever leads a group and shows no name."""
+"""Telegram's own account that represents an anonymous group administrator."""
 _SOMEBODY, _LONGEST = "somebody", 300
 _MIME = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}\Z")
 _NO_FILES: tuple[Attachment, ...] = ()
@@ -32,7 +32,7 @@ _NONSENSE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 
 
 def incoming(update: Raw) -> Incoming:
-    """Read an update.
+    """Parse an update.
 
     Raises:
         KeyError: It has no number.
@@ -87,7 +87,7 @@ def _message(update_id: int, raw: Raw) -> Incoming:
 
 
 def _read(reader: Callable[[Raw], T], raw: Raw, otherwise: T) -> T:
-    """A part of a message; one that makes no sense does not take the rest with it."""
+    """Read a part of a message; an unreadable part does not affect the rest."""
     try:
         return reader(raw)
     except _NONSENSE as error:
@@ -96,12 +96,12 @@ def _read(reader: Callable[[Raw], T], raw: Raw, otherwise: T) -> T:
 
 
 def _clean(text: object) -> str:
-    """A text without halves of characters, which nothing can store."""
+    """Replace unpaired surrogates in a text, because they cannot be stored."""
     return str(text).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _is_from_channel(raw: Raw, sender: Raw) -> bool:
-    """Whether no person wrote it; who leads a group writes there in the group's own name."""
+    """Return whether no human wrote it; administrators may write in the group's own name."""
     if raw.get("is_automatic_forward") or sender.get("id") in _CHANNEL_BOTS:
         return True
     behind = raw.get("sender_chat")
@@ -109,7 +109,7 @@ def _is_from_channel(raw: Raw, sender: Raw) -> bool:
 
 
 def _forwarded_from(raw: Raw) -> str:
-    """Who wrote it first, for what was handed on; "" for what was written here."""
+    """Return the original author of a forwarded message; "" if it was not forwarded."""
     origin = raw.get("forward_origin")
     return _origin_name(origin) if isinstance(origin, Mapping) else ""
 
@@ -142,7 +142,7 @@ def _answer(update_id: int, raw: Raw) -> Incoming:
 
 
 def _topic(raw: Raw) -> str:
-    """The topic; a chain of answers, which has a thread id as well, is none."""
+    """Return the topic; a reply thread, which has a thread id as well, is not one."""
     if raw.get("is_topic_message"):
         return str(raw["message_thread_id"])
     return GENERAL_TOPIC if raw["chat"].get("is_forum") else ""
@@ -185,7 +185,7 @@ def _reply(raw: Raw) -> Reply | None:
 
 
 def _what_it_was(answered: Raw) -> str:
-    """Words for a message without any that is answered."""
+    """Return a description of a message without text that was replied to."""
     for each in _read(_attachments, answered, _NO_FILES):
         return f"({each.kind}{f': {each.file_name}' if each.file_name else ''})"
     return _read(_extra_text, answered, "")
@@ -216,7 +216,7 @@ def _attachments(raw: Raw) -> tuple[Attachment, ...]:
 
 
 def _mime(value: object) -> str:
-    """A media type; it is what the sender says, and may be anything."""
+    """Return a media type; the sender chooses it, so it may be anything."""
     return value if isinstance(value, str) and _MIME.match(value) else ""
 
 
@@ -226,7 +226,7 @@ def _size(raw: Raw) -> int | None:
 
 
 def _extra_text(raw: Raw) -> str:
-    """Words for what is neither a text nor a file."""
+    """Return a text for content that is neither text nor file."""
     if isinstance(raw.get("sticker"), Mapping):
         return f"[A sticker: {_flat(raw['sticker'].get('emoji')) or 'without a sign'}]"
     place = raw.get("venue") or raw.get("location")
@@ -247,6 +247,6 @@ def _extra_text(raw: Raw) -> str:
 
 
 def _flat(value: object) -> str:
-    """What somebody wrote, so that it cannot pretend to stand outside of its brackets."""
+    """Return sender-provided text so that it cannot imitate text outside its brackets."""
     text = "" if value is None else str(value)
     return " ".join(text.replace("[", "(").replace("]", ")").split())[:_LONGEST]

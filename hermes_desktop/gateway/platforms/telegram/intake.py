@@ -1,4 +1,4 @@
-"""What an adapter remembers of what came in, to tell what is for us."""
+"""Conversion of updates with the state it needs: edited texts and replies to bots."""
 
 import logging
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class Intake:
-    """Makes messages of updates.
+    """Converts updates into messages.
 
     Args:
         options: When a group is answered.
@@ -25,10 +25,11 @@ class Intake:
         self._talk, self._edits = BotTalk(), Edits()
 
     def event_of(self, group: Sequence[Incoming], bot: Bot) -> MessageEvent | None:
-        """The message that updates make, which belong together; None: it is nothing to us."""
+        """Return the message that related updates form; None: it is not for this bot."""
         try:
             return self._event_of(group, bot)
-        except Exception:  # a bug here would come again with every answer and keep all others away
+        # A bug here would recur with every response and block all other updates.
+        except Exception:
             log.exception("Nothing could be made of an update of Telegram")
             return None
 

@@ -1,4 +1,4 @@
-"""Links whose words name another place than the one they lead to."""
+"""Detection of links whose text names another target than their address."""
 
 import re
 from urllib.parse import urlsplit
@@ -9,11 +9,11 @@ _PLACE = re.compile(
 
 
 def looks_elsewhere(shown: str, address: str) -> bool:
-    """Whether the words of a link look like the address of another host, or of another person.
+    """Return whether the text of a link looks like the address of another host or user.
 
     Args:
-        shown: The words.
-        address: Where the link leads.
+        shown: The text.
+        address: The target of the link.
     """
     words = shown.strip()
     if words.startswith("@"):

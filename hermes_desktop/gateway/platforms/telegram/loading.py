@@ -1,4 +1,4 @@
-"""Loads the library for Telegram when it is needed, and not before."""
+"""Loading of the Telegram library on demand."""
 
 import importlib
 import re
@@ -19,10 +19,10 @@ _MODULE = "hermes_desktop.gateway.platforms.telegram.api"
 
 
 def load_api(token: str, options: TelegramOptions) -> "TelegramApi":
-    """Load the library and make the API. Blocking: a fifth of a second at the first call.
+    """Load the library and create the API. Blocking: a fifth of a second at the first call.
 
     Raises:
-        ConfigError: The settings make no sense; nothing was asked.
+        ConfigError: The settings are invalid; no request was sent.
         ImportError: The library is not installed.
     """
     if not _TOKEN.fullmatch(token):

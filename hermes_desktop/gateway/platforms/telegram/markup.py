@@ -1,8 +1,8 @@
-"""Markdown as Telegram shows it: a text and its marks, so that nothing has to be escaped.
+"""Conversion of Markdown into text with Telegram's marks, which needs no escaping.
 
-Whatever a model writes becomes a message that Telegram takes: there is no markup left that could
-be wrong. What Telegram knows no mark for is rewritten: headings are bold, lists get bullets, narrow
-tables stand in columns, wide ones row by row.
+Whatever a model writes becomes a message that Telegram accepts: no markup is left that could be
+invalid. Markdown without a corresponding mark is rewritten: headings are bold, lists get bullets,
+narrow tables are set in columns, wide ones row by row.
 """
 
 import itertools
@@ -28,7 +28,7 @@ def _parser() -> MarkdownIt:
 
 
 def formatted(markdown: str) -> Formatted:
-    """A text in Markdown, as it is to be shown. What would be blank is shown as it was written."""
+    """Convert a Markdown text. If the result is blank, the source text is returned."""
     writer = _Writer()
     tokens = _parser().parse(markdown)
     position = 0
@@ -40,14 +40,14 @@ def formatted(markdown: str) -> Formatted:
 
 @dataclass(slots=True)
 class _List:
-    """A list that is open."""
+    """An open list."""
 
     number: int | None
 
 
 @dataclass(slots=True)
 class _Writer:
-    """Puts the text together."""
+    """Writer of the converted text."""
 
     text: str = ""
     marks: list[Mark] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _Writer:
     tight: bool = False
 
     def done(self) -> Formatted:
-        """All of it, with the places of code kept free of other marks."""
+        """Return the complete result, without other marks inside code."""
         text = self.text.rstrip()
         whole = sorted(
             (mark for mark in self.marks if mark.kind in {"code", "pre"}),
@@ -80,7 +80,7 @@ class _Writer:
     # Blocks
 
     def block(self, tokens: list[Token], at: int) -> int:
-        """Write the block that begins here; where the next one begins."""
+        """Write the block at this position; return the position of the next one."""
         token = tokens[at]
         if token.type == "table_open":
             end = next(i for i in range(at, len(tokens)) if tokens[i].type == "table_close")
@@ -94,7 +94,7 @@ class _Writer:
         return at + 1
 
     def begin(self, *, blank_line: bool = True) -> None:
-        """Begin a line of its own."""
+        """Start a new line."""
         if not self.text or (self.text.endswith(("• ", ". ")) and self._item_is_empty()):
             return
         wanted = "\n\n" if blank_line and not self.lists else "\n"
@@ -107,7 +107,7 @@ class _Writer:
         return bool(self.lists) and (line == "•" or line.rstrip(".").isdigit())
 
     def item(self, _: Token) -> None:
-        """Begin an item of a list."""
+        """Start a list item."""
         now = self.lists[-1]
         bullet = "•"
         if now.number is not None:
@@ -117,7 +117,7 @@ class _Writer:
         self.text += "   " * (len(self.lists) - 1) + f"{bullet} "
 
     def open_list(self, token: Token) -> None:
-        """Begin a list."""
+        """Start a list."""
         if not self.lists and self.text:
             self.text = self.text.rstrip("\n") + "\n\n"
         start = token.attrs.get("start", 1)
@@ -129,29 +129,29 @@ class _Writer:
         self.lists.pop()
 
     def paragraph(self, _: Token) -> None:
-        """Begin a paragraph or a heading."""
+        """Start a paragraph or a heading."""
         self.begin()
 
     def open_quote(self, _: Token) -> None:
-        """Begin a quotation."""
+        """Start a quotation."""
         self.begin()
         self.quotes.append(len(self.text))
 
     def close_quote(self, _: Token) -> None:
-        """End a quotation; Telegram knows none inside another."""
+        """End a quotation; Telegram does not support nested ones."""
         start = self.quotes.pop()
         if not self.quotes:
             end = len(self.text.rstrip())
             self.marks.append(Mark("blockquote", start, end))
 
     def code(self, token: Token) -> None:
-        """A block of code."""
+        """Write a code block."""
         self.begin()
         language = token.info.strip().partition(" ")[0] if token.type == "fence" else ""
         self.add(token.content.rstrip("\n") or " ", "pre", language)
 
     def rule(self, _: Token) -> None:
-        """A line across."""
+        """Write a horizontal rule."""
         self.begin()
         self.text += "———"
 
@@ -165,7 +165,7 @@ class _Writer:
     # Inside of a block
 
     def inline(self, token: Token, *, bold: bool = False) -> None:
-        """The text of a block."""
+        """Write the text of a block."""
         start = len(self.text)
         opened: list[tuple[str, int, str]] = []
         for child in token.children or ():
@@ -196,7 +196,7 @@ class _Writer:
         self.text += text
         shown = self.text[start:]
         if address.startswith(_LINKS):
-            if looks_elsewhere(shown, address):  # nobody sees where it leads before it is followed
+            if looks_elsewhere(shown, address):  # its target is not visible before it is followed
                 self.text += f" ({address})"
             elif shown != address and shown.strip():
                 self.marks.append(Mark("text_link", start, len(self.text), address))
@@ -248,11 +248,11 @@ _BLOCKS = {
 
 
 def _without(mark: Mark, whole: Iterable[Mark]) -> list[Mark]:
-    """The parts of a mark beside code, which allows no other mark.
+    """Return the parts of a mark outside of code, which allows no other mark.
 
     Args:
         mark: The mark.
-        whole: Code in its order, from the first that ends behind the beginning of the mark.
+        whole: Code in its order, from the first that ends after the start of the mark.
     """
     parts, start = [], mark.start
     for code in whole:

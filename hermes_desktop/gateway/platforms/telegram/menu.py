@@ -1,4 +1,4 @@
-"""The menu of commands that Telegram shows beside the field for messages."""
+"""The menu of commands that Telegram shows beside the message field."""
 
 import re
 
@@ -9,7 +9,7 @@ _NAME = re.compile(r"[a-z0-9_]{1,32}\Z")
 
 
 def menu() -> list[tuple[str, str]]:
-    """Name and description of each command that chats have."""
+    """Return name and description of each command available in chats."""
     found = [
         (each.name, (each.description or each.name)[:_LONGEST])
         for each in available_commands()

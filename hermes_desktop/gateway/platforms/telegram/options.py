@@ -1,4 +1,4 @@
-"""What is set for Telegram beside the token, read from ``platforms.telegram.extra``."""
+"""Telegram settings besides the token, read from ``platforms.telegram.extra``."""
 
 import logging
 import re
@@ -15,30 +15,30 @@ log = logging.getLogger(__name__)
 API = "https://api.telegram.org/bot"
 _SPARE_S, _FETCH_S = 20.0, 300.0
 _MOST_BYTES = 20_000_000
-"""What Telegram itself lets a bot fetch."""
+"""Telegram's own limit for files that a bot fetches."""
 
 
 @dataclass(frozen=True, slots=True)
 class TelegramOptions:
-    """How Telegram is spoken to, and when a group is answered.
+    """Connection settings for Telegram, and when a group is answered.
 
     Attributes:
-        base_url: Where the Bot API is; the token follows it.
-        file_url: Where its files are, likewise.
-        proxy: An HTTP proxy; None: as the environment says. May hold a password.
-        poll_s: How long the server waits before it says that there is nothing.
-        silence_s: For how long it may be silent.
-        require_mention: Groups are answered only where the bot is meant.
+        base_url: Address of the Bot API; the token follows it.
+        file_url: Address of its files, likewise.
+        proxy: An HTTP proxy; None: as in the environment. May hold a password.
+        poll_s: How long the server waits before an empty response.
+        silence_s: How long it may be silent.
+        require_mention: Groups are answered only where the bot is addressed.
         free_chats: Groups where it always is.
-        patterns: Words by which it is meant, too.
+        patterns: Patterns of text that address it, too.
         only_meant: A message that mentions other bots and not this one is not answered.
-        chats: The only groups that are looked at; empty: all.
+        chats: The only groups that are served; empty: all.
         topics: The only topics, likewise.
         most_bytes: The largest file that is fetched.
-        fetch_s: How long fetching one may take.
-        link_previews: Whether Telegram shows what stands behind a link.
-        bots: Which other bots are answered: ``mentions`` only where they mean us, or ``all``. The
-            gateway decides whether any is let in.
+        fetch_s: Time-out of fetching one.
+        link_previews: Whether Telegram shows previews of links.
+        bots: Which other bots are answered: ``mentions`` only where they address this bot, or
+            ``all``. The gateway decides whether any is authorized.
     """
 
     base_url: str = API
@@ -59,7 +59,7 @@ class TelegramOptions:
 
 
 def read_options(config: PlatformConfig) -> TelegramOptions:
-    """Read them; what makes no sense counts as not set."""
+    """Read the settings; invalid values count as not set."""
     extra = config.extra
     base_url = _text(extra, "base_url") or API
     poll_s = as_whole_number(extra.get("poll_timeout"), default=25, low=1, high=50)
@@ -91,7 +91,7 @@ def _text(extra: Mapping[str, Any], name: str) -> str | None:
 
 
 def _file_url(base_url: str) -> str:
-    """Where the files of a server of one's own are."""
+    """Return the file address of a self-hosted server."""
     before, found, behind = base_url.rpartition("/bot")
     return f"{before}/file/bot{behind}" if found else base_url
 

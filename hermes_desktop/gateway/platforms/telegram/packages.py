@@ -1,4 +1,4 @@
-"""What Telegram needs beyond the program itself, and how it is installed here."""
+"""The package that Telegram requires besides the program itself, and how to install it."""
 
 import sys
 from importlib.util import find_spec
@@ -9,7 +9,7 @@ _WANTED = f"{PACKAGE}>=22.5,<23"
 
 
 def install_command(prefix: str = sys.prefix, executable: str = sys.executable) -> str:
-    """The command that installs the missing package where this program runs."""
+    """Return the command that installs the missing package where this program runs."""
     parts = Path(prefix).parts
     if "pipx" in parts:
         return f"pipx inject {Path(prefix).name} '{_WANTED}'"
@@ -19,10 +19,10 @@ def install_command(prefix: str = sys.prefix, executable: str = sys.executable) 
 
 
 def missing_words() -> str:
-    """A sentence about the missing package."""
+    """Return a sentence about the missing package."""
     return f"The package {PACKAGE} is not installed. Run: {install_command()}"
 
 
 def lacking() -> str:
-    """The same where it is missing, else "". Loads nothing."""
+    """Return that sentence if the package is missing, else "". Loads nothing."""
     return "" if find_spec("telegram") is not None else missing_words()

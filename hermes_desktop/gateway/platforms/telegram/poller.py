@@ -1,4 +1,4 @@
-"""Asking Telegram for what came in, and letting it forget only what is written down here."""
+"""Long polling of Telegram; updates are acknowledged only once they are stored here."""
 
 import asyncio
 import contextlib
@@ -19,12 +19,12 @@ _TOO_MANY = 429
 _KEEPING_S = 2.0
 _ALBUM_S = 0.4
 _MOST_ROUNDS = 5
-"""How often the rest of something is waited for, while more of it comes."""
+"""Limit of the rounds that wait for further parts while more of them arrive."""
 _LONGEST_WAIT_S = 20.0
-"""Who asks for a longer pause is left for so long, and that is told."""
+"""The longest accepted retry delay; for a longer one polling fails with an error."""
 _KNOWN = 500
 _AGAIN_S = 1.0
-"""The pause after an answer that brought nothing new, sooner than was asked for."""
+"""The pause after a response without news that came earlier than requested."""
 _LAST_WORD_S = 1.0
 _TRIES = 3
 _PAUSES_S = (0.3, 1.0, 3.0)
@@ -33,7 +33,7 @@ Kept = asyncio.Future[None]
 
 
 class Source(Protocol):
-    """Where updates come from."""
+    """The source of updates."""
 
     async def poll(self, offset: int | None, wait_s: int, limit: int = 100) -> list[Incoming]:
         """Wait for updates."""
@@ -42,7 +42,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why nothing can be asked for any more."""
+    """The reason why polling cannot continue."""
 
     code: str
     words: str
@@ -51,24 +51,24 @@ class Failure:
 
 @dataclass(slots=True)
 class Conflicts:
-    """How often in a row another program had the bot's messages; outlives connections."""
+    """Count of consecutive conflicts with another poller of the bot; outlives connections."""
 
     number: int = 0
 
 
 class Poller:
-    """Long polling. The server forgets an update when the next one is asked for, no sooner.
+    """Long polling. The server forgets an update when the next one is requested, no sooner.
 
-    What is not written down yet is asked for again every two seconds, together with what is new,
-    so that a chat that is slow to take its messages holds up no other.
+    Updates that are not stored yet are requested again every two seconds, together with new ones,
+    so that a chat that accepts its messages slowly does not block others.
 
     Args:
         source: The API.
-        wait_s: How long the server waits with an empty answer.
-        hand_over: Takes new updates in order; gives a future for each, which is done when the
-            update need not come again.
-        heard: Told of each answer.
-        pause: Waits so many seconds.
+        wait_s: How long the server waits before an empty response.
+        hand_over: Accepts new updates in order; returns a future for each, which is done when the
+            update need not be delivered again.
+        heard: Called at each response.
+        pause: Waits for the given number of seconds.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Poller:
         self._seen: OrderedDict[tuple[int, str], None] = OrderedDict()
 
     async def run(self) -> Failure:
-        """Ask until something is wrong that asking again does not mend; what that is."""
+        """Poll until an error occurs that a retry does not fix; return that error."""
         troubles = 0
         while True:
             try:
@@ -107,17 +107,17 @@ class Poller:
                 await self._pause(_wait_after(error, troubles))
                 troubles += 1
                 continue
-            if batch is None:  # called off, to ask anew
+            if batch is None:  # cancelled to poll again
                 continue
             troubles = 0
             self._heard()
             self._answered.set()
             await self._take(batch)
-            if not batch and self._hurried:  # it does not wait although it was asked to
+            if not batch and self._hurried:  # it did not wait although requested
                 await self._pause(_AGAIN_S)
 
     async def first_answer(self) -> Failure | None:
-        """See whether we may ask at all, without taking anything; None: we may."""
+        """Check whether polling is possible, without accepting anything; None: it is."""
         for troubles in range(_TRIES):
             try:
                 await self._source.poll(None, 0, 1)
@@ -131,7 +131,7 @@ class Poller:
         return None
 
     async def answers_anew(self) -> None:
-        """Give up the request that is under way, and return when a new one was answered."""
+        """Cancel the running request, and return when a new one was answered."""
         self._answered.clear()
         self._quick = True
         if self._call is not None:
@@ -139,13 +139,13 @@ class Poller:
         await self._answered.wait()
 
     async def last_word(self) -> None:
-        """Let the server forget what was written down since it was asked the last time."""
+        """Acknowledge what was stored since the last request."""
         if self._next is not None and self._next != self._asked_from:
             with contextlib.suppress(RefusalError, OSError):
                 async with asyncio.timeout(_LAST_WORD_S):
                     await self._source.poll(self._next, 0, 1)
 
-    # Parts
+    # Helpers
 
     async def _ask(self) -> list[Incoming] | None:
         at_once = self._quick or bool(self._handed)
@@ -167,7 +167,7 @@ class Poller:
         return call.result()
 
     def _judge(self, error: Exception, troubles: int) -> Failure | None:
-        """What an error means; None: ask again."""
+        """Return what an error means; None: poll again."""
         code = error.code if isinstance(error, RefusalError) else 0
         if code in UNKNOWN_TOKEN:
             return Failure(
@@ -186,7 +186,7 @@ class Poller:
         return Failure("connection_lost", str(error) or "Telegram does not answer.")
 
     def _forget(self) -> None:
-        """Take the server's word for what was acknowledged: it may be another one by now."""
+        """Drop the acknowledged position: the server may be another one by now."""
         self._handed.clear()
         self._next = None
 
@@ -201,11 +201,11 @@ class Poller:
                 self._see(update)
         if self._handed:
             await self._wait_for_keeping(is_new=bool(fresh))
-        if again and not self._handed:  # a server that forgets nothing is not asked without end
+        if again and not self._handed:  # a server that forgets nothing is not polled without pause
             await self._pause(_AGAIN_S)
 
     def _fresh(self, batch: list[Incoming]) -> list[Incoming]:
-        """What was not handed over yet, each once."""
+        """Return the updates that were not passed on yet, each once."""
         return list(dict.fromkeys(each for each in batch if each.update_id not in self._handed))
 
     def _see(self, update: Incoming) -> None:
@@ -233,13 +233,13 @@ class Poller:
             when = asyncio.ALL_COMPLETED if is_new else asyncio.FIRST_COMPLETED
             try:
                 await asyncio.wait(waiting, timeout=_KEEPING_S, return_when=when)
-            finally:  # also when nothing more is to be asked
+            finally:  # also when there are no more polls
                 self._count_kept()
         else:
             self._count_kept()
 
     def _count_kept(self) -> None:
-        """What is asked for next: all before it is written down."""
+        """Set the next position: all updates before it are stored."""
         unkept = [number for number, kept in self._handed.items() if not _is_kept(kept)]
         last = max(self._handed)
         self._next = min(unkept) if unkept else last + 1

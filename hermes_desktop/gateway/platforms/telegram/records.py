@@ -1,20 +1,20 @@
-"""What goes between Telegram's wire and the rest: who we are, what came in, what was refused."""
+"""Records of the Telegram adapter: bot identity, incoming updates and errors."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 _LONG = 4000
-"""Apps cut what is longer than 4,096 units, a little before that."""
+"""Apps split texts longer than 4,096 units, a little before that limit."""
 
 MediaKind = Literal["photo", "document", "voice", "audio", "video", "sticker", "animation"]
 
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """Who we are there.
+    """The identity of the bot.
 
     Attributes:
-        username: Without the sign before it; "" for a server that tells none.
+        username: Without the leading "@"; "" if the server reports none.
     """
 
     id: int
@@ -23,17 +23,17 @@ class Bot:
 
     @property
     def shown(self) -> str:
-        """For people."""
+        """The display name."""
         return f"@{self.username}" if self.username else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that came with a message and was not fetched yet.
+    """An attached file that was not fetched yet.
 
     Attributes:
-        size: In bytes; None when nobody tells.
-        seconds: How long it plays; None for what does not.
+        size: In bytes; None when unknown.
+        seconds: Its playing time; None for files without.
     """
 
     kind: MediaKind
@@ -46,7 +46,7 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The message that another one answers."""
+    """The message that another one replies to."""
 
     message_id: str
     text: str = ""
@@ -59,18 +59,18 @@ class Incoming:
     """One update.
 
     Attributes:
-        kind: ``message``, ``edited`` (one that was changed), ``answer`` (a button was pressed) or
-            ``other``, which is nothing to us.
-        chat_type: As Telegram says it: ``private``, ``group``, ``supergroup`` or ``channel``.
+        kind: ``message``, ``edited`` (a changed message), ``answer`` (a pressed button) or
+            ``other``, which is ignored.
+        chat_type: Telegram's type: ``private``, ``group``, ``supergroup`` or ``channel``.
         thread_id: The topic, where the chat has topics.
-        mentions: Names that are mentioned, in small letters and without the sign; ids, too.
-        extra_text: What there is instead of a file and of words: a place, a poll, a contact.
-        data: What a pressed button stands for.
-        query_id: Names that a button was pressed.
-        from_channel: It was not written by a person.
-        forwarded_from: Who wrote it first, when it was handed on; "" when it was written here.
+        mentions: Mentioned names, in lower case and without "@"; ids, too.
+        extra_text: A description of content without text or file: a place, a poll, a contact.
+        data: The data of a pressed button.
+        query_id: Identifies the pressing of a button.
+        from_channel: It was not written by a human.
+        forwarded_from: The original author, when it was forwarded; "" otherwise.
         edited: When it was changed.
-        moved_to: The chat has another id from now on.
+        moved_to: The new id of the chat.
     """
 
     update_id: int
@@ -99,17 +99,17 @@ class Incoming:
 
     @property
     def goes_on(self) -> bool:
-        """Whether more of it may be on its way: of an album, or of a text that was too long."""
+        """Whether further parts may follow: of an album, or of a text that was too long."""
         return bool(self.album_id) or len(self.text) >= _LONG
 
 
 class RefusalError(Exception):
-    """Telegram answered, and the answer was no.
+    """Telegram refused a request.
 
     Attributes:
         code: As in HTTP.
-        words: Its own words.
-        retry_after: Seconds that it wants us to wait.
+        words: Its own message.
+        retry_after: Seconds that it asks us to wait.
         moved_to: The id that the chat has now.
     """
 
@@ -122,8 +122,8 @@ class RefusalError(Exception):
 
 
 class NotSentError(OSError):
-    """The server could not be reached: whatever it was, it did not leave."""
+    """The server could not be reached: the request was not sent."""
 
 
 class UncertainError(TimeoutError):
-    """No answer came: nobody knows what became of it."""
+    """No response arrived: the outcome of the request is unknown."""

@@ -1,4 +1,4 @@
-"""What an answer of Telegram means for a text that was to be sent."""
+"""Mapping of Telegram's responses to send results."""
 
 import re
 
@@ -8,7 +8,7 @@ from hermes_desktop.gateway.platforms.telegram.records import NotSentError, Refu
 _TOO_MANY, _FORBIDDEN, _TOO_LARGE = 429, 403, 413
 _UNKNOWN_TOKEN = frozenset({401, 404})
 TRY_AGAIN = _UNKNOWN_TOKEN | {_TOO_MANY}
-"""Codes that say nothing about what was asked for."""
+"""Codes that say nothing about the request itself."""
 _KINDS: tuple[tuple[str, ErrorKind], ...] = (
     (r"too long", "too_long"),
     (r"can't parse|entit", "bad_format"),
@@ -23,22 +23,22 @@ _NO_MESSAGE = re.compile(
 
 
 def is_same(error: RefusalError) -> bool:
-    """Whether a message shows already what it was to show."""
+    """Return whether a message already shows the requested content."""
     return bool(_SAME.search(error.words))
 
 
 def lacks_thread(error: RefusalError) -> bool:
-    """Whether the topic is not there (any more)."""
+    """Return whether the topic does not exist (any more)."""
     return bool(_NO_THREAD.search(error.words))
 
 
 def lacks_message(error: RefusalError) -> bool:
-    """Whether the message that was to be changed cannot be."""
+    """Return whether the message to be edited cannot be."""
     return bool(_NO_MESSAGE.search(error.words))
 
 
 def of_refusal(error: RefusalError) -> SendResult:
-    """The result of a text that Telegram did not take."""
+    """Return the result for a text that Telegram refused."""
     if error.code == _TOO_MANY:
         return SendResult(
             success=False,
@@ -49,7 +49,7 @@ def of_refusal(error: RefusalError) -> SendResult:
         )
     if error.code == _TOO_LARGE:
         return _no(error.words, "too_long")
-    if error.code in _UNKNOWN_TOKEN:  # it was not even looked at
+    if error.code in _UNKNOWN_TOKEN:  # the request was not even processed
         return SendResult(success=False, error=error.words, error_kind="transient", retryable=True)
     kind: ErrorKind = "forbidden" if error.code == _FORBIDDEN else "unknown"
     for pattern, named in _KINDS:
@@ -59,7 +59,7 @@ def of_refusal(error: RefusalError) -> SendResult:
 
 
 def of_unsent(error: NotSentError) -> SendResult:
-    """The result of a text that did not leave."""
+    """Return the result for a text that was not sent."""
     return SendResult(success=False, error=str(error), error_kind="transient", retryable=True)
 
 

@@ -1,4 +1,4 @@
-"""How Telegram gets into the registry of platforms: its factory and its check."""
+"""Registration of Telegram: adapter factory and settings check."""
 
 from hermes_desktop.core.concurrency.background_tasks import WorkerThreads
 from hermes_desktop.gateway.config.gateway_config import PlatformConfig
@@ -13,24 +13,24 @@ from hermes_desktop.gateway.platforms.telegram.records import RefusalError
 
 
 class Serving:
-    """Makes adapters that know together how often another program had the bot's messages."""
+    """Creates adapters that share the count of conflicts with other programs."""
 
     def __init__(self, make_api: ApiMaker = load_api) -> None:
         self._make_api = make_api
         self._conflicts: dict[str | None, Conflicts] = {}
 
     def make(self, config: PlatformConfig, context: AdapterContext) -> TelegramPlatform:
-        """The factory."""
+        """Create an adapter."""
         conflicts = self._conflicts.setdefault(config.token, Conflicts())
         return TelegramPlatform(config, context, conflicts=conflicts, make_api=self._make_api)
 
     async def check(self, config: PlatformConfig, _: AdapterContext) -> CheckAnswer:
-        """See whether Telegram takes the token."""
+        """Check whether Telegram accepts the token."""
         return await check(config, self._make_api)
 
 
 async def check(config: PlatformConfig, make_api: ApiMaker = load_api) -> CheckAnswer:
-    """Ask Telegram who we are; nothing is taken from the bot that may be running."""
+    """Request the bot's identity; does not disturb a running poller of the bot."""
     token = (config.token or "").strip()
     if not token:
         return CheckAnswer(

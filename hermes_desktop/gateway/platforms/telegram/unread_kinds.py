@@ -1,4 +1,4 @@
-"""Naming what is neither a text nor a file that is known here, so that nothing is lost."""
+"""Names for message content that is neither text nor a known file, so that nothing is lost."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _AROUND = re.compile(
     | paid_star_count|link_preview_options|suggested_post_info|show_caption_above_media )\Z""",
     re.VERBOSE,
 )
-"""What stands around every message, whatever it holds."""
+"""Fields that accompany every message, whatever its content."""
 _EVENT = re.compile(
     r"""new_chat_|left_chat_|delete_chat_|chat_|boost_|users?_shared|connected_website
     | group_chat_|supergroup_chat_|channel_chat_|message_auto_delete|migrate_|pinned_message
@@ -23,11 +23,11 @@ _EVENT = re.compile(
     | (?:paid|direct)_message_price|.*_(?:changed|created|edited|closed|opened)$""",
     re.VERBOSE,
 )
-"""What happened in a chat; nobody said it."""
+"""Fields that report an event in a chat and are not written by a sender."""
 
 
 def unread_kind(raw: Mapping[str, Any]) -> str:
-    """Words for a message of which nothing else could be read; "" for what nobody said."""
+    """Return a text for an otherwise unreadable message; "" for an event without a sender."""
     found = [key for key, value in raw.items() if value and not _AROUND.match(key)]
     kinds = [key.replace("_", " ") for key in found if not _EVENT.match(key)]
     return f"[Something that cannot be read here: {', '.join(sorted(kinds))}]" if kinds else ""

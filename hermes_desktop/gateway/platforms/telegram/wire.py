@@ -19,7 +19,7 @@ _LONGEST_WAIT_S = 86_400.0
 
 
 class RefusedCallError(TelegramError):
-    """Carries a refusal through the library, which would make something less exact of it."""
+    """Carries a refusal through the library, which would convert it into something less exact."""
 
     def __init__(self, refusal: RefusalError) -> None:
         super().__init__(refusal.words)
@@ -27,15 +27,15 @@ class RefusedCallError(TelegramError):
 
 
 class NotTelegramError(TelegramError):
-    """What answered is not the Bot API."""
+    """The response did not come from the Bot API."""
 
 
 class Wire(HTTPXRequest):
-    """Connections of our own kind: Telegram's answers are read here, once.
+    """HTTP connections that parse Telegram's responses here, once.
 
     Args:
         options: Proxy.
-        connections: How many at once.
+        connections: The maximum number of connections.
 
     Raises:
         ProxySettingError: The environment names a proxy that cannot be used.
@@ -59,12 +59,12 @@ class Wire(HTTPXRequest):
     async def do_request(
         self, url: str, method: str, *args: Any, **kwargs: Any
     ) -> tuple[int, bytes]:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its response.
 
         Raises:
-            RefusedCallError: Telegram said no.
-            NotTelegramError: Somebody else answered.
-            TelegramError: It said nothing.
+            RefusedCallError: Telegram refused it.
+            NotTelegramError: Another server responded.
+            TelegramError: There was no response.
         """
         code, payload = await super().do_request(url, method, *args, **kwargs)
         well = HTTPStatus.OK <= code < HTTPStatus.MULTIPLE_CHOICES
@@ -77,29 +77,29 @@ class Wire(HTTPXRequest):
         return code, payload
 
     def answered(self, result: Any) -> None:
-        """What a call of Telegram's gave."""
+        """Handle the result of a successful call."""
 
 
 class PollWire(Wire):
-    """The connection that messages come by. Keeps them as they were sent.
+    """The connection for polling. Keeps updates as they were sent.
 
-    The library reads a batch whole or not at all; one update that is newer than it would keep all
-    others from us for ever.
+    The library parses a batch as a whole or not at all; one update of an unknown, newer kind would
+    block all others forever.
     """
 
     __slots__ = ()
 
     def answered(self, result: Any) -> None:
-        """Keep what came."""
+        """Keep the received updates."""
         self.results = result if isinstance(result, list) else []
 
 
 def _answer(code: int, payload: bytes) -> dict[str, Any]:
-    """What Telegram says.
+    """Return Telegram's response.
 
     Raises:
-        NotTelegramError: It is not Telegram that says it: a proxy, or a page to log in to a
-            network. Nothing follows from that for a token or a chat.
+        NotTelegramError: The response comes from something else: a proxy, or the login page of a
+            network. It says nothing about a token or a chat.
     """
     try:
         answer = json.loads(payload.decode("utf-8", "replace"))
@@ -126,7 +126,7 @@ def _refusal(code: int, answer: dict[str, Any]) -> RefusalError:
 
 
 def _seconds(value: Any) -> float | None:
-    """How long we are to wait; a day at most, whatever is asked for."""
+    """Return how long to wait, limited to one day."""
     if not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return min(max(0.0, float(value)), _LONGEST_WAIT_S)
@@ -140,6 +140,6 @@ def _phrase(code: int) -> str:
 
 
 def quiet() -> None:
-    """Keep libraries from logging: addresses hold the token, answers what people say."""
+    """Silence libraries' logs: addresses contain the token, responses contain messages."""
     for name in ("telegram", "httpx", "httpcore"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
