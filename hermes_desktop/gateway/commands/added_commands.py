@@ -1,4 +1,4 @@
-"""Commands that did not come with the program: the person's own, and those of plugins."""
+"""User-defined commands and commands of plugins."""
 
 import asyncio
 import logging
@@ -26,14 +26,15 @@ MOST_CHARACTERS = 20_000
 
 
 class AddedCommands:
-    """Finds and does them. On the loop; each runs on a thread of its own, for a bounded time.
+    """Finder and runner of added commands. On the event loop; each runs on a separate thread.
 
-    The program's own commands come first, then the person's, then those of plugins.
+    Their time is bounded. The program's own commands take precedence, then the user's, then those
+    of plugins.
 
     Args:
-        section: Gives ``quick_commands`` of config.yaml as they are now.
-        quick: Runs those for the shell; None: there are none.
-        table: Those of plugins.
+        section: Returns the current ``quick_commands`` of config.yaml.
+        quick: Runs the shell commands among them; None: they are not available.
+        table: The commands of plugins.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class AddedCommands:
         self._running = 0
 
     def definitions(self) -> tuple[CommandDef, ...]:
-        """All of them, for lists."""
+        """Return the definitions of all added commands, for lists."""
         own = [
             each.definition()
             for each in quick_commands(self._section())
@@ -64,12 +65,12 @@ class AddedCommands:
         return (*own, *theirs)
 
     def alias(self, name: str) -> str | None:
-        """What an alias of that name stands for, with what follows it."""
+        """Return the target of an alias, with its arguments."""
         found = quick_command(self._section(), name)
         return found.does.lstrip("/") if found is not None and found.kind == "alias" else None
 
     def find(self, name: str) -> CommandDef | None:
-        """The command of that name that can be done here."""
+        """Return the executable command of that name."""
         found = self._find(name)
         if isinstance(found, QuickCommand):
             return found.definition()
@@ -82,7 +83,7 @@ class AddedCommands:
         return self._table.find(name)
 
     async def run(self, name: str, args: str) -> CommandReply:
-        """Do one and give its answer; never raises because of it. Cancelling ends its program."""
+        """Run a command and return its reply; never raises for it. Cancelling ends its program."""
         found = self._find(name)
         if found is None:
             return CommandReply(f"/{name} is not there any more.")
@@ -106,7 +107,7 @@ class AddedCommands:
         except TimeoutError:
             log.error("%s took longer than %g s", name, COMMAND_S)  # noqa: TRY400 - no bug of ours
             return f"{name} took longer than {COMMAND_S:g} seconds and is not waited for."
-        except BaseException:  # somebody else's code, which may say sys.exit(), too
+        except BaseException:  # third-party code, which may call sys.exit(), too
             log.warning("%s failed", name, exc_info=True)
             return f"{name} failed. The log says more."
 
@@ -117,7 +118,7 @@ def _definition(command: PluginCommand) -> CommandDef:
 
 
 async def _on_thread(call: Callable[[], str], name: str) -> str:
-    """Await a call on a thread of its own; commands of the program must not wait for it."""
+    """Await a call on a separate thread; the program's commands must not wait for it."""
     future: Future[str] = Future()
     future.set_running_or_notify_cancel()
 

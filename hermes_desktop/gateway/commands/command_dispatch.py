@@ -1,4 +1,4 @@
-"""Takes commands out of the messages of people who may write, before anything else sees them."""
+"""Dispatch of the commands in messages of authorized senders, before any other processing."""
 
 import logging
 from collections import OrderedDict
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 QUESTION_S = 300.0
-"""How long an unanswered question waits."""
+"""How long an unanswered confirmation stays pending."""
 _MOST_REMEMBERED = 500
 _YES = frozenset({"once", "yes", "y", "ok", "okay"})
 _ALWAYS = frozenset({"always"})
@@ -39,7 +39,7 @@ _NO = frozenset({"cancel", "no", "n"})
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A command that waits for a person to say that it is meant."""
+    """A command that waits for the sender's confirmation."""
 
     command: CommandDef
     args: str
@@ -48,7 +48,7 @@ class _Question:
 
 
 async def _on_own_thread(call: Callable[[], Any]) -> Any:
-    """Run what takes long where it keeps no other command waiting."""
+    """Run a long call where it blocks no other command."""
     workers = WorkerThreads("gateway-long")
     try:
         return await workers.run(call)
@@ -57,17 +57,17 @@ async def _on_own_thread(call: Callable[[], Any]) -> Any:
 
 
 class CommandDispatch:
-    """Dispatches the commands of chats; see :mod:`~hermes_desktop.gateway.runner.runner_state`.
+    """Dispatcher of the commands of chats; see :mod:`~hermes_desktop.gateway.runner.runner_state`.
 
-    A command is answered here and never reaches a model; nothing of it is stored as said.
+    A command is answered here and never reaches a model; nothing of it is stored in the session.
 
     Args:
-        runner: Whose chats these are.
-        facts: What is told about the program.
-        workers: Where commands block; not those of turns, which may all be taken just when
-            somebody says ``/stop``.
+        runner: The runner of the chats.
+        facts: Information about the program.
+        workers: Worker threads for blocking commands; not those of turns, which may all be occupied
+            when ``/stop`` arrives.
         platforms: Controls the platforms; None where there are none.
-        quick: Runs the person's own commands for the shell; None: there are none.
+        quick: Runs the user's shell commands; None: there are none.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class CommandDispatch:
         self._listed: OrderedDict[str, list[str]] = OrderedDict()
 
     async def __call__(self, event: MessageEvent, session_key: str) -> MessageEvent | str:
-        """Look at a message.
+        """Process a message.
 
         Returns:
-            The message to go on with, or the answer to a command; "" for silence.
+            The message to continue with, or the reply to a command; "" for silence.
         """
         source = event.source
         if source is None or event.internal:
@@ -108,7 +108,7 @@ class CommandDispatch:
     async def _reply(
         self, event: MessageEvent, source: SessionSource, session_key: str
     ) -> CommandReply | None:
-        """The answer; None for a message that is no command."""
+        """Return the reply; None for a message that is not a command."""
         confirmed = self._answered_question(event.text, source, session_key)
         if isinstance(confirmed, CommandReply):
             return confirmed
@@ -129,7 +129,7 @@ class CommandDispatch:
             reply = await self._do(command, typed.args, event, source, session_key)
         return reply
 
-    # What was typed
+    # Parsing
 
     def _prefix(self, source: SessionSource) -> str:
         adapter = self._runner.adapters.get(source.platform)
@@ -148,12 +148,12 @@ class CommandDispatch:
         if target is not None:
             return parse_command(f"/{target} {typed.args}".rstrip())
         is_command = typed.prefix == "/" or self._added.find(typed.name) is not None
-        return typed if is_command else None  # "!important" is none
+        return typed if is_command else None  # "!important" is not a command
 
     def _refusal(
         self, command: CommandDef, source: SessionSource, session_key: str, prefix: str
     ) -> CommandReply | None:
-        """Why a command is not done, None when it is."""
+        """Return why a command is refused, None when it is not."""
         name = f"{prefix}{command.name}"
         if not command_access(source, self._runner.config).allows(command.name):
             return CommandReply(f"You may not use {name} here. {prefix}whoami says what you may.")
@@ -170,7 +170,7 @@ class CommandDispatch:
     async def _let_hooks_see(
         self, command: CommandDef, typed: TypedCommand, source: SessionSource, session_key: str
     ) -> tuple[CommandDef, TypedCommand, CommandReply | None]:
-        """Ask the gateway's event hooks about a command: the one to do, and an answer instead."""
+        """Pass a command to the event hooks; return the command to run, or a reply instead."""
         context = {
             "platform": source.platform.value,
             "user_id": source.user_id,
@@ -241,7 +241,7 @@ class CommandDispatch:
         )
         try:
             return await do_command(command, context)
-        except Exception as error:  # a bug, but the person still gets an answer
+        except Exception as error:  # a bug, but the sender still gets a reply
             log.exception("The command %s failed", command.name)
             return CommandReply(
                 "Something went wrong inside Hermes Desktop "
@@ -249,17 +249,17 @@ class CommandDispatch:
             )
 
     def _remembered(self, session_key: str) -> list[str]:
-        """The numbered list that a chat was last shown."""
+        """Return the numbered list that a chat was last shown."""
         listed = self._listed.setdefault(session_key, [])
         self._listed.move_to_end(session_key)
         if len(self._listed) > _MOST_REMEMBERED:
             self._listed.popitem(last=False)
         return listed
 
-    # Is it meant?
+    # Confirmation
 
     async def _is_asked(self, session_key: str) -> bool:
-        """Whether a person is asked: not where nothing was said that could be lost."""
+        """Return whether to ask for confirmation: not in a session without messages."""
         wanted = self._runner.config.running.confirm_destructive_commands
         session_db = self._runner._session_db  # noqa: SLF001 - the runner's own part
         if not wanted or session_key in self._unasked or session_db is None:
@@ -290,9 +290,9 @@ class CommandDispatch:
     def _answered_question(
         self, text: str, source: SessionSource, session_key: str
     ) -> _Question | CommandReply | None:
-        """The command that somebody has just confirmed, or an answer, or None for neither.
+        """Return the command that was just confirmed, or a reply, or None for neither.
 
-        Any other message of the same person lets the question lapse.
+        Any other message of the same sender cancels the confirmation.
         """
         question = self._questions.get(session_key)
         if question is None or question.user_id != source.user_id:
@@ -310,9 +310,9 @@ class CommandDispatch:
     # The window
 
     def _show_in_window(self, event: MessageEvent, source: SessionSource, session_key: str) -> None:
-        """Show a command in this program's own chat; the runner says when it was answered.
+        """Show a command in this program's own chat; the runner publishes when it was answered.
 
-        Other platforms show it by themselves.
+        Other platforms show it themselves.
         """
         if source.platform is Platform.DESKTOP:
             session_id = self._runner.session_store.peek_session_id(session_key) or ""
@@ -322,7 +322,7 @@ class CommandDispatch:
 
 
 def _unknown(typed: TypedCommand) -> CommandReply:
-    if typed.name == "start":  # what platforms send when a person opens a chat
+    if typed.name == "start":  # sent by platforms when a user opens a chat
         return CommandReply()
     shown = typed.name[:40]
     return CommandReply(

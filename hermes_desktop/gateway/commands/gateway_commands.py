@@ -1,4 +1,4 @@
-"""What the runner does for commands."""
+"""The gateway's implementation of the operations that commands need."""
 
 import contextlib
 import threading
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class PlatformControl(Protocol):
-    """Who knows how the platforms do, and can leave and join them. On the loop."""
+    """Control of the platforms: health, pause and resume. On the event loop."""
 
     def platforms(self) -> tuple[PlatformHealth, ...]:
-        """How they do, by name."""
+        """Return their health, sorted by name."""
         ...
 
     async def pause(self, platform: str) -> None:
-        """Leave a platform. Raises RefusedError when it is not served here."""
+        """Disconnect a platform. Raises RefusedError when it is not served here."""
         ...
 
     async def resume(self, platform: str) -> None:
@@ -45,12 +45,12 @@ class RunnerHost:
     """A :class:`~hermes_desktop.commands.context.CommandHost` for one message.
 
     Args:
-        runner: Whose chat it is.
+        runner: The runner of the chat.
         event: The message; it has a source.
-        session_key: Names the chat.
-        workers: Where it blocks.
+        session_key: The chat.
+        workers: Worker threads for blocking calls.
         platforms: None where there are none to control.
-        env_file: The home's ``.env``; None where nothing is to be written.
+        env_file: The home's ``.env``; None where nothing may be written.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class RunnerHost:
         self._env_file = env_file
 
     def sender(self, prefix: str) -> Sender:
-        """Who typed the command, and what this person may do."""
+        """Return the sender of the command with the sender's permissions."""
         source = self._source
         access = command_access(source, self._runner.config)
         return Sender(
@@ -91,10 +91,10 @@ class RunnerHost:
             command_names=access.names,
         )
 
-    # The conversation
+    # The session
 
     async def session_id(self, *, begin: bool = False) -> str | None:
-        """See the protocol. A chat whose entry was dropped goes on with what state.db knows."""
+        """See the protocol. A chat without an entry continues its last session in state.db."""
         if begin:
             store = self._runner.session_store
             entry = await self._workers.run(store.get_or_create_session, self._source)
@@ -114,16 +114,16 @@ class RunnerHost:
         return str(row["id"]) if row is not None else None
 
     def is_busy(self) -> bool:
-        """Whether a reply is being written, or a message waits, in the chat."""
+        """Return whether a reply is being written, or a message waits, in the chat."""
         return self._runner.is_busy(self._key)
 
     def running_since(self) -> float | None:
-        """When the running turn began, in seconds since the epoch."""
+        """Return when the running turn started, in seconds since the epoch."""
         return self._runner.running_since(self._key)
 
     @contextlib.asynccontextmanager
     async def alone_in(self, session_id: str) -> AsyncIterator[None]:
-        """Keep turns, also those of other chats, out of a session meanwhile."""
+        """Keep turns, including those of other chats, out of a session meanwhile."""
         leases = self._runner._turn_leases  # noqa: SLF001 - the runner's own part
         if leases.is_held(session_id):
             raise BusyError(
@@ -140,7 +140,7 @@ class RunnerHost:
 
     @contextlib.contextmanager
     def working_on(self, words: str) -> Iterator[threading.Event]:
-        """Show it as a turn of the window with a note; whatever stops turns stops it."""
+        """Show the command as a turn of the window with a note; it can be stopped like a turn."""
         runner, event = self._runner, self._event
         stops = runner._long_commands  # noqa: SLF001 - the runner's own part
         stop = stops[self._key] = threading.Event()
@@ -160,12 +160,12 @@ class RunnerHost:
         return await self._runner.stop_turn(self._key)
 
     async def begin_anew(self, title: str) -> str:
-        """Begin a new conversation in the chat."""
+        """Start a new session in the chat."""
         event = replace(self._event, text=f"/new {title}".rstrip())
         return await self._runner._handle_reset_command(event)  # noqa: SLF001 - named so elsewhere
 
     async def switch_to(self, session_id: str) -> None:
-        """Let the chat go on in another session."""
+        """Switch the chat to another session."""
         runner = self._runner
         await self._workers.run(self._switch, session_id)
         runner._clear_conversation_scope(self._key)  # noqa: SLF001 - the runner's own part
@@ -182,7 +182,7 @@ class RunnerHost:
             session_db._db.reopen_session(session_id)  # noqa: SLF001 - its blocking face
 
     async def shortened(self, old_id: str, new_id: str) -> None:
-        """Go on where the shortened conversation goes on."""
+        """Follow a compacted session to its new id."""
         await self._workers.run(self._shortened, old_id, new_id)
 
     def _shortened(self, old_id: str, new_id: str) -> None:
@@ -199,37 +199,37 @@ class RunnerHost:
         store.update_session(self._key, last_prompt_tokens=0)
 
     def forget_agent(self) -> None:
-        """Let the next turn read the conversation anew."""
+        """Have the next turn read the session again."""
         self._runner.evict_agent(self._key)
 
     async def steer(self, text: str) -> bool:
-        """Tell the running turn something."""
+        """Pass a message to the running turn."""
         runner, source = self._runner, self._source
         adapter = runner.adapters.get(source.platform)
         event = replace(self._event, text=text, turn_id=new_turn_id())
         if adapter is None or not runner.steer_turn(event, source, adapter):
             return False
-        runner.pass_on(self._event, event)  # nothing was awaited: it has not been heard
+        runner.pass_on(self._event, event)  # nothing was awaited: it was not processed yet
         return True
 
     async def queue(self, text: str) -> int:
-        """Have a message answered after what runs."""
+        """Queue a message behind what runs."""
         event = replace(self._event, text=text, turn_id=new_turn_id())
         waiting = await self._runner.queue_message(event)
-        self._runner.pass_on(self._event, event)  # nothing was awaited: it has not begun
+        self._runner.pass_on(self._event, event)  # nothing was awaited: it has not started
         return waiting
 
     # Its model
 
     def model_override(self) -> Mapping[str, str]:
-        """What was chosen for this conversation, or what its channel has of its own."""
+        """Return the model chosen for this session, or the override of its channel."""
         chosen = self._runner._session_model_overrides.get(self._key)  # noqa: SLF001
         entry = self._runner.session_store._entries.get(self._key)  # noqa: SLF001 - without loading
         chosen = chosen or (entry.model_override if entry is not None else None)
         return dict(chosen or self._runner.channel_model(self._source))
 
     async def set_model_override(self, override: Mapping[str, str]) -> None:
-        """Choose a model; an empty mapping takes the choice back."""
+        """Choose a model; an empty mapping resets the choice."""
         chosen = self._runner._session_model_overrides  # noqa: SLF001 - the runner's own part
         if override:
             chosen[self._key] = dict(override)
@@ -239,30 +239,30 @@ class RunnerHost:
         await self._workers.run(store.set_model_override, self._key, dict(override) or None)
 
     async def chosen(self) -> Mapping[str, str]:
-        """How the model thinks and how fast it answers, as far as that was chosen."""
+        """Return the chosen settings of reasoning and speed."""
         return await self._workers.run(self._runner.chosen_thinking, self._key)
 
     async def choose(self, name: str, value: str) -> None:
-        """Choose how the model thinks and how fast it answers."""
+        """Choose a setting of reasoning or speed."""
         await self._workers.run(self._runner.choose_thinking, self._key, name, value)
 
     def shows_thinking(self) -> bool:
-        """Whether what the model thinks is shown in the chat."""
+        """Return whether the model's reasoning is shown in the chat."""
         return self._runner.shows_thinking(self._key)
 
     def show_thinking(self, *, shown: bool) -> None:
-        """Show it from now on, or do not."""
+        """Show or hide it from now on."""
         self._runner.show_thinking(self._key, shown=shown)
 
-    # What runs beside
+    # Background work
 
     async def begin_background(self, prompt: str) -> str:
-        """Have something answered beside the conversation."""
+        """Start a background task."""
         task = await self._runner.begin_background(self._event, prompt, self._key)
         return task.id
 
     def work(self, *, everywhere: bool) -> tuple[Work, ...]:
-        """The replies that are written, and the tasks beside them."""
+        """Return the running replies and background tasks."""
         return self._runner.work(None if everywhere else self._key)
 
     async def stop_work(self, name: str, *, everywhere: bool) -> bool:
@@ -272,15 +272,15 @@ class RunnerHost:
     # The gateway
 
     async def restart(self) -> bool:
-        """Start the gateway anew soon."""
+        """Restart the gateway soon."""
         return await self._runner.request_restart(self._source)
 
     def platforms(self) -> tuple[PlatformHealth, ...]:
-        """How the platforms do."""
+        """Return the health of the platforms."""
         return self._platforms.platforms() if self._platforms is not None else ()
 
     async def pause(self, platform: str) -> None:
-        """Leave a platform until it is resumed."""
+        """Disconnect a platform until it is resumed."""
         await self._control(platform).pause(platform)
 
     async def resume(self, platform: str) -> None:
@@ -293,7 +293,7 @@ class RunnerHost:
         return self._platforms
 
     async def set_home(self) -> None:
-        """Let unasked news of the platform go to this chat from the next start on."""
+        """Send the platform's unsolicited messages to this chat from the next start on."""
         if self._env_file is None:
             raise RefusedError(
                 "The settings of this home are not written here.",
@@ -304,10 +304,10 @@ class RunnerHost:
 
 
 def write_home(env_file: Path, source: SessionSource) -> None:
-    """Write a chat as the home of its platform into ``.env``. Blocking.
+    """Write a chat as the home channel of its platform into ``.env``. Blocking.
 
     Raises:
-        RefusedError: The chat's id cannot stand there.
+        RefusedError: The chat's id cannot be written there.
         ConfigError: The file cannot be read or written.
     """
     platform = source.platform

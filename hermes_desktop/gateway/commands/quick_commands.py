@@ -1,4 +1,4 @@
-"""Commands that a person made: ``quick_commands`` in config.yaml, for the shell or an alias."""
+"""User-defined commands from ``quick_commands`` in config.yaml: shell commands and aliases."""
 
 import logging
 import re
@@ -17,19 +17,19 @@ QUICK_S = 30.0
 MOST_BYTES = 16_000
 MOST_CHARACTERS = 3_500
 _NAME = re.compile(r"[^\s/\x00-\x1f\x7f]+")
-"""What can be typed behind a slash."""
+"""A name that can be typed after a slash."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
 class QuickCommand:
-    """One of them.
+    """A user-defined command.
 
     Attributes:
-        name: In small letters, without a slash.
+        name: In lower case, without a slash.
         kind: ``exec`` for the shell, ``alias`` for another command.
-        does: The line, or the other command with what follows it.
+        does: The shell command, or the other command with its arguments.
     """
 
     name: str
@@ -38,7 +38,7 @@ class QuickCommand:
     description: str = ""
 
     def definition(self) -> CommandDef:
-        """As it stands in a list of commands; the line itself is shown to nobody."""
+        """Return the definition for a list of commands; it does not reveal the shell command."""
         words = self.description or (
             f"the same as /{self.does.lstrip('/')}"
             if self.kind == "alias"
@@ -48,7 +48,7 @@ class QuickCommand:
 
 
 def quick_command(section: Mapping[str, Any], name: str) -> QuickCommand | None:
-    """The one of that name; None where there is none that makes sense."""
+    """Return the command of that name; None where there is no valid one."""
     for key, entry in section.items():
         if _name(key) != name or not _NAME.fullmatch(name) or not isinstance(entry, Mapping):
             continue
@@ -63,7 +63,7 @@ def quick_command(section: Mapping[str, Any], name: str) -> QuickCommand | None:
 
 
 def quick_commands(section: Mapping[str, Any]) -> list[QuickCommand]:
-    """All that make sense, by name."""
+    """Return all valid commands, sorted by name."""
     names = sorted({_name(key) for key in section})
     return [found for name in names if (found := quick_command(section, name)) is not None]
 
@@ -74,13 +74,13 @@ def _name(key: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QuickRunner:
-    """Runs the lines for the shell.
+    """Runner of the shell commands.
 
     Attributes:
-        environ: The process environment; what is secret in it is left out.
-        cwd: Where they run.
-        clean: Takes secrets out of what they say.
-        secrets: Names further ones, as they are now; asked on the thread of a command.
+        environ: The process environment; secrets in it are left out.
+        cwd: The working directory.
+        clean: Removes secrets from the output.
+        secrets: Returns further secrets, as of now; called on the thread of a command.
     """
 
     environ: Mapping[str, str]
@@ -89,9 +89,9 @@ class QuickRunner:
     secrets: Callable[[], Iterable[str]] = tuple
 
     def run(self, command: QuickCommand, given_up: Callable[[], bool] = lambda: False) -> str:
-        """Run one and say what it said. Blocks, :data:`QUICK_S` at most.
+        """Run a command and return its output. Blocks, for up to :data:`QUICK_S`.
 
-        What a person typed behind the command does not reach the shell.
+        Arguments typed after the command do not reach the shell.
         """
         try:
             ended = run_bounded(
@@ -102,7 +102,7 @@ class QuickRunner:
                 most_bytes=MOST_BYTES,
                 given_up=given_up,
             )
-        except (OSError, ValueError) as error:  # the latter: there is a NUL in it
+        except (OSError, ValueError) as error:  # the latter: it contains a NUL
             log.warning("The command %s cannot be started: %s", command.name, error)
             return f"/{command.name} cannot be started."
         return self._words(command, ended, left=given_up())

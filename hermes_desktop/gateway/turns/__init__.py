@@ -1,1 +1,1 @@
-"""One turn of a chat: its agent, its progress, its reply."""
+"""Turns of a chat: agents, progress, replies."""

@@ -1,9 +1,9 @@
-"""Agents that are kept between the turns of a chat, and the guard against foreign writes.
+"""Agents cached between the turns of a chat, with detection of foreign writes.
 
-Another process may add to, take back from or rewrite the conversation that a kept agent has in
-memory. So an entry remembers what the agent has seen, and before each turn that is compared with
-what stands in state.db now. Entries are tuples of two to five fields; older shapes know less and
-are guarded less.
+Another process may append to, rewind or rewrite the session that a cached agent has in memory.
+Therefore an entry records what the agent has seen, and before each turn this is compared with the
+current state.db. Entries are tuples of two to five fields; older shapes record less and are
+protected less.
 """
 
 import enum
@@ -16,11 +16,11 @@ MAX_AGENTS = 128
 IDLE_S = 3600.0
 
 NEVER_SEEN: Final = -1
-"""A count that no row can have: the next turn reads the conversation anew."""
+"""A count that no row can have: the next turn reads the session again."""
 
 
 class _Pending:
-    """Stands for an agent that is being made."""
+    """Placeholder for an agent that is being created."""
 
     def __repr__(self) -> str:
         return "<agent pending>"
@@ -33,13 +33,14 @@ CacheEntry = tuple[Any, ...]
 
 
 class CachedAgent(NamedTuple):
-    """A kept agent and what it has seen.
+    """A cached agent and what it has seen.
 
     Attributes:
         agent: The agent, or :data:`PENDING`.
-        signature: What it was made from; another one means another agent.
-        message_count: ``sessions.message_count`` that it knows, None when nothing was stored yet.
-        session_id: The conversation that it has in memory, None in entries that do not know.
+        signature: What it was created from; a different one requires a different agent.
+        message_count: The ``sessions.message_count`` that it has seen, None when nothing was stored
+            yet.
+        session_id: The session that it has in memory, None in entries that do not record it.
         extra: The :class:`SessionMark` that the count is part of, None for the count alone.
     """
 
@@ -51,28 +52,28 @@ class CachedAgent(NamedTuple):
 
 
 class Reuse(enum.Enum):
-    """What to do with a kept agent for the next turn."""
+    """How to reuse a cached agent for the next turn."""
 
     BUILD = "build"
-    """There is none that fits: make one and let it read."""
+    """There is no suitable agent: create one that reads the session."""
     KEEP = "keep"
-    """It knows the whole conversation: go on, repeating the bytes of the last request."""
+    """It knows the whole session: continue, repeating the bytes of the last request."""
     RELOAD = "reload"
-    """Same agent, but it has to read the conversation first."""
+    """Same agent, but it has to read the session first."""
     GONE = "gone"
-    """The conversation it knows was deleted."""
+    """The session that it knows was deleted."""
 
 
 def decide(
     cached: CacheEntry | None, signature: str, session_id: str, live: SessionMark | None
 ) -> Reuse:
-    """Decide what to do with a kept agent.
+    """Decide how to reuse a cached agent.
 
     Args:
         cached: The entry of the chat, in any of its shapes.
-        signature: What an agent would be made from now.
-        session_id: The conversation of the coming turn.
-        live: Its mark right now, None when there is no such row.
+        signature: What an agent would be created from now.
+        session_id: The session of the coming turn.
+        live: The session's current mark, None when there is no such row.
     """
     if cached is None:
         return Reuse.BUILD
@@ -80,9 +81,9 @@ def decide(
     if known.agent is PENDING or known.signature != signature:
         return Reuse.BUILD
     if len(cached) <= CachedAgent._fields.index("message_count"):
-        return Reuse.KEEP  # the oldest shape is not guarded
+        return Reuse.KEEP  # the oldest shape is not protected
     if known.session_id is not None and known.session_id != session_id:
-        return Reuse.RELOAD  # counts of different conversations say nothing about each other
+        return Reuse.RELOAD  # counts of different sessions are not comparable
     if live is None:
         vanished = known.session_id is not None and known.message_count is not None
         return Reuse.GONE if vanished else Reuse.KEEP
@@ -96,16 +97,16 @@ def _has_seen(known: CachedAgent, live: SessionMark) -> bool:
 
 
 def seen_after_turn(before: SessionMark | None, written: Sequence[int]) -> SessionMark | None:
-    """The mark of what an agent has seen: what stood there before its turn, and its own rows.
+    """Return the mark of what an agent has seen: the rows before its turn, and its own rows.
 
-    Rows that another process added meanwhile are not in it, so that the next turn reads them.
+    Rows that another process added meanwhile are not included, so that the next turn reads them.
 
     Args:
         before: The mark when the turn began, None when there was no row.
         written: Row ids that the turn wrote.
 
     Returns:
-        None when there is still nothing.
+        None when there are still no rows.
     """
     if before is None:
         return SessionMark(len(written), 0, max(written)) if written else None
@@ -117,10 +118,10 @@ def seen_after_turn(before: SessionMark | None, written: Sequence[int]) -> Sessi
 
 
 def with_mark(cached: CacheEntry, session_id: str, live: SessionMark) -> CacheEntry:
-    """The entry with a new baseline; its length stays.
+    """Return the entry with a new baseline and the same length.
 
-    An entry of another conversation, one without a baseline and one whose agent is being made
-    come back as they are.
+    An entry of another session, one without a baseline and one whose agent is being created are
+    returned unchanged.
     """
     known = CachedAgent(*cached)
     counted = CachedAgent._fields.index("message_count") + 1
@@ -140,12 +141,12 @@ def surplus(
     busy: Collection[str],
     now: float,
 ) -> list[str]:
-    """Keys whose agents should be let go: the oldest above the limit, and those long idle.
+    """Return the keys of agents to evict: the oldest above the limit, and those long idle.
 
     Args:
         cache: All entries, the longest unused first.
         last_used: When each was used last, monotonic seconds.
-        busy: Keys with a running turn; never among the result.
+        busy: Keys with a running turn; never part of the result.
         now: Monotonic seconds.
     """
     oldest = list(cache)[: max(0, len(cache) - MAX_AGENTS)]

@@ -1,4 +1,4 @@
-"""Getting an agent ready for a turn, and noting what it has seen after it. Blocking."""
+"""Preparation of an agent for a turn, and the cache entry after it. Blocking."""
 
 import hashlib
 import json
@@ -30,10 +30,10 @@ class PreparedAgent:
     """An agent that is ready for a turn.
 
     Attributes:
-        signature: What it was made from.
-        mark: What it has seen of the conversation, None when nothing is stored yet.
-        reuse: What was done with the kept agent.
-        warning: What the chat is told before the reply; "" for nothing.
+        signature: What it was created from.
+        mark: What it has seen of the session, None when nothing is stored yet.
+        reuse: How the cached agent was reused.
+        warning: A message for the chat before the reply; "" for none.
     """
 
     agent: TurnAgent
@@ -44,9 +44,9 @@ class PreparedAgent:
 
 
 def signature_of(request: AgentRequest) -> str:
-    """What an agent for this request is made from, as 16 hex digits.
+    """Return the signature of an agent for this request, as 16 hex digits.
 
-    Not the conversation and not the sender: an agent serves all that a chat moves to.
+    It covers neither session nor sender: an agent serves all sessions that a chat switches to.
     """
     override = sorted(request.model_override.items())
     parts = json.dumps([request.source, request.session_key, request.settings, override])
@@ -56,12 +56,12 @@ def signature_of(request: AgentRequest) -> str:
 def prepare_agent(
     cached: CacheEntry | None, request: AgentRequest, db: SessionDB, factory: AgentFactory | None
 ) -> PreparedAgent:
-    """Take the kept agent or make one, and let it read the conversation where it has to.
+    """Reuse the cached agent or create one, and have it read the session where needed.
 
     Raises:
-        NotFoundError: The conversation that the kept agent knows was deleted.
-        NotConfiguredError: There is nothing to make agents with.
-        HermesError: The agent cannot be made, or state.db cannot be read.
+        NotFoundError: The session that the cached agent knows was deleted.
+        NotConfiguredError: There is no agent factory.
+        HermesError: The agent cannot be created, or state.db cannot be read.
     """
     signature = signature_of(request)
     session_id = request.session_id
@@ -85,18 +85,19 @@ def prepare_agent(
 
 
 def close_agents(entries: Iterable[CacheEntry]) -> None:
-    """Close agents for good. Blocks; one that cannot be closed is logged."""
+    """Close agents for good. Blocks; failures are logged."""
     for agent, *_ in entries:
         if agent is PENDING:
             continue
         try:
             agent.close()
-        except Exception:  # a client that cannot be closed must not keep the program alive
+        # A client that cannot be closed must not keep the program alive.
+        except Exception:
             log.warning("An agent could not be closed", exc_info=True)
 
 
 def release_agent(agent: Any) -> None:
-    """Let an agent's connections go; it may be used again. Blocks, never raises."""
+    """Release an agent's connections; it may be used again. Blocks, never raises."""
     if agent is PENDING:
         return
     try:
@@ -106,13 +107,13 @@ def release_agent(agent: Any) -> None:
 
 
 def entry_after_turn(prepared: PreparedAgent, session_id: str, result: AgentResult) -> CachedAgent:
-    """The cache entry for an agent whose turn has ended.
+    """Return the cache entry for an agent whose turn has ended.
 
     Args:
         prepared: The agent, and what it had seen.
-        session_id: The conversation that the turn began in.
-        result: What the turn ended in. After anything but a plain good end, and after a
-            rotation, the agent reads the conversation anew next time.
+        session_id: The session in which the turn began.
+        result: The result of the turn. After anything but a normal end, and after a rotation, the
+            agent reads the session again next time.
     """
     ended_in = result.get("session_id") or session_id
     seen = seen_after_turn(prepared.mark, result.get("written_message_ids", ()))

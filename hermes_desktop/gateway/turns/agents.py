@@ -1,4 +1,4 @@
-"""What the gateway needs of an agent, and how it gets one."""
+"""The interface of an agent to the gateway, and the request for creating one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from typing import Any, Protocol
 from hermes_desktop.agent.types import AgentResult, ConversationMessage, StreamCallback
 
 PersistedCallback = Callable[[int], None]
-"""Told the id of each stored row, the prompt's first, on the thread of the turn."""
+"""Called with the id of each stored row, the prompt's first, on the thread of the turn."""
 
 
 class TurnAgent(Protocol):
-    """An agent as the gateway uses it: it owns clients and callbacks, not a conversation."""
+    """An agent as the gateway uses it: it owns clients and callbacks, not a session."""
 
     session_id: str
 
@@ -22,9 +22,9 @@ class TurnAgent(Protocol):
         *,
         has_row: bool = False,
     ) -> None:
-        """Turn to a conversation, as it stands in state.db; None keeps what is in memory.
+        """Bind the agent to a session with its history from state.db; None keeps what is in memory.
 
-        ``has_row`` says that the conversation has a row there, which must not be made anew.
+        ``has_row`` says that the session already has a row there, which must not be created again.
         """
 
     def run_conversation(
@@ -37,35 +37,35 @@ class TurnAgent(Protocol):
         turn_note: str = "",
         platform_message_id: str | None = None,
     ) -> AgentResult:
-        """Answer one message in the conversation it is bound to. Blocks.
+        """Answer one message in the bound session. Blocks.
 
-        ``turn_note`` stands before the message in what the model is told, now and whenever the
-        conversation is told again; it is not part of what the person is shown as typed.
+        ``turn_note`` precedes the message for the model, now and in later requests; it is not part
+        of the message that the user sees.
         """
 
     def interrupt(self, message: str | None = None) -> None:
         """Make a running turn end soon; from any thread."""
 
     def release_clients(self) -> None:
-        """Let go of connections; the agent may be used again."""
+        """Release connections; the agent may be used again."""
 
     def close(self) -> None:
-        """Let go of everything for good."""
+        """Release all resources for good."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRequest:
-    """What an agent is wanted for.
+    """A request for an agent.
 
     Attributes:
-        session_id: The conversation it will be bound to first.
-        source: ``sessions.source`` of a conversation that it begins.
+        session_id: The session it will be bound to first.
+        source: ``sessions.source`` of a session that it starts.
         session_key: The chat.
-        session_fields: Further columns of the row of a conversation that it begins.
-        settings: What the settings say of agents, in a few characters without a secret; an agent
-            made under others is not used again.
-        model_override: ``model``, ``provider`` and ``base_url`` as far as they were chosen for
-            this conversation; an agent made with others is not used again.
+        session_fields: Further columns of the row of a session that it starts.
+        settings: A short summary of the settings of agents, without secrets; an agent created under
+            other settings is not reused.
+        model_override: ``model``, ``provider`` and ``base_url`` as far as they were chosen for this
+            session; an agent created with others is not reused.
     """
 
     session_id: str
@@ -77,4 +77,4 @@ class AgentRequest:
 
 
 AgentFactory = Callable[[AgentRequest], TurnAgent]
-"""Makes an agent, on a turn's worker thread. May raise :class:`HermesError`."""
+"""Creates an agent, on a turn's worker thread. May raise :class:`HermesError`."""

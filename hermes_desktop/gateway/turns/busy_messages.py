@@ -1,4 +1,4 @@
-"""What becomes of a message that comes while its chat is being answered. Pure, and the words."""
+"""Decisions about messages to a busy chat, and their acknowledgements. Pure functions."""
 
 import enum
 from dataclasses import dataclass
@@ -6,36 +6,36 @@ from dataclasses import dataclass
 from hermes_desktop.gateway.config.config_running import BusyInputMode
 
 MAX_QUEUED = 32
-"""How many messages may wait in one chat."""
+"""Maximum number of waiting messages in one chat."""
 
 ACK_INTERVAL_S = 30.0
-"""A chat hears at most so often that its messages are waiting."""
+"""Minimum time between two acknowledgements of waiting messages in a chat."""
 
 
 class Busy(enum.Enum):
-    """What is done with such a message."""
+    """The handling of a message to a busy chat."""
 
     INTERRUPT = "interrupt"
-    """What runs is ended, and this is answered next."""
+    """The running turn is interrupted, and this message is answered next."""
     QUEUE = "queue"
-    """It waits for its turn."""
+    """The message waits for its turn."""
     STEER = "steer"
-    """What runs is told of it."""
+    """The message is passed to the running turn."""
     REFUSE = "refuse"
-    """Too many wait already."""
+    """Too many messages wait already."""
 
 
 @dataclass(frozen=True, slots=True)
 class BusyChat:
-    """A chat that is being answered.
+    """A busy chat.
 
     Attributes:
-        mode: What its owner has set.
-        waiting: How many messages wait in it.
+        mode: The configured busy mode.
+        waiting: The number of waiting messages.
         heard: Whether the running turn has stored its own message and is not over: before, an
             interruption would lose it, afterwards there is nothing to interrupt.
-        subagents: Whether the running turn has helpers at work, which an interruption would kill.
-        compressing: Whether its conversation is being shortened, which must not be cut in two.
+        subagents: Whether the running turn has subagents at work, which an interruption would kill.
+        compressing: Whether its session is being compacted, which must not be interrupted.
     """
 
     mode: BusyInputMode
@@ -45,7 +45,7 @@ class BusyChat:
     compressing: bool = False
 
     def decide(self) -> Busy:
-        """Say what is done with another message."""
+        """Decide how to handle another message."""
         if self.waiting >= MAX_QUEUED:
             return Busy.REFUSE
         if self.mode == "steer":
@@ -57,11 +57,11 @@ class BusyChat:
 
 
 def acknowledgement(busy: Busy, *, position: int, minutes: int) -> str:
-    """What the chat hears of it.
+    """Return the acknowledgement for the chat.
 
     Args:
-        busy: What is done.
-        position: Which of the waiting messages it is, from 1.
+        busy: How the message is handled.
+        position: Its position among the waiting messages, from 1.
         minutes: For how many minutes the running turn has been at work.
     """
     since = f" (at work for {minutes} min)" if minutes >= 1 else ""
@@ -77,14 +77,14 @@ def acknowledgement(busy: Busy, *, position: int, minutes: int) -> str:
 def is_stale(
     *, now: float, began_at: float, active_at: float, timeout_s: float, has_agent: bool
 ) -> bool:
-    """Whether a running turn is to be given up for dead. All times are monotonic seconds.
+    """Return whether a running turn is considered dead. All times are monotonic seconds.
 
     Args:
-        now: The present.
+        now: The current time.
         began_at: When it got its claim.
-        active_at: When it was last seen to do something.
-        timeout_s: How long it may be silent; 0: for ever.
-        has_agent: Whether its agent was made already; while it is being made it is never stale.
+        active_at: The time of its last activity.
+        timeout_s: How long it may be inactive; 0: forever.
+        has_agent: Whether its agent is created already; before that it is never stale.
     """
     if not has_agent or timeout_s <= 0:
         return False

@@ -1,4 +1,4 @@
-"""The model that a channel has of its own, by the settings of its platform. Pure."""
+"""Model overrides of channels, from the settings of their platform. Pure functions."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,9 @@ from hermes_desktop.gateway.sessions.session_records import SessionSource
 def channel_model(
     platforms: Mapping[Platform, PlatformConfig], source: SessionSource | None
 ) -> dict[str, str]:
-    """``model`` and ``provider`` as far as ``channel_overrides`` sets them; empty: the usual ones.
+    """Return ``model`` and ``provider`` as set by ``channel_overrides``; empty: the defaults.
 
-    A thread stands over its channel, and that over the one it lies in.
+    A thread takes precedence over its channel, and a channel over its parent.
     """
     settings = platforms.get(source.platform) if source is not None else None
     if settings is None or source is None:

@@ -1,4 +1,4 @@
-"""What to say when a turn ended without any text: never nothing without a reason."""
+"""Replies for turns that ended without any text: no silence without a reason."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,17 +20,17 @@ NOT_PROCESSED = "This message was not processed. Please send it again."
 def normalize_empty_agent_response(
     agent_result: Mapping[str, Any], response: str, *, history_len: int = 0
 ) -> str:
-    """Find the text for a turn that may have none.
+    """Return a text for a turn that may have none.
 
     Args:
-        agent_result: What the turn ended in; every key may be missing.
+        agent_result: The result of the turn; every key may be missing.
         response: The text it wrote, "" for none.
-        history_len: How many messages the conversation had; a refusal without words ("400") is
-            taken for an overflow only in a long one.
+        history_len: The number of messages in the session; a refusal without explanation ("400") is
+            interpreted as an overflow only in a long one.
 
     Returns:
-        ``response`` if there is one; else words about what happened; "" where silence is right,
-        that is after an interruption in the middle.
+        ``response`` if there is one; else an explanation of what happened; "" where silence is
+        correct, i.e. after an interruption in the middle.
     """
     if response:
         return response

@@ -1,7 +1,7 @@
-"""Answers that say something about the gateway, not about the conversation."""
+"""Replies about the gateway that are not part of the session."""
 
 
 class EphemeralReply(str):
-    """A text for a chat that is no part of its conversation and may be deleted after a while."""
+    """A text for a chat that is not part of its session and may be deleted after a while."""
 
     __slots__ = ()

@@ -1,8 +1,8 @@
-"""Before a turn: a conversation that is nearly too long for its model is shortened first.
+"""Compaction, before a turn, of a session that nearly exceeds its model's context window.
 
-The agent looks itself, and earlier; this is for conversations that came to be so long elsewhere,
-under another model, or by very many small messages. The id stays the same, whatever the settings
-say, because the turn has begun under it. Blocking; on the turn's worker thread.
+The agent checks this itself, and earlier; this is for sessions that grew so long elsewhere, under
+another model, or by very many small messages. The id stays the same, whatever the settings say,
+because the turn has started under it. Blocking; on the turn's worker thread.
 """
 
 import logging
@@ -27,7 +27,7 @@ NOT_SHORTENED = (
 
 @dataclass(frozen=True, slots=True)
 class _Stopped:
-    """A turn as a signal: it is set when somebody wants the turn to end."""
+    """A turn as a cancellation signal: it is set when the turn is to end."""
 
     record: TurnRecord
 
@@ -42,17 +42,17 @@ def tidied(
     db: SessionDB,
     tell: ToolListener | None = None,
 ) -> PreparedAgent:
-    """Make the conversation of a turn shorter, if it has to be.
+    """Compact the session of a turn, if necessary.
 
     Args:
         prepared: The agent of the turn.
         entry: Its chat.
         record: The turn.
-        db: Where the conversation is.
-        tell: Hears that it is done, and how full the conversation is afterwards.
+        db: The database of the session.
+        tell: Called when it is done, and with the context size afterwards.
 
     Returns:
-        The agent with the conversation as it stands now; what went wrong is its ``warning``.
+        The agent with the current session; a failure is its ``warning``.
     """
     room = getattr(prepared.agent, "room", None)
     if not isinstance(room, TurnRoom):
@@ -70,7 +70,7 @@ def tidied(
             return prepared
         mark = db.session_mark(session_id)
         prepared.agent.bind(session_id, db.get_messages_as_conversation(session_id))
-    except HermesError as error:  # the turn itself will say what is wrong
+    except HermesError as error:  # the turn itself will report the error
         log.warning("%s was not looked at before a turn: %s", session_id, error.title)
         return prepared
     entry.last_prompt_tokens = 0

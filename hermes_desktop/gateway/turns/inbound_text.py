@@ -1,4 +1,4 @@
-"""What the model is told of a message beside its words: who wrote it, and what it answers."""
+"""The text of a message for the model, with its sender, quoted message and attachments."""
 
 from collections.abc import Iterator
 
@@ -10,10 +10,10 @@ MAX_QUOTE = 500
 
 
 def inbound_text(event: MessageEvent, source: SessionSource, config: GatewayConfig) -> str:
-    """The text of a message as its conversation keeps it.
+    """Return the text of a message as its session stores it.
 
-    Where several people write into one conversation each of them is named. A message that answers
-    an older one, which may stand in no conversation of ours, quotes its beginning.
+    Where several users share a session, each message names its sender. A reply to an older message,
+    which may be in no session of ours, quotes its beginning.
     """
     if event.internal:
         return event.text
@@ -35,7 +35,7 @@ def inbound_text(event: MessageEvent, source: SessionSource, config: GatewayConf
 
 
 def _media_notes(event: MessageEvent) -> Iterator[str]:
-    """What lies in the home since this message came; nobody shows it to the model."""
+    """Yield notes about attachments stored in the home, because the model does not see them."""
     for path, kind in zip(event.media_urls, event.media_types, strict=False):
         if kind.startswith("image/"):
             yield f"[A picture came with this message: {path} ({kind}). You cannot see it.]"
@@ -44,5 +44,5 @@ def _media_notes(event: MessageEvent) -> Iterator[str]:
 
 
 def _one_line(text: str) -> str:
-    """Without line breaks and brackets: neither may pretend to be more than a name or a quote."""
+    """Return a text without line breaks and brackets, so that it cannot imitate other content."""
     return " ".join(text.replace("[", "(").replace("]", ")").split())

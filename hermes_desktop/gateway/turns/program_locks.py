@@ -1,7 +1,7 @@
-"""A conversation to oneself among all programs of ours, awaited on the loop.
+"""Locks of sessions across all our programs, acquired asynchronously on the event loop.
 
-Within a program :class:`KeyedLocks` decide whose turn it is; only who has that lease asks here.
-Waiting takes no thread: the files are looked at now and then.
+Within a program :class:`KeyedLocks` decide whose turn it is; only the holder of that lease acquires
+a lock here. Waiting occupies no thread: the files are polled.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ T = TypeVar("T")
 
 
 class ProgramLocks:
-    """Holds conversations for the turns of this program. On one loop.
+    """Holds the session locks for the turns of this program. On one event loop.
 
     Args:
-        locks: The files; only used on the worker.
-        worker: A thread for what opens files.
-        bus: Told once if locks do not work.
+        locks: The lock files; only used on the worker.
+        worker: A thread for opening files.
+        bus: Receives one notice if locks do not work.
     """
 
     def __init__(self, locks: ConversationLocks, worker: WorkerThreads, bus: EventBus) -> None:
@@ -51,12 +51,12 @@ class ProgramLocks:
         unless: asyncio.Event | None = None,
         waits: Callable[[str], None] = lambda _: None,
     ) -> AsyncIterator[None]:
-        """Wait for the conversation of a session, hold it for the block, let others in.
+        """Wait for a session's lock and hold it for the duration of the block.
 
         Args:
             session_id: Any session of the conversation.
-            unless: Ends the waiting when it is set.
-            waits: Told for whom, in a sentence, whenever that changes.
+            unless: Ends the wait when it is set.
+            waits: Called with a sentence about the lock's holder, whenever that changes.
 
         Raises:
             GivenUpError: ``unless`` was set before the conversation was free.
@@ -75,14 +75,14 @@ class ProgramLocks:
 
     @contextlib.asynccontextmanager
     async def hold_now(self, session_id: str) -> AsyncIterator[None]:
-        """Hold the conversation of a session for the block, if no other program answers in it.
+        """Hold a session's lock for the duration of the block, without waiting for other programs.
 
         Raises:
-            BusyError: One does.
+            BusyError: Another program holds it.
             StateError: The shared file cannot be read.
         """
         async with self._attempt(session_id) as attempt:
-            for _ in range(_SHORT_TRIES):  # somebody may only have looked
+            for _ in range(_SHORT_TRIES):  # another process may only have checked it
                 if await self._worker.run(attempt.try_now):
                     break
                 await asyncio.sleep(LOOK_S / 2)
@@ -100,7 +100,7 @@ class ProgramLocks:
             await self._give_back(attempt)
 
     async def _give_back(self, attempt: ConversationLock) -> None:
-        """On the worker, also if this is cancelled: it comes after whatever runs there."""
+        """Release the lock on the worker, even on cancellation: after all calls queued there."""
         try:
             given_back = self._worker.submit(attempt.give_back)
         except RuntimeError:  # the program ends
@@ -115,14 +115,14 @@ class ProgramLocks:
 
 
 def waiting_words(owner: LockOwner | None) -> str:
-    """For whom a message waits."""
+    """Return the text that says what a message waits for."""
     if owner is not None and owner.pid == os.getpid():
         return "Waiting for another reply in this session."
     return f"Waiting for {owner or 'another program'}, which is answering in this session."
 
 
 def busy_elsewhere(owner: LockOwner | None) -> BusyError:
-    """Somebody else's turn must not be disturbed."""
+    """Return the error for a session in which another program's turn runs."""
     return BusyError(
         "A reply is being written in this session.",
         f"{owner or 'Another program'} is answering in it.",
@@ -131,7 +131,7 @@ def busy_elsewhere(owner: LockOwner | None) -> BusyError:
 
 
 def problem_words(problem: str) -> tuple[str, str, str]:
-    """Title, detail and hint for a home where locks do not work."""
+    """Return title, detail and hint for a home where locks do not work."""
     return (
         "Sessions cannot be locked in this home.",
         f"{problem}. If two windows or commands answer in one session, their turns may mix.",

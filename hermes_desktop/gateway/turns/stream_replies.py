@@ -1,7 +1,7 @@
-"""A reply that grows in its chat while it is being written: one message, changed now and then.
+"""Streaming of a reply to its chat: one message, edited repeatedly while the text is generated.
 
-What stands there at the end is handed to whoever delivers the reply, who changes it for the last
-time instead of sending the same text again.
+The final messages are passed to the deliverer of the reply, which edits them a last time instead of
+sending the same text again.
 """
 
 import asyncio
@@ -25,15 +25,15 @@ log = logging.getLogger(__name__)
 MOST_STRIKES = 3
 _CALL_S = 30.0
 _SHARE = 4.0
-"""A text that takes long to make ready is shown so many times that long after."""
+"""Edits are paused for this multiple of the time that formatting the text took."""
 _UNFINISHED = " …"
 _NOT_YET = re.compile(r"[A-Za-z0-9_\-.:/+=]{1,200}\Z")
-"""A word that still grows: it may be the beginning of a secret, which is known by its whole."""
+"""An incomplete word: it may be the beginning of a secret, which is only recognized as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a reply goes."""
+    """The destination of a reply."""
 
     platform: Platform
     chat_id: str
@@ -43,28 +43,28 @@ class Place:
 
 @dataclass(slots=True)
 class _Segment:
-    """What is said without a tool between."""
+    """The text between two uses of tools."""
 
     text: str = ""
     shown: list[Shown] = field(default_factory=list)
 
 
 class ReplyStream:
-    """Shows one reply. On the loop.
+    """Streams one reply to its chat. On the event loop.
 
-    What is said before a tool is used stays as a message of its own. A platform that asks to wait
-    is asked half as often from then on; the third time nothing is changed any more before the end.
+    Text before the use of a tool stays as a separate message. After a platform asks to wait, edits
+    are half as frequent; after the third time there are no more edits before the end.
 
     Args:
-        adapter_of: The adapter of a platform as it is now.
-        place: Where the reply goes.
-        settings: How often.
-        clean: Takes secrets out.
-        stands: Told of each message that begins to show the reply, before it is changed.
-        pause: Waits so many seconds.
+        adapter_of: Returns the current adapter of a platform.
+        place: The destination of the reply.
+        settings: The edit rate.
+        clean: Removes secrets.
+        stands: Called with each message that starts to show the reply, before it is edited.
+        pause: Waits for the given number of seconds.
 
     Attributes:
-        done: The reply was written to its end.
+        done: The reply was generated completely.
     """
 
     def __init__(
@@ -97,10 +97,10 @@ class ReplyStream:
         self._running: asyncio.Task[None] | None = None
         self.done = False
 
-    # Fed by the turn
+    # Input from the turn
 
     def feed(self, news: object) -> None:
-        """Take a piece of news of the turn."""
+        """Process an event of the turn."""
         if isinstance(news, TurnDelta) and news.kind == "text":
             self._segments[-1].text += news.text
             self._said_in_all += len(news.text)
@@ -112,10 +112,10 @@ class ReplyStream:
             return
         self._news.set()
 
-    # Showing
+    # Display
 
     def start(self, tasks: TaskSet) -> None:
-        """Show what comes, until :meth:`settle`."""
+        """Show new text until :meth:`settle`."""
         self._running = tasks.start(self._run(), name="growing reply")
 
     async def _run(self) -> None:
@@ -131,7 +131,7 @@ class ReplyStream:
             self._off = True
 
     async def _gather(self) -> None:
-        """Wait as long as there must be between two changes, and once more for a few words."""
+        """Wait for the minimum time between two edits, twice if there is little new text."""
         adapter = self._adapter_of(self._place.platform)
         least = adapter.edit_pause_s(self._place.chat_id) if adapter is not None else 0.0
         wait = max(self._interval, least, _SHARE * self._reading_s)
@@ -165,9 +165,9 @@ class ReplyStream:
         await self._put(segment, self._clean(segment.text).strip() + ending)
 
     async def _put(self, segment: _Segment, text: str) -> None:
-        """Let the chat show this text of a segment."""
+        """Show this text of a segment in the chat."""
         adapter = self._adapter_of(self._place.platform)
-        if adapter is None:  # it is connected again, or the reply is owed
+        if adapter is None:  # it is reconnecting; otherwise the reply will be owed
             return
         began = time.monotonic()
         pieces = await adapter.cut_aside(text)
@@ -218,7 +218,7 @@ class ReplyStream:
             )
         )
         self._answered_to = self._answered_to or result.success
-        if not result.success and not result.retryable:  # nobody knows whether it stands there
+        if not result.success and not result.retryable:  # whether it was delivered is unknown
             self._off = True
         return result
 
@@ -231,9 +231,9 @@ class ReplyStream:
         return result
 
     def _struck(self, segment: _Segment, result: SendResult) -> None:
-        """The platform did not take a change."""
+        """Handle that the platform refused an edit."""
         log.info("%s did not take a change: %s", self._place.platform.value, result.error)
-        if result.error_kind == "not_found":  # somebody took the message away
+        if result.error_kind == "not_found":  # the message was deleted
             segment.shown.clear()
             self._off = True
             return
@@ -244,7 +244,7 @@ class ReplyStream:
     # The end
 
     async def settle(self) -> None:
-        """Change nothing more; returns when the last change is over."""
+        """Stop editing; return when the last edit is over."""
         self._closing.set()
         if self._running is not None:
             await asyncio.wait({self._running})
@@ -254,12 +254,12 @@ class ReplyStream:
                 await self._complete(segment)
 
     def places(self) -> list[tuple[str, str, str]]:
-        """Platform, chat and message of all that shows a part of it now."""
+        """Return platform, chat and message of everything that shows a part of it now."""
         chat = (self._place.platform.value, self._place.chat_id)
         return [(*chat, message_id) for message_id in self._ids]
 
     def standing(self, reply: str) -> tuple[Shown, ...]:
-        """The messages that show the beginning of this reply; none: it is another text."""
+        """Return the messages that show the beginning of this reply; none for another text."""
         segment = self._segments[-1]
         said = _NOT_YET.sub("", segment.text).strip()
         if self.done or (said and reply.strip().startswith(said)):
@@ -267,7 +267,7 @@ class ReplyStream:
         return ()
 
     async def leave_unfinished(self) -> None:
-        """Let what stands there look like what it is: something that was not said to its end."""
+        """Mark the visible text as incomplete."""
         segment = self._segments[-1]
         if segment.shown:
             await self._complete(segment, _UNFINISHED)

@@ -1,4 +1,4 @@
-"""One turn of an agent on a worker thread, and the way of its text back to the loop."""
+"""One turn of an agent on a worker thread, and the relay of its output to the event loop."""
 
 import asyncio
 import contextlib
@@ -33,16 +33,16 @@ _Piece = tuple[DeltaKind, str] | _Told
 
 
 class DeltaRelay:
-    """Brings pieces of a reply from the turn's thread to the loop, a few times a second.
+    """Relays pieces of a reply from the turn's thread to the event loop, a few times a second.
 
-    However fast the pieces come, at most one callback waits on the loop at a time. Made and
+    However fast the pieces arrive, at most one callback waits on the loop at a time. Created and
     closed on the loop; fed from any thread.
 
     Args:
         turn_id: The turn in the events.
-        session_id: Its conversation in the events.
-        publish: Takes the events, on the loop.
-        interval_s: Least seconds between two rounds of events.
+        session_id: Its session in the events.
+        publish: Receives the events, on the loop.
+        interval_s: Minimum seconds between two rounds of events.
     """
 
     def __init__(
@@ -66,26 +66,26 @@ class DeltaRelay:
         self._next_round = self._loop.time()
 
     def feed_text(self, text: str) -> None:
-        """Take a piece of the reply."""
+        """Add a piece of the reply."""
         if text:
             self._feed(("text", text))
 
     def feed_reasoning(self, text: str) -> None:
-        """Take a piece of the model's thinking."""
+        """Add a piece of the model's reasoning."""
         if text:
             self._feed(("reasoning", text))
 
     def retract(self, text: str) -> None:
-        """Take the latest text back: it was no part of the reply."""
+        """Retract the latest text: it was not part of the reply."""
         if text:
             self._feed(("retracted", text))
 
     def feed_news(self, news: _Told) -> None:
-        """Take news of a tool or the context, or a note; they come between the pieces."""
+        """Add an event of a tool or the context, or a note; order relative to text is kept."""
         self._feed(news)
 
     def close(self) -> None:
-        """Publish what is left; pieces that come later are dropped."""
+        """Publish what is left; later pieces are dropped."""
         if self._timer is not None:
             self._timer.cancel()
         self._flush()
@@ -100,7 +100,7 @@ class DeltaRelay:
             if self._waking:
                 return
             self._waking = True
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody is left to be told
+        with contextlib.suppress(RuntimeError):  # the loop is gone: there are no more listeners
             self._loop.call_soon_threadsafe(self._wake)
 
     def _wake(self) -> None:
@@ -140,7 +140,7 @@ def _tool_event(ids: tuple[str, str], news: ToolNews) -> ToolStarted | ToolFinis
 
 
 def _joined(pieces: list[_Piece]) -> list[_Piece]:
-    """Neighbours of the same kind as one piece."""
+    """Merge neighbors of the same kind."""
     joined: list[_Piece] = []
     for key, run in groupby(pieces, lambda each: each[0] if isinstance(each, tuple) else None):
         if key is None:
@@ -152,32 +152,33 @@ def _joined(pieces: list[_Piece]) -> list[_Piece]:
 
 @dataclass(slots=True, eq=False)
 class TurnRecord:
-    """What is known of a turn outside its thread.
+    """The state of a turn outside its thread.
 
     Attributes:
-        message_id: What the platform calls the message.
-        generation: Which claim of its session key it belongs to, 0 while it waits for it.
-        session_id: The conversation it runs in, "" until that is known.
-        note: Stands before the prompt in what the model is told, not in what is stored as typed.
+        message_id: The platform's id of the message.
+        generation: The number of its claim of the session key, 0 while it waits for it.
+        session_id: The session in which it runs, "" until that is known.
+        note: Precedes the prompt for the model; not part of the stored message.
         rows: Ids of the rows stored so far; the first is the prompt's.
-        notes: What the chat should know of how the reply came about.
+        notes: Remarks for the chat about how the reply was generated.
         began_at: When it got its claim, in monotonic seconds.
-        active_at: When it was last seen to do something, likewise.
-        stop_requested: Somebody wants it to end; it may not have begun yet.
-        marked: Whether its chat is marked to be taken up should we be killed.
-        answered: It is over; its reply is on its way.
-        timed_out: It was ended because nothing happened for too long.
+        active_at: The time of its last activity, likewise.
+        stop_requested: It was asked to end; it may not have started yet.
+        marked: Whether its chat is marked to be resumed should the process be killed.
+        answered: It is over; its reply is being delivered.
+        timed_out: It was ended because of inactivity.
         superseded: It was ended for the sake of the next message: if it did end early, nothing is
             delivered.
-        unwanted: Nobody waits for its reply any more: nothing is delivered.
-        ending: Set with ``stop_requested``, for who waits on the loop.
-        given_up: Set when it is left behind: it was to end and did not.
+        unwanted: Its reply is no longer wanted: nothing is delivered.
+        ending: Set with ``stop_requested``, for waiters on the loop.
+        given_up: Set when it is abandoned: it was to end and did not.
         over: Set when its claim was released.
-        source: Where its message came from, once it runs.
-        steered: By turn id: what it was told meanwhile and has not stored yet, to be answered in a
-            turn of its own.
-        waits: For how many answers of a person it waits; meanwhile it is not silent.
-        monotonic: Where its times come from.
+        source: The source of its message, once it runs.
+        steered: By turn id: messages passed to it that it has not stored yet, to be answered in a
+            separate turn.
+        waits: The number of the user's answers it waits for; meanwhile it does not count as
+            inactive.
+        monotonic: The source of its times.
     """
 
     turn_id: str
@@ -207,20 +208,20 @@ class TurnRecord:
 
     @property
     def seen_at(self) -> float:
-        """When it last did something; a person's time is not its own."""
+        """The time of its last activity; waiting for the user counts as activity."""
         return self.monotonic() if self.waits else self.active_at
 
     def touch(self) -> None:
-        """Note that it does something. Any thread."""
+        """Record activity. Any thread."""
         self.active_at = self.monotonic()
 
     def request_stop(self) -> None:
-        """Have it end; on the loop."""
+        """Ask it to end; on the loop."""
         self.stop_requested = True
         self.ending.set()
 
     def extras(self) -> dict[str, str]:
-        """What an agent is told of the message only when there is something to tell."""
+        """Return the optional arguments for the agent that have a value."""
         known = {"turn_note": self.note, "platform_message_id": self.message_id}
         return {name: value for name, value in known.items() if value}
 
@@ -228,7 +229,7 @@ class TurnRecord:
 def run(
     agent: TurnAgent, record: TurnRecord, source: SessionSource, relay: DeltaRelay
 ) -> AgentResult:
-    """Run one turn. Blocks; called on a worker thread, in a context of its own.
+    """Run one turn. Blocks; called on a worker thread, in a separate context.
 
     Raises:
         HermesError: The turn could not be stored.
@@ -250,11 +251,11 @@ def run(
     def row_stored(row_id: int) -> None:
         record.rows.append(row_id)
         record.touch()
-        if record.stop_requested:  # an agent forgets what came before its turn began
+        if record.stop_requested:  # an agent forgets interruptions before its turn
             agent.interrupt()
 
     heard: dict[str, Any] = {}
-    if getattr(agent, "tells_tools", False):  # others do not know what a tool is
+    if getattr(agent, "tells_tools", False):  # other agents do not report tools
         heard["tool_callback"] = partial(_hear, record, relay)
     return agent.run_conversation(
         record.prompt,

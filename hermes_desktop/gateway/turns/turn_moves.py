@@ -1,4 +1,4 @@
-"""A conversation that moves on while its turn runs is nobody else's there, either."""
+"""Leases of the further sessions to which a turn moves, e.g. after a compaction."""
 
 import asyncio
 import contextlib
@@ -11,12 +11,13 @@ from hermes_desktop.core.concurrency.keyed_locks import GivenUpError, KeyedLocks
 
 @contextlib.asynccontextmanager
 async def leases_followed(agent: Any, leases: KeyedLocks, tasks: TaskSet) -> AsyncIterator[None]:
-    """Hold the lease of each session that the agent goes on in, until its turn is over.
+    """Hold the lease of each session that the agent moves to, until its turn is over.
 
     Args:
-        agent: Told through its ``on_moved``, on the turn's thread; one without it never moves.
-        leases: One turn per conversation.
-        tasks: Keeps what holds them.
+        agent: Reports moves through its ``on_moved``, on the turn's thread; one without it never
+            moves.
+        leases: One turn per session.
+        tasks: Runs the tasks that hold the leases.
     """
     if not hasattr(agent, "on_moved"):
         yield
@@ -33,7 +34,7 @@ async def leases_followed(agent: Any, leases: KeyedLocks, tasks: TaskSet) -> Asy
             tasks.start(_quietly(hold(session_id)), name="lease")
 
     def moved(session_id: str) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is gone, and everybody with it
+        with contextlib.suppress(RuntimeError):  # the loop is gone, and with it all leases
             loop.call_soon_threadsafe(start, session_id)
 
     agent.on_moved = moved
@@ -45,5 +46,6 @@ async def leases_followed(agent: Any, leases: KeyedLocks, tasks: TaskSet) -> Asy
 
 
 async def _quietly(holding: Any) -> None:
-    with contextlib.suppress(GivenUpError):  # somebody was there first, until the turn was over
+    # the lease was held by another turn until this one was over
+    with contextlib.suppress(GivenUpError):
         await holding

@@ -1,4 +1,4 @@
-"""From what a turn ended in to what the person is told."""
+"""Conversion of an agent's result into the outcome of a turn and its text for the chat."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,15 +21,16 @@ Outcome = Literal["done", "stopped", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class TurnOutcome:
-    """How a turn ended.
+    """The outcome of a turn.
 
     Attributes:
-        delivery: The text for the chat, with words where there was no reply; "" for silence.
-        reply: What stands in the conversation; equal to ``delivery`` when all went well.
-        last_message_id: Greatest row the turn wrote, None for none.
+        delivery: The text for the chat, with an explanation where there was no reply; "" for
+            silence.
+        reply: The text in the session; equal to ``delivery`` when all went well.
+        last_message_id: Greatest row id that the turn wrote, None for none.
         stored: Whether the prompt is in state.db.
-        prompt_tokens: How long the latest request was, None when nobody told.
-        session_id: Where the conversation goes on; "" where it was.
+        prompt_tokens: The length of the latest request, None when unknown.
+        session_id: The session in which the chat continues; "" if unchanged.
     """
 
     outcome: Outcome
@@ -53,14 +54,14 @@ def from_result(
     addition: str = "",
     notes: Sequence[str] = (),
 ) -> TurnOutcome:
-    """The outcome of a turn that ended by itself.
+    """Return the outcome of a turn that ended without an exception.
 
     Args:
-        result: What the agent returned.
-        history_len: How many messages the conversation had before.
-        rows: Rows it is known to have stored beyond those that the result names.
-        addition: What the chat is told behind the reply, about the conversation itself.
-        notes: Likewise, about how the reply came about; not without one.
+        result: The result of the agent.
+        history_len: The number of messages in the session before.
+        rows: Rows known to be stored beyond those that the result names.
+        addition: A text for the chat after the reply, about the session itself.
+        notes: Likewise, about how the reply was generated; omitted without a reply.
     """
     text = result.get("final_response") or ""
     delivery = normalize_empty_agent_response(result, text, history_len=history_len)
@@ -90,7 +91,7 @@ def from_result(
 
 
 def _broken_words(result: AgentResult, error: str) -> str:
-    """What a chat is told below the part of a reply that it got."""
+    """Return the error text that follows a partial reply in the chat."""
     return "⚠️ " + " ".join(
         part for part in (_title(result, error), result.get("error_hint", "")) if part
     )
@@ -101,7 +102,7 @@ def _title(result: AgentResult, error: str) -> str:
 
 
 def from_error(error: Exception, *, rows: Sequence[int] = ()) -> TurnOutcome:
-    """The outcome of a turn that an exception ended; one that is no HermesError is a bug."""
+    """Return the outcome of a turn that an exception ended; other than HermesError it is a bug."""
     if isinstance(error, HermesError):
         title, detail, hint = error.title, error.detail, error.hint
     else:
@@ -131,27 +132,27 @@ def _kind(error: Exception) -> str:
 
 
 def answered(text: str) -> TurnOutcome:
-    """The outcome of a message that the gateway answered itself, of which nothing is stored."""
+    """Return the outcome of a message that the gateway answered itself; nothing is stored."""
     return TurnOutcome("done", delivery=text, reply=text, stored=False)
 
 
 def with_words_before(outcome: TurnOutcome, words: str) -> TurnOutcome:
-    """The same outcome, whose chat is told something above the reply."""
+    """Return the outcome with a text before the reply."""
     return replace(outcome, delivery=f"{words}\n\n{outcome.delivery}")
 
 
 def silenced(outcome: TurnOutcome) -> TurnOutcome:
-    """The same outcome for a turn whose reply nobody waits for any more."""
+    """Return the outcome without delivery, for a turn whose reply is no longer wanted."""
     return replace(outcome, delivery="")
 
 
 def stopped(*, rows: Sequence[int] = ()) -> TurnOutcome:
-    """The outcome of a turn that was stopped before it could say anything."""
+    """Return the outcome of a turn that was stopped before any reply."""
     return TurnOutcome("stopped", last_message_id=max(rows, default=None), stored=bool(rows))
 
 
 def finished_event(record: TurnRecord, outcome: TurnOutcome) -> TurnFinished:
-    """The news that a turn is over."""
+    """Return the event that a turn is over."""
     return TurnFinished(
         turn_id=record.turn_id,
         session_key=record.session_key,

@@ -1,7 +1,7 @@
-"""Places for turns: a turn that waits for a person lends its own, so that no chat is silenced.
+"""Slots for turns; a turn that waits for the user lends out its slot, so that no chat is blocked.
 
-Only so many turns run at once. One that waits – for a word before something that may do harm, for
-the answer to a question – does nothing meanwhile, and that may last for an hour.
+The number of concurrent turns is limited. A turn that waits for an approval or for the answer to a
+question does nothing meanwhile, and that may last for an hour.
 """
 
 import asyncio
@@ -14,22 +14,22 @@ from hermes_desktop.agent.tools.asking.waiting_room import Waits
 from hermes_desktop.core.concurrency.keyed_locks import acquire_unless
 
 MOST_LENT = 25
-"""How many turns of one runner may wait in threads of their own beside those that run."""
+"""Limit of a runner's waiting turns with threads of their own beside the running ones."""
 
 
 class Room(Protocol):
     """A queue in which turns wait."""
 
     def observe(self, observer: Callable[[Any, bool], object]) -> Callable[[], None]:
-        """Hear when waiting begins and is over."""
+        """Subscribe to the beginning and end of waits."""
         ...
 
 
 class TurnPlace:
-    """One turn's place among those that run; an asynchronous context manager. On the loop.
+    """One turn's slot; an asynchronous context manager. On the event loop.
 
     Args:
-        slots: The places there are.
+        slots: The available slots.
     """
 
     def __init__(self, slots: asyncio.Semaphore) -> None:
@@ -40,7 +40,7 @@ class TurnPlace:
 
     @property
     def lent(self) -> bool:
-        """Whether its turn waits and somebody else may run."""
+        """Whether its turn waits and another one may run."""
         return self._waits > 0 and not self._held
 
     async def __aenter__(self) -> Self:
@@ -63,26 +63,26 @@ class TurnPlace:
             self._slots.release()
 
     def wait(self, *, lend: bool) -> None:
-        """The turn begins to wait for a person; ``lend`` its place meanwhile."""
+        """Mark the turn as waiting for the user; with ``lend`` its slot is lent out meanwhile."""
         self._waits += 1
         if lend and self._held:
             self._held = False
             self._slots.release()
 
     def go_on(self) -> None:
-        """It waits no more. Its place comes back when one is free; it does not stop for that."""
+        """End a wait. The slot is reacquired when one is free; the turn does not wait for that."""
         self._waits = max(0, self._waits - 1)
         if not self._waits and not self._held and self._return is None:
             self._return = asyncio.get_running_loop().create_task(self._take_again())
 
     def lend(self) -> None:
-        """Let another turn run: this one waits for others, and needs no thread for that."""
+        """Let another turn run: this one waits for a lease, and needs no thread for that."""
         if self._held:
             self._held = False
             self._slots.release()
 
     async def take_back(self, unless: asyncio.Event) -> None:
-        """After :meth:`lend`: wait until there is a place again.
+        """After :meth:`lend`: wait until a slot is free again.
 
         Raises:
             GivenUpError: ``unless`` was set before.
@@ -98,13 +98,13 @@ class TurnPlace:
 
 
 class WaitingTurns:
-    """Lends the places of a runner's turns that wait for a person.
+    """Lends out the slots of a runner's turns that wait for the user.
 
     Attributes:
-        places: By session key: the place of the running turn.
+        places: By session key: the slot of the running turn.
 
     Args:
-        mark: Told on the loop that the turn of a chat begins (True) or ends to wait.
+        mark: Called on the loop when the turn of a chat starts (True) or ends a wait.
     """
 
     def __init__(self, mark: Callable[[str, bool], object]) -> None:
@@ -113,7 +113,7 @@ class WaitingTurns:
         self._leave: list[Callable[[], None]] = []
 
     def watch(self, rooms: Iterable[Room]) -> None:
-        """Lend from now on, on the running loop, until :meth:`close`."""
+        """Start lending, on the running loop, until :meth:`close`."""
         loop = asyncio.get_running_loop()
 
         def changed(request: Waits, waits: bool) -> None:  # noqa: FBT001 - what is told
@@ -124,7 +124,7 @@ class WaitingTurns:
         self._leave = [room.observe(changed) for room in rooms]
 
     def close(self) -> None:
-        """Lend no more."""
+        """Stop lending."""
         for leave in self._leave:
             leave()
         self._leave = []

@@ -1,4 +1,4 @@
-"""Keeping an eye on a turn that takes long: the chat hears of it, and a silent one is ended."""
+"""Supervision of long turns: their chat is notified, and an inactive turn is ended."""
 
 import asyncio
 import enum
@@ -10,25 +10,25 @@ from hermes_desktop.gateway.turns.turn import TurnRecord
 
 
 class Step(enum.Enum):
-    """What is due for a long turn."""
+    """The step that is due for a long turn."""
 
     NEWS = "news"
-    """The chat hears that work goes on."""
+    """Notify the chat that work continues."""
     WARNING = "warning"
-    """The chat hears that nothing has happened for long."""
+    """Notify the chat that nothing has happened for long."""
     TIMEOUT = "timeout"
-    """It is ended."""
+    """End the turn."""
 
 
 class TurnWatch:
-    """Says what is due when. Times are monotonic seconds.
+    """Schedule of the steps of a long turn. Times are monotonic seconds.
 
-    News come after the set time, then after twice, four times, … as long, so that an hour's work
-    does not fill the chat.
+    Progress notices come after the configured time, then after twice, four times, … as long, so
+    that an hour's work does not fill the chat.
 
     Args:
         record: The turn.
-        settings: How patient to be; 0 switches a step off.
+        settings: The time-outs; 0 switches a step off.
     """
 
     def __init__(self, record: TurnRecord, settings: RunningSettings) -> None:
@@ -38,7 +38,7 @@ class TurnWatch:
         self._warned_of = -1.0
 
     def next(self) -> tuple[float, Step] | None:
-        """The next step and its time, as things stand; None when there will be none."""
+        """Return the time and kind of the next step, as of now; None when there is none."""
         record, settings = self._record, self._settings
         steps: list[tuple[float, Step]] = []
         if settings.agent_timeout_s > 0:
@@ -50,7 +50,7 @@ class TurnWatch:
         return min(steps, key=lambda step: step[0], default=None)
 
     def take(self, now: float) -> Step | None:
-        """The step that is due now, once; None when none is."""
+        """Return the step that is due now, once; None when none is."""
         due = self.next()
         if due is None or due[0] > now:
             return None
@@ -61,7 +61,7 @@ class TurnWatch:
         return due[1]
 
     def words(self, step: Step, now: float) -> str:
-        """What the chat hears."""
+        """Return the message of a step for the chat."""
         if step is Step.NEWS and self._record.waits:
             return f"I am still waiting for your answer ({_duration(now - self._record.began_at)})."
         if step is Step.NEWS:
@@ -79,14 +79,14 @@ async def watch(
     end: Callable[[], Awaitable[None]],
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Watch a turn until it is cancelled or nothing is due any more.
+    """Watch a turn until cancelled or until nothing is due any more.
 
     Args:
         watched: The turn.
-        clock: For the present.
-        tell: Tells its chat something.
+        clock: The time source.
+        tell: Sends its chat a message.
         end: Ends it.
-        pause: Waits for so many seconds.
+        pause: Waits for the given number of seconds.
     """
     while (due := watched.next()) is not None:
         now = clock.monotonic()

@@ -1,4 +1,4 @@
-"""The sign that a reply is being written, kept up for as long as it is."""
+"""The typing sign of a chat, refreshed while a reply is being written."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ async def keep_typing(
     *,
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Show it until cancelled. What a platform makes of it holds nothing up."""
+    """Show the typing sign until cancelled. Failures of the platform are ignored."""
     while True:
         adapter = adapter_of(platform)
         if adapter is not None:
