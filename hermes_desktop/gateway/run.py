@@ -256,8 +256,8 @@ class GatewayRunner(RunnerStopping):
         try:
             running = len(self._running_agents) + self.running_tasks()
             self.announce(RunnerReport(self._phase, running))
-        # A bug in a listener must not end a turn or prevent the shutdown.
         except Exception:
+            # A bug in a listener must not end a turn or prevent the shutdown.
             log.exception("Nobody heard how the gateway is doing")
 
     def _state_for_others(self) -> str:

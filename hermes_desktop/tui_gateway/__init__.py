@@ -1,1 +1,1 @@
-"""The same agent for terminal front ends, editors and scripts: JSON-RPC 2.0, one object a line."""
+"""JSON-RPC 2.0 server of the agent for front ends, editors and scripts; one object per line."""

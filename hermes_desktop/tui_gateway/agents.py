@@ -1,4 +1,4 @@
-"""The agent of a live session: made for its first prompt, and anew when its settings changed."""
+"""The agent of a live session: created for its first prompt, and again when its settings change."""
 
 import logging
 import threading
@@ -14,14 +14,14 @@ from hermes_desktop.tui_gateway.session_record import source_of
 log = logging.getLogger(__name__)
 
 BUILD_S = 30.0
-"""How long making an agent may take."""
+"""Time-out of creating an agent."""
 
 
 def ensure_agent(server: Server, session: Session, *, limit_s: float = BUILD_S) -> None:
-    """Have an agent ready for the next turn. Blocks.
+    """Make sure that an agent is ready for the next turn. Blocks.
 
     Raises:
-        RpcError: It cannot be made, or that takes too long.
+        RpcError: It cannot be created, or that takes too long.
     """
     if session.get("agent") is not None and not _settings_changed(server, session):
         return
@@ -42,7 +42,7 @@ def ensure_agent(server: Server, session: Session, *, limit_s: float = BUILD_S) 
 
 
 def choose(server: Server, session: Session) -> None:
-    """Note which model would answer, for peers. Never raises for settings that make no sense."""
+    """Store the model that would answer, for peers. Never raises for invalid settings."""
     try:
         choice = server.program.agents.choose_model(session.get("model_override") or {})
     except HermesError as error:
@@ -54,7 +54,7 @@ def choose(server: Server, session: Session) -> None:
 
 
 def drop_agent(session: Session) -> None:
-    """Have the next turn make a new agent. Not while one runs. May block for a moment."""
+    """Have the next turn create a new agent. Not while one runs. May block briefly."""
     agent = session.get("agent")
     session["agent"] = None
     if agent is not None:
@@ -62,22 +62,23 @@ def drop_agent(session: Session) -> None:
 
 
 def close_agent(agent: Any) -> None:
-    """Let go of everything an agent has, as far as it knows how."""
+    """Release all resources of an agent, as far as it supports that."""
     try:
         getattr(agent, "close", lambda: None)()
-    except Exception:  # a client that cannot be closed must not keep a session alive
+    except Exception:
+        # A client that cannot be closed must not keep a session alive.
         log.warning("An agent could not be closed", exc_info=True)
 
 
 def _settings_changed(server: Server, session: Session) -> bool:
-    """Whether the kept agent is too old; one that we did not make is not."""
+    """Return whether the agent's settings are outdated; never for one created elsewhere."""
     made_from = session.get("agent_settings")
     if made_from is None:
         return False
     try:
         return bool(made_from != server.program.agents.fingerprint())
     except HermesError:
-        return True  # making one tells what is wrong
+        return True  # creating one reports the error
 
 
 def _build(server: Server, session: Session, ready: threading.Event) -> None:

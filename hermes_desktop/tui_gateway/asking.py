@@ -1,4 +1,4 @@
-"""What waits for a person, told to the programs that show live sessions, and their answers."""
+"""Pending approvals and questions: sent to the peers of live sessions, with their answers."""
 
 import threading
 from typing import TYPE_CHECKING, Any
@@ -27,15 +27,15 @@ BY = "rpc"
 
 
 class Asking:
-    """Attends both queues for the peers of live sessions. Any thread.
+    """Presenter of both queues to the peers of live sessions. Any thread.
 
-    A session whose peers cannot answer – all are gone, or have said that they ask nothing more –
-    is not asked: what would wait for them ends at once.
+    A session whose peers cannot answer, because all are gone or have closed their input, is not
+    asked: its pending requests end immediately.
 
     Args:
-        server: Whose sessions.
-        approvals: What waits for a word.
-        questions: What the assistant asks.
+        server: The server of the sessions.
+        approvals: The pending approval requests.
+        questions: The pending questions of the assistant.
     """
 
     def __init__(self, server: Server, approvals: ApprovalQueue, questions: QuestionQueue) -> None:
@@ -49,29 +49,29 @@ class Asking:
         self._leave: list[Callable[[], None]] = []
 
     def open(self) -> None:
-        """Begin."""
+        """Start presenting requests."""
         self._leave = [self.approvals.attend(self._words), self.questions.attend(self._asks)]
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop presenting requests."""
         for leave in self._leave:
             leave()
         self._leave = []
 
     def falls_silent(self, peer: Transport) -> None:
-        """A peer can answer nothing any more; what it alone could have answered ends now."""
+        """Handle that a peer closed its input; requests that only it could answer end."""
         with self._lock:
             self._silent.append(peer)
         self.approvals.withdraw(self._words, lambda each: not self._serves(each))
         self.questions.withdraw(self._asks, lambda each: not self._serves(each))
 
     def forget(self, peer: Transport) -> None:
-        """A peer is gone for good and heard nowhere."""
+        """Drop a peer that is gone and no longer subscribed to any session."""
         with self._lock:
             self._silent = [each for each in self._silent if each is not peer]
 
     def pending(self, session: Session) -> dict[str, list[dict[str, Any]]]:
-        """What waits in a session, as it is told."""
+        """Return the pending requests of a session in the form of the protocol."""
         key = session["session_key"]
         return {
             "approvals": [self._approval(each) for each in self.approvals.pending(key)],
@@ -79,7 +79,7 @@ class Asking:
         }
 
     def tell_again(self, sid: str, session: Session, peer: Transport | None) -> None:
-        """Tell a peer that has just come what waits."""
+        """Send the pending requests to a peer that has just joined."""
         told = self.pending(session)
         if peer is None:
             return

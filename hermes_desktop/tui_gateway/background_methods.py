@@ -1,4 +1,4 @@
-"""Prompts that are answered beside a live session, and what runs on its behalf."""
+"""Background prompts of a live session, and the methods that list background work."""
 
 import logging
 import secrets
@@ -28,7 +28,7 @@ _PATIENCE_S = 2.0
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """One prompt that is answered beside its session."""
+    """A prompt that is answered beside its session."""
 
     id: str
     session_id: str
@@ -40,19 +40,19 @@ class Task:
 
     @property
     def words(self) -> str:
-        """The prompt in a few words."""
+        """The beginning of the prompt."""
         flat = " ".join(self.prompt[:1000].split())
         return flat if len(flat) <= _WORDS else flat[: _WORDS - 1] + "…"
 
 
 def submit(call: Call) -> dict[str, Any]:
-    """``prompt.background``: the result comes as the event ``background.complete``."""
+    """Handle ``prompt.background``; the result is sent as the event ``background.complete``."""
     sid, session = call.session()
     return {"task_id": start(call.server, sid, session, call.params.text("text"))}
 
 
 def agents_list(call: Call) -> dict[str, Any]:
-    """``agents.list``: tasks and processes of a session, or of all that are live."""
+    """Handle ``agents.list``: return tasks and processes of a session, or of all live ones."""
     state = call.server.state
     with state.lock:
         live = list(state.sessions.values())
@@ -81,16 +81,16 @@ def agents_list(call: Call) -> dict[str, Any]:
 
 
 def tasks_of(session: Session) -> tuple[Task, ...]:
-    """The tasks of a session that are not over."""
+    """Return the unfinished tasks of a session."""
     with session["history_lock"]:
         return tuple(session.get("background", {}).values())
 
 
 def start(server: Server, sid: str, session: Session, prompt: str) -> str:
-    """Begin to answer a prompt on a thread of its own; the task's name.
+    """Start answering a prompt on a separate thread; return the task's name.
 
     Raises:
-        RpcError: No agent can be made, or too many tasks run.
+        RpcError: No agent can be created, or too many tasks run.
     """
     program = server.program
     task = Task(
@@ -120,7 +120,7 @@ def start(server: Server, sid: str, session: Session, prompt: str) -> str:
 
 
 def stop(session: Session, name: str) -> bool:
-    """End a task for good; False when there is none."""
+    """End a task for good; return False when there is none."""
     task = next((each for each in tasks_of(session) if each.id == name), None)
     if task is None:
         return False
@@ -132,7 +132,7 @@ def stop(session: Session, name: str) -> bool:
 
 
 def cut_off(server: Server, sid: str, session: Session) -> None:
-    """End all tasks of a session that is closed; whoever asked for them is told. Blocks shortly."""
+    """End all tasks of a session that is being closed; peers are notified. Blocks briefly."""
     tasks = tasks_of(session)
     for task in tasks:
         if stop(session, task.id):
@@ -144,12 +144,12 @@ def cut_off(server: Server, sid: str, session: Session) -> None:
 
 
 def stop_all(session: Session) -> int:
-    """End all tasks of a session for good; how many there were."""
+    """End all tasks of a session for good; return their number."""
     return sum(stop(session, task.id) for task in tasks_of(session))
 
 
 def _run(server: Server, sid: str, session: Session, task: Task) -> None:
-    """Answer it. On the task's own thread; never raises."""
+    """Answer a background prompt. On the task's own thread; never raises."""
     text, failed = "", False
     try:
         set_session_vars(
@@ -198,5 +198,6 @@ def _forget(session: Session, task: Task) -> None:
 def _quietly(call: Callable[[], object]) -> None:
     try:
         call()
-    except Exception:  # the result is told; what is tidied up matters less
+    except Exception:
+        # The result has been sent; failures of the cleanup matter less.
         log.warning("A background task left something behind", exc_info=True)

@@ -1,4 +1,4 @@
-"""Telling plugins of conversations that begin and end, for a bounded time."""
+"""Notification of plugins about sessions that start and end, with a time-out."""
 
 import logging
 import threading
@@ -11,12 +11,12 @@ log = logging.getLogger(__name__)
 
 
 def tell(name: str, *, reason: str = "", **kwargs: Any) -> None:
-    """Call a hook. Never raises; a callback that takes too long is not awaited any longer.
+    """Call a hook. Never raises; a callback that takes too long is abandoned.
 
     Args:
         name: The hook.
-        reason: What :func:`plugins.boundary_reason` answers meanwhile.
-        kwargs: What it carries.
+        reason: What :func:`plugins.boundary_reason` returns meanwhile.
+        kwargs: The hook's arguments.
     """
     over = threading.Event()
 
@@ -24,7 +24,7 @@ def tell(name: str, *, reason: str = "", **kwargs: Any) -> None:
         try:
             with giving_reason(reason):
                 plugins.invoke_hook(name, **kwargs)
-        except Exception:  # somebody else's code
+        except Exception:  # third-party code
             log.warning("%s failed", name, exc_info=True)
         finally:
             over.set()

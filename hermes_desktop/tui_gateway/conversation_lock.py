@@ -1,4 +1,4 @@
-"""A conversation to oneself among all programs of ours, for threads that may wait."""
+"""Locks of sessions across all our programs, for threads that may block."""
 
 import contextlib
 import threading
@@ -17,19 +17,19 @@ _SHORT_TRIES = 4
 def held_for_turn(
     server: Server, sid: str, session: Session, given_up: Callable[[], bool]
 ) -> Iterator[bool]:
-    """Wait until no other program answers in the conversation, and hold it for the block.
+    """Wait for a session's lock and hold it for the duration of the block.
 
-    Peers are told for whom it waits. Meanwhile ``waits_for_program`` of the session is set: a turn
-    that waits has stored nothing and must not be cut off for the next prompt.
+    Peers are notified about the lock's holder. Meanwhile ``waits_for_program`` of the session is
+    set: a waiting turn has stored nothing and must not be interrupted for the next prompt.
 
     Args:
-        server: Whose session.
+        server: The server of the session.
         sid: Its live id.
         session: The session.
-        given_up: Whether the turn is to end.
+        given_up: Returns whether the turn is to end.
 
     Yields:
-        Whether the conversation is held; False: the turn was given up.
+        Whether the lock is held; False: the turn was given up.
 
     Raises:
         StateError: The shared file cannot be read.
@@ -62,10 +62,10 @@ def held_for_turn(
 
 @contextlib.contextmanager
 def held_now(server: Server, session: Session, doing: str) -> Iterator[None]:
-    """Hold the conversation for the block, if no other program answers in it.
+    """Hold a session's lock for the duration of the block, without waiting for other programs.
 
     Raises:
-        RpcError: One does.
+        RpcError: Another program holds it.
         StateError: The shared file cannot be read.
     """
     locks = _locks(server)
@@ -74,7 +74,7 @@ def held_now(server: Server, session: Session, doing: str) -> Iterator[None]:
         return
     lock = locks.attempt(session["session_key"])
     try:
-        for _ in range(_SHORT_TRIES):  # somebody may only have looked
+        for _ in range(_SHORT_TRIES):  # another process may only have checked it
             if lock.try_now():
                 break
             threading.Event().wait(LOOK_S / 2)
@@ -87,7 +87,7 @@ def held_now(server: Server, session: Session, doing: str) -> Iterator[None]:
 
 
 def waiting_words(owner: LockOwner | None) -> str:
-    """For whom a prompt waits."""
+    """Return the text that says what a prompt waits for."""
     return f"Waiting for {owner or 'another program'}, which is answering in this session."
 
 

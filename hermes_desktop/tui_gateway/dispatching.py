@@ -1,4 +1,4 @@
-"""From a peer's lines to answers: in order, but what must not wait does not."""
+"""Dispatch of a peer's requests: in order, except for urgent and slow ones."""
 
 import contextvars
 import logging
@@ -21,11 +21,11 @@ SLOW_AT_ONCE = 4
 
 
 class Dispatcher:
-    """Answers one peer.
+    """Dispatcher of one peer's requests.
 
     Args:
         handle: Answers a decoded request; never raises.
-        peer: Where the answers go.
+        peer: Receives the responses.
     """
 
     def __init__(self, handle: Handler, peer: Transport) -> None:
@@ -49,7 +49,7 @@ class Dispatcher:
         self._slow.finish()
 
     def take(self, line: Any) -> None:
-        """Answer one line, now or when those before it are answered."""
+        """Answer one line, immediately or after earlier ones."""
         if line is TOO_LONG:
             words = f"the line is longer than {MOST_BYTES} bytes and was skipped"
             self._peer.write(frames.failure(None, RpcError(Code.BAD_REQUEST, words)))

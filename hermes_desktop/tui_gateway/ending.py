@@ -1,4 +1,4 @@
-"""The end of a live session, and following an agent that moved to another one."""
+"""Closing of live sessions, interruption, and following an agent to another session."""
 
 import logging
 from typing import Any
@@ -19,9 +19,9 @@ def finalize(server: Server, session: Session, end_reason: str) -> None:
     """End a live session, once. Never raises.
 
     Args:
-        server: Whose session.
-        session: No turn runs in it any more, or it does not end.
-        end_reason: What its row is ended with.
+        server: The server of the session.
+        session: No turn runs in it any more, or its turn does not end.
+        end_reason: The end reason for its row.
     """
     if session.get("_finalized"):
         return
@@ -56,7 +56,7 @@ def finalize(server: Server, session: Session, end_reason: str) -> None:
 
 
 def _let_agent_finish(agent: Any, history: list[dict[str, Any]]) -> None:
-    """Agents that keep something of their own are asked to store it."""
+    """Ask an agent that keeps data of its own to store them."""
     persist = getattr(agent, "_persist_session", None)
     commit = getattr(agent, "commit_memory_session", None)
     try:
@@ -77,13 +77,13 @@ def _give_place_back(server: Server, session: Session) -> None:
 def follow_agent(
     server: Server, session: Session, *, clear_pending_title: bool, restart_slash_worker: bool
 ) -> None:
-    """After a compression the agent may be in another session: go there, too.
+    """Follow the agent to another session after a compaction.
 
     Args:
-        server: Whose session.
+        server: The server of the session.
         session: The live session.
         clear_pending_title: Forget a title that was chosen for the old one.
-        restart_slash_worker: Let go of a worker that knows the old one.
+        restart_slash_worker: Drop a worker that knows the old one.
     """
     new_id = getattr(session.get("agent"), "session_id", None) or ""
     if not new_id or new_id == session["session_key"]:
@@ -96,9 +96,9 @@ def follow_agent(
 
 
 def follow_to(server: Server, session: Session, new_id: str) -> None:
-    """Go on in another session, with all that goes by the key of the old one.
+    """Move to another session, with all state that is stored under the old key.
 
-    That is its place among all, who asks nobody, what was allowed in it, and what runs beside it.
+    This includes its session lease, its approval mode and allowances, and its background processes.
     """
     old_id, program = session["session_key"], server.state.program
     lease = session.get("active_session_lease")
@@ -115,9 +115,9 @@ def follow_to(server: Server, session: Session, new_id: str) -> None:
 
 
 def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:
-    """Close a live session: its turn is interrupted, what it said so far is stored. Blocks.
+    """Close a live session: its turn is interrupted, its reply so far is stored. Blocks.
 
-    Whoever heard the session is told.
+    All subscribed peers are notified.
 
     Returns:
         False when there is no such live session.
@@ -143,18 +143,18 @@ def close_live(server: Server, sid: str, end_reason: str = "tui_close") -> bool:
 
 
 class Interrupted:
-    """Ends what takes long when the session is interrupted or closed."""
+    """Cancellation signal for long work: set when the session is interrupted or closed."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def is_set(self) -> bool:
-        """Whether to end."""
+        """Return whether to cancel."""
         return bool(self._session.get("_turn_cancel_requested") or self._session.get("_closing"))
 
 
 def interrupt(session: Session) -> list[str]:
-    """Have the running turn end, and drop what waits behind it; what that was."""
+    """Interrupt the running turn, and drop what waits behind it; return the dropped prompts."""
     with session["history_lock"]:
         session["interrupts"] = session.get("interrupts", 0) + 1
         dropped = list(session.get("queued_prompt") or [])
@@ -167,7 +167,7 @@ def interrupt(session: Session) -> list[str]:
 
 
 def interrupt_agent(session: Session) -> None:
-    """Have the agent end what it does, if it knows how. Never blocks."""
+    """Interrupt the agent, if it supports that. Never blocks."""
     agent = session.get("agent")
     if agent is not None and hasattr(agent, "interrupt"):
         agent.interrupt()

@@ -1,7 +1,7 @@
-"""The guard against foreign writes: another program may change a conversation between turns.
+"""Detection of foreign writes: another program may change a session between turns.
 
-A live session remembers the mark of what it has in memory. Where another one stands in state.db,
-the conversation is read anew.
+A live session records the mark of its in-memory content. If the mark in state.db differs, the
+session is read again.
 """
 
 from collections.abc import Mapping
@@ -15,25 +15,25 @@ _UNKNOWN: Final = object()
 
 
 def note(session: Session, mark: SessionMark | None) -> None:
-    """What is in memory is what stands there under this mark; None: no row."""
+    """Record the mark of the in-memory content; None: there is no row."""
     session["seen_mark"] = mark
     session["row_seen"] = session.get("row_seen", False) or mark is not None
 
 
 def forget(session: Session) -> None:
-    """What is in memory is no longer known to be what stands there."""
+    """Drop the recorded mark: the in-memory content may differ from state.db."""
     session["seen_mark"] = _UNKNOWN
 
 
 def has_changed(db: SessionDB, session: Session) -> bool:
-    """Whether somebody else changed the conversation. May ask state.db."""
+    """Return whether another program changed the session. May read state.db."""
     if "seen_mark" not in session:
-        return False  # made by somebody who does not keep marks
+        return False  # created by code that records no marks
     return bool(session["seen_mark"] != db.session_mark(session["session_key"]))
 
 
 def read_anew(db: SessionDB, session: Session) -> None:
-    """Read the conversation from state.db."""
+    """Read the session from state.db."""
     key = session["session_key"]
     mark = db.session_mark(key)  # before the history: rows in between are read again
     history = db.get_messages_as_conversation(key) if mark is not None else []
@@ -47,7 +47,7 @@ def read_anew(db: SessionDB, session: Session) -> None:
 
 
 def _before_compression(db: SessionDB, key: str) -> list[dict[str, Any]]:
-    """What was said in the earlier segments of a conversation."""
+    """Return the messages of the earlier segments of a conversation."""
     parts = db.get_compression_lineage(key)
     earlier = parts[: parts.index(key)] if key in parts else []
     return [message for part in earlier for message in db.get_messages_as_conversation(part)]
@@ -56,10 +56,10 @@ def _before_compression(db: SessionDB, key: str) -> list[dict[str, Any]]:
 def note_turn(
     session: Session, before: SessionMark | None, key: str, result: Mapping[str, Any]
 ) -> None:
-    """After a turn: what stood there before it, and the rows it wrote itself.
+    """Record the mark after a turn: that before the turn plus the rows it wrote itself.
 
-    After anything but a plain good end, and after the conversation got another id, it is read anew
-    next time.
+    After anything but a normal end, and after the session got another id, it is read again next
+    time.
     """
     plain = not any(result.get(name) for name in ("failed", "interrupted", "partial"))
     written = result.get("written_message_ids")
@@ -75,5 +75,5 @@ def note_turn(
 
 
 def is_known(session: Session) -> bool:
-    """Whether what is in memory was ever known to be what stands in state.db."""
+    """Return whether the in-memory content was ever known to match state.db."""
     return session.get("seen_mark", _UNKNOWN) is not _UNKNOWN

@@ -1,4 +1,4 @@
-"""The live sessions: found, joined, let go when nobody wants them any more."""
+"""Registry of live sessions: adding, joining, leaving, and closing of unused ones."""
 
 import secrets
 from collections.abc import Iterator
@@ -11,18 +11,18 @@ from hermes_desktop.tui_gateway.transport.base import Audience, Transport
 MOST_LIVE = 64
 IDLE_S = 6 * 3600.0
 ORPHAN_S = 60.0
-"""How long a session waits for a peer to come back."""
+"""How long a session without peers waits for one to return."""
 
 
 def new_live_id(state: ServerState) -> str:
-    """A live id that none of the live sessions has."""
+    """Return a live id that no live session has."""
     while (sid := secrets.token_hex(4)) in state.sessions:
         pass
     return sid
 
 
 def add(server: Server, session: Session, peer: Transport | None) -> str:
-    """Make a session live; its live id. With too many, the longest unused one is closed.
+    """Add a live session; return its live id. At the limit, the longest unused one is closed.
 
     Raises:
         RpcError: Turns run in all of them.
@@ -41,7 +41,7 @@ def add(server: Server, session: Session, peer: Transport | None) -> str:
 
 
 def join(server: Server, session: Session, peer: Transport | None) -> None:
-    """Let a peer hear of a session from now on. It counts as used just now."""
+    """Subscribe a peer to a session. The session counts as used just now."""
     if server.state.program is not None:
         session["used_at"] = server.state.program.clock.monotonic()
     audience = session.get("transport")
@@ -51,7 +51,7 @@ def join(server: Server, session: Session, peer: Transport | None) -> None:
 
 
 def with_key(state: ServerState, session_key: str) -> tuple[str, Session] | None:
-    """The live session of a stored one, with its live id; also of one that it was before."""
+    """Return the live session with a stored id, current or former, and its live id."""
     with state.lock:
         live = [each for each in state.sessions.items() if not each[1].get("_closing")]
     for sid, session in live:
@@ -61,11 +61,11 @@ def with_key(state: ServerState, session_key: str) -> tuple[str, Session] | None
 
 
 def left_by(server: Server, peer: Transport, now: float) -> None:
-    """A peer is gone: it hears no more, and what was its alone waits or is closed.
+    """Unsubscribe a peer that is gone; sessions without peers wait or are closed.
 
     Args:
-        server: Whose sessions.
-        peer: Who is gone.
+        server: The server of the sessions.
+        peer: The peer that is gone.
         now: Monotonic seconds.
     """
     asking = server.state.asking
@@ -89,12 +89,12 @@ def left_by(server: Server, peer: Transport, now: float) -> None:
 
 
 def tidy(server: Server, now: float) -> None:
-    """Close sessions that nobody used for long, and those whose peers did not come back.
+    """Close sessions that were unused for long, and those whose peers did not return.
 
     A session in which a turn runs stays.
 
     Args:
-        server: Whose sessions.
+        server: The server of the sessions.
         now: Monotonic seconds.
     """
     with server.state.lock:
@@ -108,7 +108,7 @@ def tidy(server: Server, now: float) -> None:
 
 
 def close_all(server: Server) -> None:
-    """Close every session; turns are interrupted, all at once."""
+    """Close every session; all turns are interrupted first."""
     with server.state.lock:
         found = list(server.state.sessions.items())
     for _, session in found:
@@ -118,13 +118,13 @@ def close_all(server: Server) -> None:
 
 
 def running(state: ServerState) -> list[Session]:
-    """The sessions in which a turn runs."""
+    """Return the sessions in which a turn runs."""
     with state.lock:
         return [session for session in state.sessions.values() if session["running"]]
 
 
 def _unused(state: ServerState) -> Iterator[str]:
-    """Live ids of sessions without a turn, the longest unused first."""
+    """Return the live ids of sessions without a turn, the longest unused first."""
     with state.lock:
         idle = [
             (session.get("used_at", 0.0), sid)

@@ -1,4 +1,4 @@
-"""What the program hands to this package: the store, the agents, the settings, the trash."""
+"""Interfaces that the host program provides to this package: store, agents, settings, trash."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ from hermes_desktop.state.conversations.conversation_locks import ConversationLo
 
 @dataclass(frozen=True, slots=True)
 class AgentWish:
-    """What an agent is wanted for.
+    """A request for an agent.
 
     Attributes:
-        session_id: The conversation.
-        source: ``sessions.source`` of a row that the agent makes.
+        session_id: The session.
+        source: ``sessions.source`` of a row that the agent creates.
         fields: Further columns of such a row.
-        model: ``model`` and ``provider`` as far as they were chosen for this conversation.
+        model: ``model`` and ``provider`` as far as they were chosen for this session.
     """
 
     session_id: str
@@ -38,13 +38,13 @@ def _does_nothing(_args: str, _given_up: Callable[[], bool]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnCommand:
-    """A command that the person made in the settings.
+    """A command that the user defined in the settings.
 
     Attributes:
-        definition: As it stands in lists.
-        stands_for: Of an alias: the other command, with what follows it; else "".
-        run: Does it and gives its answer: what was typed behind it, and what is asked now and then
-            whether nobody wants it any more. Blocks for a bounded time; any thread.
+        definition: Its definition for lists.
+        stands_for: Target of an alias: the other command with its arguments; else "".
+        run: Runs it and returns its reply; takes the typed arguments, and a function that is called
+            now and then and returns whether to give up. Blocks for a bounded time; any thread.
     """
 
     definition: CommandDef
@@ -53,96 +53,97 @@ class OwnCommand:
 
 
 class AgentMaker(Protocol):
-    """Makes agents. Blocking; any thread."""
+    """Factory of agents. Blocking; any thread."""
 
     def build(self, wish: AgentWish) -> Any:
-        """Make one.
+        """Create an agent.
 
         Raises:
-            HermesError: No model is set, or the settings make no sense.
+            HermesError: No model is set, or the settings are invalid.
         """
         ...
 
     def choose_model(self, chosen: Mapping[str, str]) -> ModelChoice:
-        """Which model would answer. Raises as :meth:`build`."""
+        """Return the model that would answer. Raises as :meth:`build`."""
         ...
 
     def fingerprint(self) -> str:
-        """Changes when agents have to be made anew. Raises as :meth:`build`."""
+        """Return a value that changes when agents have to be recreated. Raises as :meth:`build`."""
         ...
 
 
 class HomeSettings(Protocol):
-    """The settings of the home as they stand now, without secrets. Blocking; any thread.
+    """The current settings of the home, without secrets. Blocking; any thread.
 
     All may raise :class:`ConfigError`.
     """
 
     def document(self) -> Mapping[str, Any]:
-        """config.yaml with secrets blanked."""
+        """Return config.yaml with secrets blanked."""
         ...
 
     def mtime(self) -> float:
-        """When config.yaml was last written, 0 when there is none."""
+        """Return when config.yaml was last written, 0 when there is none."""
         ...
 
     def providers(self) -> Sequence[Mapping[str, Any]]:
-        """Who could answer, as far as the settings tell."""
+        """Return the available providers, as far as the settings tell."""
         ...
 
     def busy_mode(self) -> str:
-        """What a message does that comes while a reply is being written."""
+        """Return the effect of a message that arrives while a reply is being written."""
         ...
 
     def most_sessions(self) -> int | None:
-        """How many conversations all programs may have open at once; None: any number."""
+        """Return the limit of open sessions of all programs; None: no limit."""
         ...
 
 
 class Places(Protocol):
-    """The places that ``max_concurrent_sessions`` counts, shared with other programs. Blocking."""
+    """The leases that ``max_concurrent_sessions`` limits, shared with other programs. Blocking."""
 
     def take(self, session_id: str, limit: int) -> str | None:
-        """Take a place; its name, None when all are taken."""
+        """Claim a lease; return its id, None when all are taken."""
         ...
 
     def give_back(self, lease: str) -> None:
-        """Give it back."""
+        """Release it."""
         ...
 
     def move(self, lease: str, session_id: str) -> None:
-        """Its conversation goes on under another id."""
+        """Move it to a new session id."""
         ...
 
 
 class Trash(Protocol):
-    """Where deleted conversations go. Blocking; any thread."""
+    """The trash for deleted sessions. Blocking; any thread."""
 
     def plan(self, session_id: str) -> Any:
-        """What a delete takes; its ``segments`` and ``subagents`` are session ids."""
+        """Return what a delete removes; its ``segments`` and ``subagents`` are session ids."""
         ...
 
     def delete(self, plan: Any) -> None:
-        """Do it. Raises :class:`HermesError`; nothing was deleted then."""
+        """Delete it. Raises :class:`HermesError`; nothing was deleted then."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RpcProgram:
-    """Everything handed in.
+    """The dependencies that the host program provides.
 
     Attributes:
-        db: Opens the conversations, once.
-        find: Turns an id, a title or the beginning of an id into an id; raises HermesError.
-        fill_in: Words for a turn that ended without text: result, text, length of the history.
-        is_platform: Whether sessions of a source belong to a messaging platform.
-        facts: What commands tell of the program.
-        saved_dir: Where ``session.save`` writes.
-        own_commands: The person's own commands as the settings stand now, once plugins are loaded,
-            whose commands stand beside them. Blocks for a bounded time; any thread; never raises.
-        approvals: What waits for a person's word; None: nothing does.
-        questions: What the assistant asks; None: it asks nothing.
-        locks: One turn per conversation among all our programs, made once; None: there are none.
+        db: Opens the session database, once.
+        find: Resolves an id, a title or the beginning of an id to an id; raises HermesError.
+        fill_in: Returns a text for a turn that ended without one: result, text, length of the
+            history.
+        is_platform: Returns whether sessions of a source belong to a messaging platform.
+        facts: Information about the program for commands.
+        saved_dir: The folder to which ``session.save`` writes.
+        own_commands: Returns the user's current own commands, after plugins are loaded, whose
+            commands are listed beside them. Blocks for a bounded time; any thread; never raises.
+        approvals: The pending approval requests; None: there are none.
+        questions: The pending questions of the assistant; None: there are none.
+        locks: One turn per session among all our programs, created once; None: no locks.
     """
 
     db: Callable[[], SessionDB]

@@ -1,17 +1,17 @@
-"""Replies for a terminal that cannot render Markdown itself: where a peer wants that.
+"""Rendering of replies for a terminal that cannot display Markdown, on a peer's request.
 
-In this version no peer can ask for it: what comes is the text of the model, and whoever shows it
-has to make control characters in it harmless.
+In this version no peer can request it: peers receive the text of the model, and have to escape
+control characters in it.
 """
 
 from typing import Any
 
 
 def make_stream_renderer(cols: int) -> Any:  # noqa: ARG001 - the width of the terminal
-    """A renderer with ``feed(text)``; None: nothing is rendered."""
+    """Return a renderer with ``feed(text)``; None: nothing is rendered."""
     return None
 
 
 def render_message(text: str, cols: int) -> str | None:  # noqa: ARG001 - as above
-    """A whole reply; None: nothing is rendered."""
+    """Return a rendered reply; None: nothing is rendered."""
     return None

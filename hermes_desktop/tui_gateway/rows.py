@@ -1,4 +1,4 @@
-"""The row of a live session in state.db: there from the first prompt on, not before."""
+"""The row of a live session in state.db, which is created with the first prompt."""
 
 import logging
 from typing import Any
@@ -13,16 +13,16 @@ log = logging.getLogger(__name__)
 
 
 def begin(db: SessionDB, session: Session) -> dict[str, Any] | None:
-    """Have the row open for a turn, where there is one; what a peer brought along is stored.
+    """Open the row for a turn, if there is one; messages supplied by a peer are stored.
 
-    A row that is missing is made by the agent, together with its first message.
+    A missing row is created by the agent, together with its first message.
 
     Returns:
-        The row as it stood before; None when nothing was ever said in the session.
+        The row as it was before; None when the session never had a message.
 
     Raises:
         NotFoundError: There was a row, and it is gone.
-        HermesError: state.db cannot do it.
+        HermesError: state.db is not available.
     """
     key = session["session_key"]
     row = db.get_session(key)
@@ -55,7 +55,7 @@ def _gone(key: str) -> NotFoundError:
 
 
 def end(db: SessionDB, session: Session, session_id: str, end_reason: str) -> None:
-    """End the row, unless it was only looked at. Never raises for the file."""
+    """End the row, unless the session was only viewed. Never raises for the file."""
     if session.get("looked_only"):
         return
     try:

@@ -1,7 +1,7 @@
-"""The names of the protocol's server that others count on, and nothing more.
+"""The public names of the protocol's server, on which other code relies.
 
-Everything is done by functions in the modules beside this one. They get :data:`SERVER`, which looks
-the names of this module up whenever it needs one, so that each can be replaced.
+All work is done by functions in the sibling modules. They get :data:`SERVER`, which looks up the
+names of this module at each use, so that each can be replaced.
 """
 
 import logging
@@ -31,7 +31,7 @@ _sessions: dict[str, Session] = _state.sessions
 
 
 def configure(program: RpcProgram | None) -> None:
-    """Say what the server works with; None takes it back.
+    """Set the dependencies of the server; None removes them.
 
     Args:
         program: The store, the agents, the settings, the trash.
@@ -48,13 +48,13 @@ def configure(program: RpcProgram | None) -> None:
 
 
 def handle_request(request: Any) -> Frame:
-    """Answer one request. Blocks as long as that takes; replies of the model come as events.
+    """Answer one request. Blocks meanwhile; replies of the model are sent as events.
 
     Args:
         request: A decoded request.
 
     Returns:
-        The answer, a result or an error. Nothing is raised.
+        The response, a result or an error. Nothing is raised.
     """
     request_id = frames.id_of(request)
     try:
@@ -72,12 +72,12 @@ def handle_request(request: Any) -> Frame:
 
 
 def _get_db() -> SessionDB | None:
-    """The conversations, None without a program."""
+    """Return the session database, None without a program."""
     return _state.program.db() if _state.program is not None else None
 
 
 def _emit(kind: str, sid: str, payload: Any = None) -> None:
-    """Tell the peers of a session, else whoever is being answered, else the default peer."""
+    """Send an event to the peers of a session, else to the current, else to the default peer."""
     frame = frames.event(kind, sid, payload)
     session = _sessions.get(sid, {})
     for peer in (session.get("transport"), current_peer.get(), _state.default_peer):
@@ -86,7 +86,7 @@ def _emit(kind: str, sid: str, payload: Any = None) -> None:
 
 
 def _notify_session_boundary(name: str, session_id: str, platform: str) -> None:
-    """Tell plugins that a conversation ended, or that the next one is ready."""
+    """Notify plugins that a session ended, or that the next one is ready."""
     reason = "close" if name == "on_session_finalize" else ""
     boundaries.tell(name, reason=reason, session_id=session_id, platform=platform)
 
@@ -98,7 +98,7 @@ def _sync_session_key_after_compress(
     clear_pending_title: bool = True,
     restart_slash_worker: bool = True,
 ) -> None:
-    """Follow the agent to the session that a compression moved it to."""
+    """Follow the agent to the session that a compaction moved it to."""
     ending.follow_agent(
         SERVER,
         session,
@@ -118,34 +118,34 @@ class _ThisModule:
 
     @property
     def state(self) -> ServerState:
-        """What the server keeps."""
+        """The state of the server."""
         return _state
 
     @property
     def program(self) -> RpcProgram:
-        """What the program handed in."""
+        """The dependencies from the host program."""
         if _state.program is None:
             raise RpcError(Code.GENERIC, "the server was not set up")
         return _state.program
 
     def db(self) -> SessionDB | None:
-        """The conversations."""
+        """Return the session database."""
         return _get_db()
 
     def emit(self, kind: str, sid: str, payload: Any = None) -> None:
-        """Tell the peers of a session."""
+        """Send an event to the peers of a session."""
         _emit(kind, sid, payload)
 
     def stream_renderer(self, cols: int) -> Any:
-        """Renders a reply while it comes."""
+        """Return a renderer for a streamed reply."""
         return make_stream_renderer(cols)
 
     def render(self, text: str, cols: int) -> str | None:
-        """Renders a whole reply."""
+        """Render a whole reply."""
         return render_message(text, cols)
 
     def sync_key(self, sid: str, session: Session, **how: bool) -> None:
-        """Follow the agent."""
+        """Follow the agent to another session."""
         _sync_session_key_after_compress(sid, session, **how)
 
     def finalize(self, session: Session, end_reason: str) -> None:
@@ -153,11 +153,11 @@ class _ThisModule:
         _finalize_session(session, end_reason)
 
     def boundary(self, name: str, session_id: str, platform: str) -> None:
-        """Tell plugins."""
+        """Notify plugins."""
         _notify_session_boundary(name, session_id, platform)
 
     def start_thread(self, target: Callable[[], None]) -> None:
-        """Run something beside the caller."""
+        """Run a function on a new thread."""
         threading.Thread(target=target, daemon=True).start()
 
 

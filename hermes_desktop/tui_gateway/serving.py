@@ -1,4 +1,4 @@
-"""Serving peers until it is over: on the program's own streams, or on a socket."""
+"""Serving of peers until shutdown: on the program's own streams, or on a socket."""
 
 import contextlib
 import logging
@@ -29,11 +29,11 @@ _WORDS: dict[int, Why] = {ord("a"): "asked", ord("s"): "all said", ord("g"): "pe
 
 
 class Ending:
-    """Why serving is to end. A pipe, because a signal may come at any moment of any lock.
+    """Signals the end of serving, through a pipe: a signal may arrive while any lock is held.
 
     Attributes:
-        writer: For ``signal.set_wakeup_fd``: what comes that way asks for the end. A handler alone
-            would not wake the thread that waits, when another thread gets the signal.
+        writer: For ``signal.set_wakeup_fd``: any byte written that way requests the end. A handler
+            alone would not wake the waiting thread when another thread gets the signal.
     """
 
     def __init__(self) -> None:
@@ -41,28 +41,28 @@ class Ending:
         os.set_blocking(self.writer, False)
 
     def ask(self) -> None:
-        """End now: from a signal's handler, or any thread."""
+        """Request the end: from a signal's handler, or any thread."""
         self._tell(b"a")
 
     def all_said(self) -> None:
-        """The last peer has nothing more to ask, and everything was answered."""
+        """Report that the last peer closed its input, and everything was answered."""
         self._tell(b"s")
 
     def peer_gone(self) -> None:
-        """Nobody hears any more."""
+        """Report that the peer no longer reads."""
         self._tell(b"g")
 
     def read(self) -> set[Why]:
-        """What was told since the last look; blocks until something was."""
+        """Return what was reported since the last call; blocks until something was."""
         return {_WORDS.get(each, "asked") for each in os.read(self.reader, 512)}
 
     def close(self) -> None:
-        """Let the pipe go."""
+        """Close the pipe."""
         os.close(self.writer)
         os.close(self.reader)
 
     def _tell(self, word: bytes) -> None:
-        with contextlib.suppress(OSError):  # full: enough was told; closed: it is over
+        with contextlib.suppress(OSError):  # full: enough was reported; closed: it is over
             os.write(self.writer, word)
 
 
@@ -70,11 +70,12 @@ class Ending:
 class StreamServing:
     """Serves the one peer at the other end of the program's streams.
 
-    The peer got its first frame from whoever claimed the streams: nothing of this is needed for it.
+    The peer got its first frame from the code that claimed the streams; that does not need this
+    class.
 
     Args:
         streams: See :func:`claim_streams`.
-        ending: Told from signals; :meth:`run` looks at it.
+        ending: Set by signals; :meth:`run` polls it.
         closing: Called when the end begins.
     """
 
@@ -87,10 +88,10 @@ class StreamServing:
         self.peer = StreamTransport(self.streams.sink, on_gone=self.ending.peer_gone)
 
     def run(self, program: RpcProgram) -> None:
-        """Serve until the peer has said all and heard all, is gone, or somebody asks for the end.
+        """Serve until the peer has closed its input, is gone, or the end is requested.
 
-        Replies that are being written when the peer has nothing more to ask are written to their
-        end; in the other cases they are interrupted, and what was said so far is stored.
+        Replies that are being written when the peer closes its input are completed; in the other
+        cases they are interrupted, and the text so far is stored.
         """
         configure(program)
         SERVER.state.default_peer = self.peer
@@ -108,7 +109,7 @@ class StreamServing:
         self.ending.all_said()
 
     def _reader_left(self) -> bool:
-        """Wait for news; whether they are that nobody reads standard output any more."""
+        """Wait for a report; return whether standard output has no reader any more."""
         if not hasattr(select, "poll"):  # then the next write finds out
             return False
         looking = select.poll()
@@ -126,7 +127,7 @@ class StreamServing:
 
 
 def _when_quiet(ending: Ending) -> None:
-    """Ask for the end as soon as no turn runs."""
+    """Request the end as soon as no turn runs."""
 
     def wait() -> None:
         while found := live_sessions.running(SERVER.state):
@@ -143,7 +144,7 @@ class SocketServing:
 
     Args:
         listening: The socket; closed at the end.
-        ending: Told from signals.
+        ending: Set by signals.
         closing: Called when the end begins.
     """
 
@@ -153,7 +154,7 @@ class SocketServing:
     _peers: list[SocketTransport] = field(default_factory=list)
 
     def run(self, program: RpcProgram) -> None:
-        """Serve until somebody asks for the end; running replies are interrupted then."""
+        """Serve until the end is requested; running replies are interrupted then."""
         configure(program)
         threading.Thread(
             target=self._accept, args=(program,), daemon=True, name="rpc-accept"
@@ -185,13 +186,13 @@ class SocketServing:
 
 
 def _falls_silent(peer: Transport) -> None:
-    """A peer has nothing more to say: it can answer nothing, either."""
+    """Handle that a peer closed its input: it can answer nothing, either."""
     if SERVER.state.asking is not None:
         SERVER.state.asking.falls_silent(peer)
 
 
 def _hear_the_end(peer: SocketTransport) -> None:
-    """A peer that only has nothing more to ask still hears the replies that are being written."""
+    """Keep sending running replies to a peer that only closed its input."""
     while peer.listens:
         heard = [s for s in live_sessions.running(SERVER.state) if s["transport"].has(peer)]
         if not heard:
@@ -208,7 +209,7 @@ def _let_go(peer: Transport, clock: Clock) -> None:
 
 @contextlib.contextmanager
 def _tidying(clock: Clock, every_s: float = TIDY_S) -> Iterator[None]:
-    """Close sessions that nobody wants any more, now and then."""
+    """Close unused sessions periodically."""
     over = threading.Event()
 
     def tidy() -> None:

@@ -1,4 +1,4 @@
-"""What the server keeps, and what its parts need of it."""
+"""State of the server, and its interface for the modules of this package."""
 
 import threading
 from collections.abc import Callable
@@ -19,16 +19,16 @@ Session = dict[str, Any]
 """A live session; see :mod:`hermes_desktop.tui_gateway.session_record` for its keys."""
 
 current_peer: ContextVar[Transport | None] = ContextVar("rpc_current_peer", default=None)
-"""Whose request is being answered."""
+"""The peer whose request is being answered."""
 
 after_answer: ContextVar[list[Callable[[], object]] | None] = ContextVar(
     "rpc_after_answer", default=None
 )
-"""What is done when the answer to the present request was written; None: at once."""
+"""Calls to run after the current response was written; None: run them immediately."""
 
 
 def when_answered(call: Callable[[], object]) -> None:
-    """Do something once the answer to the present request was written."""
+    """Run a call once the response to the current request was written."""
     waiting = after_answer.get()
     if waiting is None:
         call()
@@ -38,15 +38,15 @@ def when_answered(call: Callable[[], object]) -> None:
 
 @dataclass(eq=False)
 class ServerState:
-    """Everything of the server that outlives a request. One in a process, by contract.
+    """State of the server that outlives a request. One per process, by contract.
 
     Attributes:
-        program: What the program handed in; None until it did.
+        program: The dependencies from the host program; None until they are set.
         sessions: The live sessions by their live ids.
-        lock: Held while sessions come and go; never while one of them is worked on.
-        opening: Held while a stored session is made live, so that it is so only once.
-        default_peer: Hears what no session's own peers can.
-        asking: Asks the peers of sessions what waits for a person; None: nobody can be asked.
+        lock: Held while sessions are added or removed; never while one of them is worked on.
+        opening: Held while a stored session is made live, so that this happens only once.
+        default_peer: Receives events that no peer of a session can receive.
+        asking: Presents pending requests to the peers of sessions; None: that is not possible.
     """
 
     program: RpcProgram | None = None
@@ -58,36 +58,36 @@ class ServerState:
 
 
 class Server(Protocol):
-    """The server as its parts see it. Every name is looked up when it is used."""
+    """The server as used by its modules. Every name is looked up at each use."""
 
     @property
     def state(self) -> ServerState:
-        """What it keeps."""
+        """The state of the server."""
         ...
 
     @property
     def program(self) -> RpcProgram:
-        """What the program handed in.
+        """The dependencies from the host program.
 
         Raises:
-            RpcError: Nothing was.
+            RpcError: They are not set.
         """
         ...
 
     def db(self) -> SessionDB | None:
-        """The conversations, None without a program."""
+        """Return the session database, None without a program."""
         ...
 
     def emit(self, kind: str, sid: str, payload: Any = None) -> None:
-        """Tell the peers of a session."""
+        """Send an event to the peers of a session."""
         ...
 
     def stream_renderer(self, cols: int) -> Any:
-        """Renders a reply while it comes; None: nothing is rendered."""
+        """Return a renderer for a streamed reply; None: nothing is rendered."""
         ...
 
     def render(self, text: str, cols: int) -> str | None:
-        """A whole reply for a terminal; None: nothing is rendered."""
+        """Render a whole reply for a terminal; None: nothing is rendered."""
         ...
 
     def sync_key(self, sid: str, session: Session, **how: bool) -> None:
@@ -99,11 +99,11 @@ class Server(Protocol):
         ...
 
     def boundary(self, name: str, session_id: str, platform: str) -> None:
-        """Tell plugins of the end of one conversation or the beginning of the next."""
+        """Notify plugins of the end of one session or the beginning of the next."""
         ...
 
     def start_thread(self, target: Callable[[], None]) -> None:
-        """Run something beside the caller."""
+        """Run a function on a new thread."""
         ...
 
 
@@ -112,7 +112,7 @@ class Call:
     """One request.
 
     Attributes:
-        peer: Who asked; None when the caller is this process.
+        peer: The requesting peer; None when the caller is this process.
     """
 
     server: Server
@@ -120,7 +120,7 @@ class Call:
     peer: Transport | None = None
 
     def session(self) -> tuple[str, Session]:
-        """The live session that is meant, with its live id.
+        """Return the requested live session, with its live id.
 
         Raises:
             RpcError: There is none.
@@ -132,10 +132,10 @@ class Call:
         return sid, session
 
     def db(self) -> SessionDB:
-        """The conversations.
+        """Return the session database.
 
         Raises:
-            RpcError: There are none here.
+            RpcError: There is none here.
         """
         db = self.server.db()
         if db is None:

@@ -1,6 +1,6 @@
-"""A live session as a mapping: how it is made, and what peers are told of it.
+"""A live session as a mapping: its creation, and its representation for peers.
 
-Keys that are always there: ``agent``, ``session_key``, ``history``, ``history_lock``,
+Keys that are always present: ``agent``, ``session_key``, ``history``, ``history_lock``,
 ``history_version``, ``running``, ``attached_images``, ``image_counter``, ``cols``,
 ``slash_worker``, ``show_reasoning``, ``tool_progress_mode``, ``pending_title``. Every other key may
 be missing and is read with ``get``.
@@ -26,10 +26,10 @@ _PREVIEW = 120
 
 
 def new_session(session_key: str, *, cols: int = DEFAULT_COLS, now: float = 0.0) -> Session:
-    """A live session that nothing was said in yet.
+    """Return a live session without messages.
 
     Args:
-        session_key: Id of its conversation; no row has to exist.
+        session_key: Its session id; no row has to exist.
         cols: Width of the peer's terminal.
         now: Seconds since the epoch.
     """
@@ -57,7 +57,7 @@ def new_session(session_key: str, *, cols: int = DEFAULT_COLS, now: float = 0.0)
 
 
 def text_of(content: Any) -> str:
-    """The readable part of a message's content."""
+    """Return the readable part of a message's content."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -67,7 +67,7 @@ def text_of(content: Any) -> str:
 
 
 def told_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A history as peers are told it: who said what."""
+    """Return a history in the form for peers: roles and texts."""
     told: list[dict[str, Any]] = []
     for message in history:
         role = message.get("role")
@@ -80,28 +80,28 @@ def told_messages(history: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def shown_history(session: Session) -> list[dict[str, Any]]:
-    """What a person is shown: what was said before a compression, then what the model knows."""
+    """Return the visible history: messages before a compaction, then those the model knows."""
     with session["history_lock"]:
         return [*session.get("shown_before", ()), *session["history"]]
 
 
 def source_of(session: Session) -> str:
-    """Where the conversation began."""
+    """Return the origin of the session."""
     return str(session.get("source") or SOURCE)
 
 
 def folder_of(session: Session) -> str:
-    """The folder that the session works in."""
+    """Return the working directory of the session."""
     return str(session.get("cwd") or os.getcwd())  # noqa: PTH109 - a text is told
 
 
 def status_of(session: Session) -> str:
-    """What the session does."""
+    """Return the session's status."""
     return "working" if session["running"] else "idle"
 
 
 def title_of(db: SessionDB | None, session: Session) -> str:
-    """The title, also one that waits for the first reply; "" without."""
+    """Return the title, including a pending one; "" without."""
     pending = session.get("pending_title")
     if pending:
         return str(pending)
@@ -109,9 +109,9 @@ def title_of(db: SessionDB | None, session: Session) -> str:
 
 
 def usage_of(db: SessionDB | None, session: Session) -> dict[str, Any]:
-    """What the conversation has used in all its parts, as stored, whoever counted it.
+    """Return the stored usage of the conversation in all its segments.
 
-    ``cost_usd`` is None where nobody named a price, and a part of it with ``cost_partial``.
+    ``cost_usd`` is None where no price is known, and incomplete with ``cost_partial``.
     """
     rows = chain_rows(db, session["session_key"]) if db is not None else []
     cost = cost_of(db.usage_of([str(row["id"]) for row in rows]) if db is not None else ())
@@ -131,13 +131,13 @@ def usage_of(db: SessionDB | None, session: Session) -> dict[str, Any]:
 
 
 def note_context(session: Session, news: ContextNews) -> None:
-    """Keep how full the session is; what is only about right comes from shortening it."""
+    """Store the context size of the session; an approximate one comes from a compaction."""
     session["context"] = news
     session["compressions"] = session.get("compressions", 0) + news.about
 
 
 def _context(session: Session) -> dict[str, Any]:
-    """How full it is, as front ends of ``hermes`` look for it; what nobody knows is left out."""
+    """Return the context size, as front ends of ``hermes`` expect it, without unknown values."""
     news = session.get("context")
     told: dict[str, Any] = {"compressions": session.get("compressions", 0)}
     if isinstance(news, ContextNews):
@@ -164,7 +164,7 @@ def _count(row: Mapping[str, Any], column: str) -> int:
 
 
 def model_of(session: Session) -> str:
-    """Name of the model that answers, "" when nobody looked yet."""
+    """Return the name of the model that answers, "" when it was not determined yet."""
     agent = session.get("agent")
     chosen = session.get("model_override") or {}
     name = getattr(agent, "model", None) or chosen.get("model") or session.get("model_name")
@@ -172,7 +172,7 @@ def model_of(session: Session) -> str:
 
 
 def info_of(server: Server, session: Session) -> dict[str, Any]:
-    """What peers show beside the conversation. May ask state.db."""
+    """Return the information that peers show beside the conversation. May read state.db."""
     program = server.program
     db = server.db()
     return {
@@ -197,7 +197,7 @@ def info_of(server: Server, session: Session) -> dict[str, Any]:
 
 
 def _manner(server: Server, session: Session) -> dict[str, Any]:
-    """How its model answers, as far as that was chosen, and whether nobody is asked."""
+    """Return the chosen reasoning and speed, and whether approvals are switched off."""
     kept, queue = thinking_rows.chosen(session), server.program.approvals
     return {
         "reasoning_effort": kept.get(EFFORT, ""),
@@ -207,7 +207,7 @@ def _manner(server: Server, session: Session) -> dict[str, Any]:
 
 
 def snapshot_of(server: Server, sid: str, session: Session) -> dict[str, Any]:
-    """All that a peer needs that comes to a live session."""
+    """Return all that a peer needs when it joins a live session."""
     told = told_messages(shown_history(session))
     return {
         "session_id": sid,
@@ -224,13 +224,13 @@ def snapshot_of(server: Server, sid: str, session: Session) -> dict[str, Any]:
 
 
 def pending_of(server: Server, session: Session) -> dict[str, list[dict[str, Any]]]:
-    """What waits for a person in the session."""
+    """Return the pending requests of the session."""
     asking = server.state.asking
     return {"approvals": [], "questions": []} if asking is None else asking.pending(session)
 
 
 def line_of(db: SessionDB | None, sid: str, session: Session) -> dict[str, Any]:
-    """One line of the list of live sessions."""
+    """Return one line of the list of live sessions."""
     told = told_messages(shown_history(session))
     inflight = session.get("inflight_turn") or {}
     last = inflight.get("assistant") or (told[-1]["text"] if told else "")

@@ -1,4 +1,4 @@
-"""How the model of a live session answers, as far as that was chosen, and its place in the row."""
+"""Reasoning and speed settings of a live session, and their storage in its row."""
 
 import json
 import logging
@@ -14,13 +14,13 @@ log = logging.getLogger(__name__)
 
 
 def chosen(session: Session) -> dict[str, str]:
-    """What was chosen for a session."""
+    """Return the settings chosen for a session."""
     override = session.get("model_override") or {}
     return {name: value for name, value in override.items() if name in CHOSEN_KEYS}
 
 
 def restore(db: SessionDB | None, session: Session) -> None:
-    """Take over what was chosen for a stored session, once. Never raises for the file."""
+    """Load the settings of a stored session, once. Never raises for the file."""
     if session.get("thinking_read") or db is None:
         return
     session["thinking_read"] = True
@@ -35,13 +35,13 @@ def restore(db: SessionDB | None, session: Session) -> None:
 
 
 def first_config(session: Session) -> dict[str, Any]:
-    """The column of a row that begins, in which the choice is kept."""
+    """Return the column of a new row in which the settings are stored."""
     kept = chosen(session)
     return {"model_config": stored({}, kept)} if kept else {}
 
 
 def keep(db: SessionDB, session_id: str, override: Mapping[str, str]) -> None:
-    """Keep it in the row, if there is one.
+    """Store the settings in the row, if there is one.
 
     Raises:
         HermesError: It cannot be written.

@@ -1,4 +1,4 @@
-"""A title that was chosen before there was a row to give it to."""
+"""Pending titles: chosen before the session has a row."""
 
 import logging
 
@@ -9,10 +9,10 @@ log = logging.getLogger(__name__)
 
 
 def apply_pending(db: SessionDB | None, session: Session) -> None:
-    """Give the session the title that waits. Never raises.
+    """Apply the pending title of a session. Never raises.
 
-    A title that cannot be (taken meanwhile, too long) is dropped, so that another may take its
-    place; after any other failure it waits for the next turn.
+    An invalid title (taken meanwhile, too long) is dropped, so that another one can be set; after
+    any other failure it stays pending until the next turn.
     """
     title, key = session.get("pending_title"), session["session_key"]
     if not title or db is None:

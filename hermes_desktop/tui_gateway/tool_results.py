@@ -1,14 +1,14 @@
-"""What peers are told of a tool that is over."""
+"""Results of tools in the form for peers."""
 
 import json
 from typing import Any
 
 MOST_RESULT = 20_000
-"""How many characters of a tool's result peers are told; the model may be told more."""
+"""Maximum number of characters of a tool's result for peers; the model may get more."""
 
 
 def tool_result(news: Any) -> dict[str, Any]:
-    """What is told of a tool that is over."""
+    """Return the event payload for a finished tool."""
     arguments, result = dict(getattr(news, "arguments", {})), str(getattr(news, "result", ""))
     told = {
         "ok": news.ok,
@@ -25,7 +25,7 @@ def tool_result(news: Any) -> dict[str, Any]:
 
 
 def _decoded(result: str) -> Any:
-    """What a tool gave, as other programs of this protocol tell it."""
+    """Decode a tool's result if it is JSON, as other programs of this protocol do."""
     try:
         return json.loads(result)
     except ValueError:

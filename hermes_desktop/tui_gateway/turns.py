@@ -1,4 +1,4 @@
-"""One prompt after the other: from what was typed to what peers are told when it is over."""
+"""Turns of a live session, one prompt after the other, with their events for peers."""
 
 import contextlib
 import contextvars
@@ -34,7 +34,7 @@ _NOT_BEGUN: Result = {"final_response": "", "interrupted": True}
 
 
 def run_prompts(server: Server, sid: str, session: Session, text: str) -> None:
-    """Answer a prompt, and then what was queued behind it. On the turn's own thread."""
+    """Answer a prompt, and then those queued behind it. On the turn's own thread."""
     following: str | None = text
     while following is not None:
         _in_own_context(partial(run_turn, server, sid, session, following))
@@ -44,7 +44,7 @@ def run_prompts(server: Server, sid: str, session: Session, text: str) -> None:
 
 
 def claim(session: Session) -> bool:
-    """Have the session to oneself; False when a turn, or somebody else, has it."""
+    """Claim the session; return False when a turn or another operation has it."""
     with session["history_lock"]:
         if session["running"] or session.get("_closing"):
             return False
@@ -57,7 +57,7 @@ def claim(session: Session) -> bool:
 
 
 def release(server: Server, sid: str, session: Session) -> None:
-    """Give a claim back; what was queued meanwhile is answered now."""
+    """Release a claim; a prompt that was queued meanwhile is answered now."""
     following = _next_prompt(session)
     if following is not None:
         server.start_thread(lambda: run_prompts(server, sid, session, following))
@@ -68,10 +68,10 @@ def alone(server: Server, sid: str, session: Session, doing: str) -> Iterator[No
     """Keep turns out of the session meanwhile.
 
     Args:
-        server: Whose session.
+        server: The server of the session.
         sid: Its live id.
         session: The session.
-        doing: What is done, for the words of the error.
+        doing: A description of the operation for the error message.
 
     Raises:
         RpcError: A turn runs in it.
@@ -86,7 +86,7 @@ def alone(server: Server, sid: str, session: Session, doing: str) -> Iterator[No
 
 @contextlib.contextmanager
 def alone_everywhere(server: Server, sid: str, session: Session, doing: str) -> Iterator[None]:
-    """Keep turns out of the session meanwhile, those of our other programs included.
+    """Keep turns out of the session meanwhile, including those of our other programs.
 
     Args:
         server: As for :func:`alone`.
@@ -137,7 +137,7 @@ def run_turn(server: Server, sid: str, session: Session, text: str) -> None:
 
 
 def _tells_plugins(session: Session) -> bool:
-    """Whether its agent tells plugins of turns by itself."""
+    """Return whether its agent notifies plugins of turns itself."""
     return bool(getattr(session["agent"], "tells_plugins", False))
 
 
@@ -146,7 +146,7 @@ def _in_own_context(call: Callable[[], None]) -> None:
 
 
 class _Turn:
-    """One turn that runs."""
+    """A running turn."""
 
     def __init__(self, server: Server, sid: str, session: Session) -> None:
         self._server = server
@@ -156,7 +156,7 @@ class _Turn:
         self._renderer = server.stream_renderer(session["cols"])
 
     def converse(self, text: str) -> Result:
-        """Have the agent answer, and take over what it knows then.
+        """Run the agent, and store its resulting history.
 
         Raises:
             HermesError: It could not be stored.
@@ -191,9 +191,9 @@ class _Turn:
         return {"history_len": len(history), **result}
 
     def _prepare(self, text: str) -> SessionMark | None:
-        """Bring row and memory up to what is needed; the mark under which the turn begins."""
+        """Update row and memory as needed; return the mark under which the turn starts."""
         session, db = self._session, self._db
-        # Asked again, because a queued prompt may come after another model was chosen.
+        # Checked again, because a queued prompt may follow the choice of another model.
         agents.ensure_agent(self._server, session)
         if db is None:
             return None
@@ -223,7 +223,7 @@ class _Turn:
         )
 
     def _extras(self) -> dict[str, Any]:
-        """What is given to agents that take it."""
+        """Return the optional arguments for agents that accept them."""
         return {
             "task_id": self._sid,
             "reasoning_callback": self._tell_thought,
@@ -232,7 +232,7 @@ class _Turn:
         }
 
     def _row_stored(self, _row_id: int) -> None:
-        # An agent forgets a wish to stop that came before its turn began.
+        # An agent forgets a stop request that came before its turn began.
         if self._session.get("_turn_cancel_requested"):
             self._session["agent"].interrupt()
 
@@ -248,7 +248,7 @@ class _Turn:
         self._server.emit("message.delta", self._sid, payload)
 
     def _retract(self, text: str) -> None:
-        """Text that was told is no part of the reply; the protocol can only say so."""
+        """Report that sent text is not part of the reply; the protocol has no retraction event."""
         inflight = self._session.get("inflight_turn")
         if inflight is not None:
             inflight["assistant"] = inflight["assistant"].removesuffix(text)
@@ -260,7 +260,7 @@ class _Turn:
             self._server.emit("reasoning.delta", self._sid, {"text": text})
 
     def _tell_tool(self, news: Any) -> None:
-        """A tool begins, or is over, or there is a note; on any thread of the turn."""
+        """Report an event of a tool, or a note; on any thread of the turn."""
         if isinstance(news, CallBegun):
             self._server.emit("tool.generating", self._sid, {"name": news.name})
             return
@@ -283,7 +283,7 @@ class _Turn:
         self._server.emit("tool.complete", self._sid, {**told, **tool_result(news)})
 
     def _take_over(self, result: Result, version: int) -> bool:
-        """Keep what the agent knows now, unless the history was changed meanwhile."""
+        """Store the agent's history, unless the session's was changed meanwhile."""
         messages = result.get("messages")
         if not isinstance(messages, list):
             return False
@@ -298,7 +298,7 @@ class _Turn:
 
 
 def _accepted(function: Callable[..., Any], extras: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the arguments that a function takes by name."""
+    """Return those of the arguments that a function accepts by name."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -308,7 +308,7 @@ def _accepted(function: Callable[..., Any], extras: Mapping[str, Any]) -> dict[s
 
 
 def _conclude(server: Server, sid: str, session: Session, result: Result) -> str:
-    """Tell how the turn went; "complete", "interrupted" or "error"."""
+    """Report the end of a turn; return "complete", "interrupted" or "error"."""
     status = _status(result)
     text = str(result.get("final_response") or "")
     said = _filled_in(server, result, text)
@@ -334,7 +334,7 @@ def _conclude(server: Server, sid: str, session: Session, result: Result) -> str
 
 
 def _queue_unheard(session: Session, result: Result) -> None:
-    """What a turn was to be told and was not is the next prompt, unless it was interrupted."""
+    """Queue a steering message that the turn did not receive, unless it was interrupted."""
     unheard = result.get("pending_steer")
     with session["history_lock"]:
         if unheard and not session.get("_turn_cancel_requested"):
@@ -368,7 +368,7 @@ def _tell_failure(server: Server, sid: str, session: Session, words: str) -> Non
 
 
 def _next_prompt(session: Session) -> str | None:
-    """What waits; with nothing, the session is free again."""
+    """Return the next queued prompt; with none, the session is free again."""
     with session["history_lock"]:
         session["_turn_cancel_requested"] = False
         waiting: list[str] = session.get("queued_prompt") or []
@@ -382,7 +382,7 @@ def _next_prompt(session: Session) -> str | None:
 
 
 def tell_info(server: Server, sid: str, session: Session) -> None:
-    """Tell the peers of a session how it stands. Never raises."""
+    """Send the session's info to its peers. Never raises."""
     if server.state.program is None:
         return
     try:

@@ -231,8 +231,8 @@ class PairingStore:
         )
         try:
             change_user_list(self._env_file, user.platform, add=user.user_id)
-        # Still approved: that list is checked after this store.
         except HermesError as error:
+            # Still approved: that list is checked after this store.
             log.warning("%s is not in the list of .env: %s", user.user_id, error)
         return user
 

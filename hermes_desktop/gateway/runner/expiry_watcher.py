@@ -73,8 +73,8 @@ async def _expire(runner: "RunnerBoundaries", session_entry: SessionEntry) -> No
             return
         try:
             await runner._expire(session_entry)
-        # One chat must not keep the others from being checked.
         except Exception:
+            # One chat must not keep the others from being checked.
             failures = runner._expiry_failures[session_id] = (
                 runner._expiry_failures.get(session_id, 0) + 1
             )

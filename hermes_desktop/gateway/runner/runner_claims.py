@@ -97,8 +97,8 @@ class RunnerClaims(RunnerBoundaries):
                 self.bus.publish(turn_outcome.finished_event(record, outcome))
                 await self._deliver(event, adapter, outcome.delivery)
                 await self._settle_marks(record, outcome)
-        # the runner stops; listeners still need the end of this turn
         except asyncio.CancelledError:
+            # the runner stops; listeners still need the end of this turn
             if outcome is None:
                 begun = record.generation > 0
                 outcome = (

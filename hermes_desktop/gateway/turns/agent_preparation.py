@@ -91,8 +91,8 @@ def close_agents(entries: Iterable[CacheEntry]) -> None:
             continue
         try:
             agent.close()
-        # A client that cannot be closed must not keep the program alive.
         except Exception:
+            # A client that cannot be closed must not keep the program alive.
             log.warning("An agent could not be closed", exc_info=True)
 
 

@@ -1,6 +1,6 @@
-"""Commands that did not come with the program, for live sessions: the person's own, and plugins'.
+"""User-defined commands and commands of plugins, for live sessions.
 
-The program's own commands come first, then the person's, then those of plugins, as in chats.
+The program's own commands take precedence, then the user's, then those of plugins, as in chats.
 """
 
 import logging
@@ -19,17 +19,17 @@ log = logging.getLogger(__name__)
 CATEGORY = "Plugins"
 OWN_CATEGORY = "Added"
 MOST_CHARACTERS = 20_000
-"""Of what a command of a plugin answers; as in chats."""
+"""Length limit of the reply of a plugin's command; as in chats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """One of them.
+    """A user-defined command or a plugin's command.
 
     Attributes:
-        definition: As it stands in lists.
-        category: Under which heading.
-        does: The person's own command, or that of a plugin.
+        definition: Its definition for lists.
+        category: Its heading in lists.
+        does: The user's own command, or that of a plugin.
     """
 
     definition: CommandDef
@@ -38,7 +38,10 @@ class Added:
 
 
 def all_added(server: Server) -> Sequence[Added]:
-    """All that can be done, each name once. Blocks: settings are read, plugins waited for."""
+    """Return all executable added commands, each name once.
+
+    Blocks: settings are read, plugins waited for.
+    """
     found: dict[str, Added] = {}
     for own in server.program.own_commands():
         found.setdefault(own.definition.name, Added(own.definition, OWN_CATEGORY, own))
@@ -48,7 +51,7 @@ def all_added(server: Server) -> Sequence[Added]:
 
 
 def find(server: Server, name: str) -> Added | None:
-    """The one of that name; our own names cannot be taken. Blocks as :func:`all_added`."""
+    """Return the added command of a name; built-in names cannot be taken. Blocks likewise."""
     clean = name.strip().lstrip("/").lower()
     if resolve_command(clean) is not None:
         return None
@@ -56,7 +59,7 @@ def find(server: Server, name: str) -> Added | None:
 
 
 def meant(server: Server, name: str, args: str) -> tuple[str, str]:
-    """Name and arguments that are to be done: of an alias, those it stands for. Once only."""
+    """Return the name and arguments to execute: an alias is resolved, once only."""
     found = find(server, name)
     if found is None or not isinstance(found.does, OwnCommand) or not found.does.stands_for:
         return name, args
@@ -65,7 +68,7 @@ def meant(server: Server, name: str, args: str) -> tuple[str, str]:
 
 
 def doable(server: Server, name: str) -> Added | None:
-    """As :func:`find`, but for aliases: one that stands for another one goes nowhere."""
+    """Return the command like :func:`find`, but no alias: an alias of an alias is invalid."""
     found = find(server, name)
     if found is not None and isinstance(found.does, OwnCommand) and found.does.stands_for:
         return None
@@ -73,7 +76,7 @@ def doable(server: Server, name: str) -> Added | None:
 
 
 def run(command: Added, session: Session, args: str) -> str:
-    """Do one; its answer. Blocks for a bounded time; interrupting the session ends it.
+    """Run a command; return its reply. Bounded; interrupting the session ends it.
 
     Raises:
         RpcError: It failed, or took too long.
@@ -89,7 +92,7 @@ def run(command: Added, session: Session, args: str) -> str:
     except TimeoutError as error:
         words = f"/{name} was interrupted" if given_up() else f"/{name} took too long"
         raise RpcError(Code.HOST, words) from error
-    except BaseException as error:  # somebody else's code
+    except BaseException as error:  # third-party code
         log.warning("/%s (%s) failed", name, command.category, exc_info=True)
         words = f"/{name} failed: {type(error).__name__}; the log says more"
         raise RpcError(Code.HOST, words) from error

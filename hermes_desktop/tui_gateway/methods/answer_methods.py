@@ -1,4 +1,4 @@
-"""Methods that answer what waits for a person."""
+"""Methods that answer pending approvals and questions."""
 
 from typing import Any, get_args
 
@@ -9,9 +9,10 @@ from hermes_desktop.tui_gateway.serving_state import Call
 
 
 def approval_respond(call: Call) -> dict[str, Any]:
-    """``approval.respond``: the oldest request of a session, a named one, or all of them.
+    """Handle ``approval.respond``: answer the oldest, a named one, or all of a session's requests.
 
-    Where nothing waits, nothing was resolved; only a named request that does not wait is an error.
+    Without pending requests the result is zero; only a named request that is not pending is an
+    error.
     """
     _, session = call.session()
     choice = _choice(call)
@@ -31,7 +32,7 @@ def approval_respond(call: Call) -> dict[str, Any]:
 
 
 def clarify_respond(call: Call) -> dict[str, Any]:
-    """``clarify.respond``: an answer, or the number of a choice; blank skips the question."""
+    """Handle ``clarify.respond``: an answer, or the number of a choice; blank skips it."""
     request_id = call.params.text("request_id", missing=Code.ID_REQUIRED)
     answer = call.params.optional_text("answer")
     if not _asking(call).questions.answer(request_id, answer, BY):

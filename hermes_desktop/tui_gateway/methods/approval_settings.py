@@ -1,4 +1,4 @@
-"""``yolo`` and ``approval_mode`` of ``config.get`` and ``config.set``: who is asked before harm."""
+"""``yolo`` and ``approval_mode`` of ``config.get`` and ``config.set``: approvals in a session."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -14,20 +14,20 @@ _ASK = frozenset({"manual", "smart"})
 
 
 def get_yolo(call: Call) -> dict[str, Any]:
-    """Whether nobody is asked in a session."""
+    """Return whether approvals are switched off in a session."""
     free = call.params.has("session_id") and _queue(call).is_free(_key(call))
     return {"value": "1" if free else "0"}
 
 
 def get_mode(call: Call) -> dict[str, Any]:
-    """How it is decided: as set for the session, else as the settings say."""
+    """Return the approval mode: as set for the session, else as in the settings."""
     if call.params.has("session_id") and _queue(call).is_free(_key(call)):
         return {"value": "off", "scope": "session"}
     return {"value": _set_mode(call), "scope": "home"}
 
 
 def _set_mode(call: Call) -> str:
-    """As the settings say; whatever makes no sense there counts as asking."""
+    """Return the mode in the settings; an invalid one counts as asking."""
     document = call.server.program.settings.document()
     if ApprovalRules.from_mapping(document).mode == "off":
         return "off"
@@ -37,7 +37,7 @@ def _set_mode(call: Call) -> str:
 
 
 def set_yolo(call: Call) -> dict[str, Any]:
-    """Ask nobody in a session, or ask again; without a value the other of the two."""
+    """Switch approvals of a session off or on; without a value the state is toggled."""
     word = call.params.optional_text("value").strip().lower()
     if word and word not in _ON | _OFF:
         raise RpcError(Code.BAD_VALUE, "value must be 1 or 0")
@@ -48,7 +48,7 @@ def set_yolo(call: Call) -> dict[str, Any]:
 
 
 def set_mode(call: Call) -> dict[str, Any]:
-    """The same by the names that the settings have for it."""
+    """Set the approval mode of a session by the names that the settings use."""
     mode = call.params.text("value").strip().lower()
     if mode not in _ASK | {"off"}:
         raise RpcError(Code.BAD_VALUE, "value must be manual, smart or off")

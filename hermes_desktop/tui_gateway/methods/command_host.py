@@ -1,4 +1,4 @@
-"""What a live session does for commands."""
+"""A live session's implementation of the operations that commands need."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -34,22 +34,22 @@ _LISTING = frozenset({"help", "commands", "whoami"})
 
 
 def usable_commands() -> tuple[registry.CommandDef, ...]:
-    """The commands that make sense in a session without messaging platforms."""
+    """Return the commands that are usable in a session without messaging platforms."""
     return tuple(each for each in registry.available_commands() if each.category != _OF_A_GATEWAY)
 
 
 async def _at_once(call: Callable[[], T]) -> T:
-    """Commands are done on threads that may block."""
+    """Run a call directly: commands run on threads that may block."""
     return call()
 
 
 def context_of(
     server: Server, sid: str, session: Session, db: SessionDB, command: str, args: str
 ) -> CommandContext:
-    """All that a command gets that was typed in a live session.
+    """Return the context of a command that was typed in a live session.
 
-    Whoever asks is the person at this machine and may do everything. Only where commands are
-    listed, those that make no sense here are left out.
+    The sender is the user of this machine and may use all commands. Only commands that list others
+    omit those that are not usable here.
     """
     added = added_commands.all_added(server) if command in _LISTING else ()
     added_definitions = tuple(each.definition for each in added)
@@ -89,16 +89,16 @@ class SessionHost:
         self._db = db
 
     async def session_id(self, *, begin: bool = False) -> str | None:
-        """The stored session, if something was said in it."""
+        """Return the stored session, if it has a row or is to begin."""
         key = str(self._session["session_key"])
         return key if begin or self._db.get_session(key) is not None else None
 
     def is_busy(self) -> bool:
-        """Whether a reply is being written."""
+        """Return whether a reply is being written."""
         return bool(self._session["running"])
 
     def running_since(self) -> float | None:
-        """When the running turn began, as far as it is known."""
+        """Return when the running turn started, as far as known."""
         return self._session.get("last_active") if self._session["running"] else None
 
     @contextlib.asynccontextmanager
@@ -119,7 +119,7 @@ class SessionHost:
 
     @contextlib.contextmanager
     def working_on(self, words: str) -> Iterator[CancelSignal]:  # noqa: ARG002 - fronts show work
-        """What stops the turn of the session stops it."""
+        """Return a signal that is set when the turn of the session is stopped."""
         yield ending.Interrupted(self._session)
 
     async def stop_turn(self) -> bool:
@@ -128,7 +128,7 @@ class SessionHost:
         return bool(ending.interrupt(self._session)) or running
 
     async def begin_anew(self, title: str) -> str:
-        """Leave the conversation behind and begin another one here."""
+        """Leave the session and start a new one here."""
         new_id = new_session_id(self._server.program.clock.now())
         self._leave_for(new_id, "session_reset")
         self._session["pending_title"] = self._db.sanitize_title(title)
@@ -137,7 +137,7 @@ class SessionHost:
         return "New session."
 
     async def switch_to(self, session_id: str) -> None:
-        """Go on in another stored session."""
+        """Switch to another stored session."""
         if self._db.get_session(session_id) is None:
             raise NotFoundError(f"There is no session {session_id}.")
         with self._server.state.opening:
@@ -176,9 +176,9 @@ class SessionHost:
             release(server, self._sid, session)
 
     async def shortened(self, old_id: str, new_id: str) -> None:
-        """Go on where the shortened conversation goes on."""
+        """Follow a compacted session to its new id."""
         session = self._session
-        session.pop("context", None)  # so full it is no more
+        session.pop("context", None)  # the recorded context size is outdated
         if new_id == old_id or session["session_key"] != old_id:
             return
         agent = session.get("agent")
@@ -191,16 +191,16 @@ class SessionHost:
         )
 
     def forget_agent(self) -> None:
-        """Let the conversation be read anew."""
+        """Read the session again."""
         guard.read_anew(self._db, self._session)
 
     async def steer(self, text: str) -> bool:
-        """Tell the running turn something."""
+        """Pass a message to the running turn."""
         steer = getattr(self._session.get("agent"), "steer", None)
         return bool(self._session["running"] and steer is not None and steer(text))
 
     async def queue(self, text: str) -> int:
-        """Have a message answered after what runs."""
+        """Queue a message behind what runs."""
         session = self._session
         with session["history_lock"]:
             if not session["running"]:
@@ -210,46 +210,46 @@ class SessionHost:
             return len(waiting)
 
     def model_override(self) -> Mapping[str, str]:
-        """What was chosen for this conversation."""
+        """Return the model chosen for this session."""
         override = self._session.get("model_override") or {}
         return {name: value for name, value in override.items() if name not in CHOSEN_KEYS}
 
     async def set_model_override(self, override: Mapping[str, str]) -> None:
-        """Choose a model; an empty mapping takes the choice back."""
+        """Choose a model; an empty mapping resets the choice."""
         try:
             choose_model(self._server, self._sid, self._session, override)
         except RpcError as error:
             raise RefusedError(error.message) from error
 
     async def chosen(self) -> Mapping[str, str]:
-        """How the model thinks and how fast it answers, as far as that was chosen."""
+        """Return the chosen settings of reasoning and speed."""
         thinking_rows.restore(self._db, self._session)
         return thinking_rows.chosen(self._session)
 
     async def choose(self, name: str, value: str) -> None:
-        """Choose one of them; it goes into the session's row, too, once there is one."""
+        """Choose one of these settings; it is also stored in the session's row, if there is one."""
         try:
             thinking_settings.choose(self._server, self._sid, self._session, name, value)
         except RpcError as error:
             raise RefusedError(error.message) from error
 
     def shows_thinking(self) -> bool:
-        """Whether peers show what the model thinks."""
+        """Return whether peers show the model's reasoning."""
         return bool(self._session["show_reasoning"])
 
     def show_thinking(self, *, shown: bool) -> None:
-        """Say that peers shall show it, or shall not."""
+        """Have peers show or hide it."""
         self._session["show_reasoning"] = shown
 
     async def begin_background(self, prompt: str) -> str:
-        """Have something answered beside the conversation."""
+        """Start a background task."""
         try:
             return background_methods.start(self._server, self._sid, self._session, prompt)
         except RpcError as error:
             raise RefusedError(error.message) from error
 
     def work(self, *, everywhere: bool) -> tuple[Work, ...]:  # noqa: ARG002 - only this one is told
-        """The reply that is written here, and the tasks beside it."""
+        """Return the running reply of this session, and its background tasks."""
         session = self._session
         inflight = session.get("inflight_turn") or {}
         since = session.get("last_active") or 0.0
@@ -265,23 +265,23 @@ class SessionHost:
         return background_methods.stop(self._session, name)
 
     async def restart(self) -> bool:
-        """There is no gateway to start anew."""
+        """Return False: there is no gateway to restart."""
         return False
 
     def platforms(self) -> tuple[PlatformHealth, ...]:
-        """There are none."""
+        """Return no platforms: there are none."""
         return ()
 
     async def pause(self, platform: str) -> None:
-        """There are no platforms."""
+        """Refuse: there are no platforms."""
         raise _no_platform(platform)
 
     async def resume(self, platform: str) -> None:
-        """There are no platforms."""
+        """Refuse: there are no platforms."""
         raise _no_platform(platform)
 
     async def set_home(self) -> None:
-        """There are no platforms."""
+        """Refuse: there are no platforms."""
         raise _no_platform("This session")
 
 

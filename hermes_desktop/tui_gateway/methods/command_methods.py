@@ -1,4 +1,4 @@
-"""Methods about commands: which there are, what a beginning may become, and doing one."""
+"""Methods for slash commands: catalog, completion and execution."""
 
 import logging
 from typing import Any
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def catalog(call: Call) -> dict[str, Any]:
-    """``commands.catalog``."""
+    """Handle ``commands.catalog``."""
     categories: dict[str, list[list[str]]] = {}
     canonical: dict[str, str] = {}
     listed: list[tuple[CommandDef, str]] = [(each, each.category) for each in usable_commands()]
@@ -45,7 +45,7 @@ def _meta(command: CommandDef) -> str:
 
 
 def resolve(call: Call) -> dict[str, Any]:
-    """``command.resolve``."""
+    """Handle ``command.resolve``."""
     name = call.params.optional_text("name")
     added = added_commands.find(call.server, name)
     if added is not None:
@@ -72,7 +72,7 @@ def _find(name: str) -> CommandDef:
 
 
 def dispatch(call: Call) -> dict[str, Any]:
-    """``command.dispatch``: do one; what it comes to says what the peer is to do."""
+    """Handle ``command.dispatch``: run a command; the result tells the peer what to do."""
     typed, behind = call.params.text("name"), call.params.optional_text("arg").strip()
     name, args = added_commands.meant(call.server, typed, behind)
     added = added_commands.doable(call.server, name)
@@ -88,7 +88,7 @@ def dispatch(call: Call) -> dict[str, Any]:
 
 
 def _undo(call: Call, args: str) -> dict[str, Any]:
-    """What was taken back comes to the peer, to be typed anew."""
+    """Take back prompts; the text is returned to the peer for editing."""
     sid, session = call.session()
     prompts = int(args) if args.isascii() and args.isdigit() and len(args) <= 3 else 1  # noqa: PLR2004
     with alone_everywhere(call.server, sid, session, "/undo"):
@@ -104,7 +104,7 @@ def _undo(call: Call, args: str) -> dict[str, Any]:
 
 
 def execute(call: Call) -> dict[str, Any]:
-    """``slash.exec``: do a line as it was typed, with or without its slash."""
+    """Handle ``slash.exec``: run a line as it was typed, with or without its slash."""
     typed = call.params.text("command").strip()
     name, _, args = typed.removeprefix("/").partition(" ")
     name, args = added_commands.meant(call.server, name, args)
@@ -152,7 +152,7 @@ def _do(call: Call, command: CommandDef, args: str) -> CommandReply:
 
 
 def _stored_sessions(call: Call) -> CommandReply:
-    """The latest conversations, under numbers that ``/resume`` takes."""
+    """Return the latest conversations, under numbers that ``/resume`` accepts."""
     _, session = call.session()
     try:
         found = call.db().list_summaries(limit=_MOST_LISTED, order="activity", empty=False)
@@ -169,14 +169,14 @@ def _stored_sessions(call: Call) -> CommandReply:
 
 
 def status(call: Call) -> dict[str, Any]:
-    """``session.status``: what is going on, in words."""
+    """Handle ``session.status``: return a textual status."""
     _, session = call.session()
     reply = _do(call, _find("status"), "")
     return {"output": reply.text, "running": session["running"]}
 
 
 def complete_slash(call: Call) -> dict[str, Any]:
-    """``complete.slash``."""
+    """Handle ``complete.slash``."""
     text = call.params.optional_text("text")
     if not text.startswith("/"):
         return {"items": []}

@@ -1,4 +1,4 @@
-"""``session.compress``: make a live conversation shorter now."""
+"""The method ``session.compress``: compact a live session now."""
 
 import logging
 from typing import Any
@@ -25,7 +25,7 @@ MOST_FOCUS = 500
 
 
 def compress(call: Call) -> dict[str, Any]:
-    """``session.compress {focus_topic?}``; it claims nothing that was not written."""
+    """Handle ``session.compress {focus_topic?}``; reports only what was actually written."""
     sid, session = call.session()
     server, db = call.server, call.db()
     focus = call.params.optional_text("focus_topic").strip()[:MOST_FOCUS]
@@ -58,13 +58,13 @@ def compress(call: Call) -> dict[str, Any]:
 
 
 def _shorten(server: Server, db: SessionDB, session: Session, focus: str) -> Any:
-    """What came of it, None when there is too little to shorten.
+    """Compact the session; return None when it is too short.
 
     Raises:
-        HermesError: It could not be done.
-        RpcError: It was interrupted, or nobody can write a summary.
+        HermesError: It failed.
+        RpcError: It was interrupted, or no model can write a summary.
     """
-    # Loaded with the first wish: most sessions are never shortened by hand.
+    # Loaded on first use: most sessions are never compacted by hand.
     from hermes_desktop.agent.compression.context_compression import Wish  # noqa: PLC0415
 
     key = session["session_key"]

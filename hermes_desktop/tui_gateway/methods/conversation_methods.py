@@ -1,4 +1,4 @@
-"""Methods about the conversation of one live session."""
+"""Methods for the conversation of one live session."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ _CHANGED = "another program changed this session: look at session.history again"
 
 
 def history(call: Call) -> dict[str, Any]:
-    """``session.history``: as it stands now, whoever wrote."""
+    """Handle ``session.history``: the current state, including writes of other programs."""
     sid, session = call.session()
     db = call.server.db()
     try:
@@ -51,7 +51,7 @@ def history(call: Call) -> dict[str, Any]:
 
 
 def title(call: Call) -> dict[str, Any]:
-    """``session.title``: tell it, or give one; without a row it waits for the first reply."""
+    """Handle ``session.title``: return or set the title; without a row it stays pending."""
     sid, session = call.session()
     db = call.db()
     key = session["session_key"]
@@ -82,7 +82,7 @@ def _refuse_taken(db: SessionDB, wanted: str) -> None:
 
 
 def undo(call: Call) -> dict[str, Any]:
-    """``session.undo``: take the last prompt and what followed back."""
+    """Handle ``session.undo``: take back the last prompt and what followed."""
     sid, session = call.session()
     db = call.db()
     with alone_everywhere(call.server, sid, session, "undo"):
@@ -92,10 +92,10 @@ def undo(call: Call) -> dict[str, Any]:
 
 
 def take_back(db: SessionDB, session: Session, prompts: int) -> tuple[int, str]:
-    """Take the last prompts back; how many messages went, and what the first of them said.
+    """Take back the last prompts; return the number of messages and the first prompt's text.
 
     Raises:
-        RpcError: Somebody else has changed the conversation; nothing was taken back.
+        RpcError: Another program changed the session; nothing was taken back.
     """
     refuse_if_changed(db, session)
     asked = _prompts(db, session)
@@ -105,10 +105,10 @@ def take_back(db: SessionDB, session: Session, prompts: int) -> tuple[int, str]:
 
 
 def refuse_if_changed(db: SessionDB, session: Session) -> None:
-    """Nobody takes back what they have not seen.
+    """Refuse to take back messages that the peer has not seen.
 
     Raises:
-        RpcError: Somebody else changed the conversation since it was read; it was read anew.
+        RpcError: Another program changed the session since it was read; it was read again.
     """
     if guard.has_changed(db, session):
         known = guard.is_known(session)
@@ -118,7 +118,7 @@ def refuse_if_changed(db: SessionDB, session: Session) -> None:
 
 
 def cut_before(db: SessionDB, session: Session, target: dict[str, Any]) -> tuple[int, str]:
-    """Take a prompt back, and all that came after it."""
+    """Take back a prompt, and everything after it."""
     try:
         done = db.rewind_to_message(session["session_key"], target["id"])
     except ValueError as error:
@@ -130,10 +130,10 @@ def cut_before(db: SessionDB, session: Session, target: dict[str, Any]) -> tuple
 
 
 def cut_at_ordinal(db: SessionDB, session: Session, ordinal: int) -> None:
-    """Take a prompt back by its number among the prompts that peers are shown, and what followed.
+    """Take back a prompt by its number among the prompts that peers see, and what followed.
 
     Raises:
-        RpcError: There is no such prompt any more, or it was summarised away.
+        RpcError: There is no such prompt any more, or it was summarized.
     """
     refuse_if_changed(db, session)
     if session.get("seed"):
@@ -165,7 +165,7 @@ def _prompts(db: SessionDB, session: Session) -> list[dict[str, Any]]:
 
 
 def save(call: Call) -> dict[str, Any]:
-    """``session.save``: the conversation as a file."""
+    """Handle ``session.save``: write the conversation to a file."""
     _, session = call.session()
     program = call.server.program
     key, now = session["session_key"], program.clock.now()
@@ -197,7 +197,7 @@ def save(call: Call) -> dict[str, Any]:
 
 
 def branch(call: Call) -> dict[str, Any]:
-    """``session.branch``: go on in a copy, which is live from now on."""
+    """Handle ``session.branch``: copy the session and make the copy live."""
     server, db = call.server, call.db()
     sid, session = call.session()
     wanted = call.params.optional_text("name") or None
@@ -228,18 +228,18 @@ def branch(call: Call) -> dict[str, Any]:
 
 
 def usage(call: Call) -> dict[str, Any]:
-    """``session.usage``: what the conversation has used, as stored."""
+    """Handle ``session.usage``: the stored usage of the conversation."""
     _, session = call.session()
     return usage_of(call.db(), session)
 
 
 def set_folder(call: Call) -> dict[str, Any]:
-    """``session.cwd.set``."""
+    """Handle ``session.cwd.set``."""
     sid, session = call.session()
     wanted = folder(call.params.text("cwd", missing=Code.FOLDER_REQUIRED))
     with alone(call.server, sid, session, "changing the folder"):
         session["cwd"], session["explicit_cwd"] = wanted, True
-        agents.drop_agent(session)  # the next one is made for the new folder
+        agents.drop_agent(session)  # the next agent is created for the new folder
     told = info_of(call.server, session)
     call.server.emit("session.info", sid, told)
     return {**told, "cwd": folder_of(session)}

@@ -1,4 +1,4 @@
-"""Which methods there are, which are answered at once, and which are not in this version."""
+"""Method table of the protocol, with the methods out of order and those not implemented."""
 
 from collections.abc import Mapping
 
@@ -60,7 +60,7 @@ METHODS: Mapping[str, Method] = {
 }
 
 AT_ONCE = frozenset({"session.interrupt", "session.steer", "approval.respond", "clarify.respond"})
-"""Answered as they come, before what the same peer asked earlier: they must not wait."""
+"""Methods answered on arrival, before earlier requests of the peer: they must not wait."""
 
 SLOW = frozenset(
     {
@@ -75,9 +75,9 @@ SLOW = frozenset(
         "model.options",
     }
 )
-"""Answered beside the others, because they may take long; their answers may come later.
+"""Methods answered concurrently, because they may take long; responses may come later.
 
-None of them changes a live session that something else may be done in meanwhile.
+None of them changes a live session in which other requests may run meanwhile.
 """
 
 _LATER = frozenset(
@@ -121,7 +121,7 @@ _ANSWERS = frozenset(["sudo.respond", "secret.respond", "terminal.read.respond"]
 
 
 def find(name: str) -> Method:
-    """The method of a name.
+    """Return the method of a name.
 
     Raises:
         RpcError: There is none, or it is not in this version.

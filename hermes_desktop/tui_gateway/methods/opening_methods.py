@@ -1,4 +1,4 @@
-"""Methods that make sessions live, list them and let them go."""
+"""Methods that create, list, resume, close and delete sessions."""
 
 import re
 from pathlib import Path
@@ -29,7 +29,7 @@ _ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 
 def create(call: Call) -> dict[str, Any]:
-    """``session.create``: a new conversation; its row comes with the first prompt."""
+    """Handle ``session.create``: a new session; its row is created with the first prompt."""
     server, params = call.server, call.params
     clock = server.program.clock
     session = new_session(new_session_id(clock.now()), cols=_cols(call), now=clock.time())
@@ -55,13 +55,13 @@ def create(call: Call) -> dict[str, Any]:
 
 
 def list_(call: Call) -> dict[str, Any]:
-    """``session.list``: the newest activity first."""
+    """Handle ``session.list``: the latest activity first."""
     limit = call.params.number("limit", default=200, low=1, high=MOST_LISTED)
     return {"sessions": [_line(each) for each in _newest(call, limit)]}
 
 
 def most_recent(call: Call) -> dict[str, Any]:
-    """``session.most_recent``."""
+    """Handle ``session.most_recent``."""
     found = _newest(call, 1)
     if not found:
         return {"session_id": None}
@@ -71,7 +71,7 @@ def most_recent(call: Call) -> dict[str, Any]:
 
 
 def resume(call: Call) -> dict[str, Any]:
-    """``session.resume``: by id or title; a live one is joined."""
+    """Handle ``session.resume``: by id or title; a live session is joined."""
     server, params = call.server, call.params
     wanted = params.optional_text("session_id") or params.optional_text("title")
     if not wanted.strip():
@@ -98,7 +98,7 @@ def resume(call: Call) -> dict[str, Any]:
 
 
 def active_list(call: Call) -> dict[str, Any]:
-    """``session.active_list``."""
+    """Handle ``session.active_list``."""
     state = call.server.state
     with state.lock:
         found = list(state.sessions.items())
@@ -113,7 +113,7 @@ def active_list(call: Call) -> dict[str, Any]:
 
 
 def activate(call: Call) -> dict[str, Any]:
-    """``session.activate``: hear of a live session from now on."""
+    """Handle ``session.activate``: subscribe to a live session."""
     sid, session = call.session()
     live_sessions.join(call.server, session, call.peer)
     _tell_what_waits(call, sid, session)
@@ -121,20 +121,20 @@ def activate(call: Call) -> dict[str, Any]:
 
 
 def _tell_what_waits(call: Call, sid: str, session: Session) -> None:
-    """A peer that comes to a session is asked what waits there, once it knows the session."""
+    """Send pending requests to a joining peer, after the response that introduces the session."""
     asking = call.server.state.asking
     if asking is not None:
         when_answered(lambda: asking.tell_again(sid, session, call.peer))
 
 
 def close(call: Call) -> dict[str, Any]:
-    """``session.close``."""
+    """Handle ``session.close``."""
     sid = call.params.text("session_id", missing=Code.ID_REQUIRED)
     return {"closed": ending.close_live(call.server, sid)}
 
 
 def delete(call: Call) -> dict[str, Any]:
-    """``session.delete``: a stored conversation goes to the trash."""
+    """Handle ``session.delete``: move a stored session to the trash."""
     wanted = call.params.text("session_id", missing=Code.ID_REQUIRED)
     trash, state = call.server.program.trash, call.server.state
     try:
@@ -218,7 +218,7 @@ def _wanted_title(call: Call) -> str | None:
 
 
 def folder(text: str) -> str:
-    """The folder that is meant, absolute.
+    """Return an existing folder as an absolute path.
 
     Raises:
         RpcError: There is none.
@@ -227,7 +227,8 @@ def folder(text: str) -> str:
         path = Path(text).expanduser().absolute()
         if path.is_dir():
             return str(path)
-    except (OSError, RuntimeError, ValueError):  # no name that could be one, no such person
+    except (OSError, RuntimeError, ValueError):
+        # An invalid name, or an unknown user.
         pass
     raise RpcError(Code.NO_SUCH_FOLDER, f"working directory does not exist: {text[:200]}")
 
@@ -255,7 +256,7 @@ def _take_model(call: Call, session: Session) -> None:
 
 
 def _take_thinking(call: Call, session: Session) -> None:
-    """What makes no sense, or not for this model, is told as ignored."""
+    """Apply the reasoning settings; invalid or unsupported ones are reported as ignored."""
     effort = call.params.raw("reasoning_effort")
     session["ignored"] = []
     if effort in EFFORTS:
@@ -274,7 +275,7 @@ def _take_thinking(call: Call, session: Session) -> None:
 
 
 def _take_seed(call: Call, session: Session) -> None:
-    """Messages that a peer brings along are stored with the first prompt."""
+    """Take messages supplied by the peer, which are stored with the first prompt."""
     given = call.params.raw("messages")
     if given is None:
         return

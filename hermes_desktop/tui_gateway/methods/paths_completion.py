@@ -1,4 +1,4 @@
-"""What the beginning of a path may become."""
+"""Completion of paths."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ _MOST_LOOKED_AT = 20_000
 
 
 def complete_path(call: Call) -> dict[str, Any]:
-    """``complete.path``: files and folders beside the session's own folder, or anywhere."""
+    """Handle ``complete.path``: files and folders relative to the session's folder, or anywhere."""
     word = call.params.optional_text("word")
     session = call.session()[1] if call.params.has("session_id") else {}
     if not word or word.startswith("@") or "\0" in word:
@@ -22,13 +22,13 @@ def complete_path(call: Call) -> dict[str, Any]:
     try:
         place = start / Path(f"{head}{slash}" or ".").expanduser()
         found = _matching(place, begun)
-    except (OSError, RuntimeError):  # may not be looked into; no such home
+    except (OSError, RuntimeError):  # no permission, or no such home folder
         return {"items": []}
     return {"items": [_item(f"{head}{slash}", name, is_folder) for name, is_folder in found]}
 
 
 def _matching(place: Path, begun: str) -> list[tuple[str, bool]]:
-    """Names that begin so, folders first; hidden ones only when their dot was typed."""
+    """Return the matching names, folders first; hidden ones only if the dot was typed."""
     found: list[tuple[str, bool]] = []
     with os.scandir(place) as entries:
         for number, entry in enumerate(entries):

@@ -1,4 +1,4 @@
-"""Methods about programs that run in the background, and the figures of the last days."""
+"""Methods for background processes and for usage figures of the last days."""
 
 import logging
 from datetime import datetime
@@ -20,7 +20,7 @@ _MOST_DAYS = 3650
 
 
 def process_list(call: Call) -> dict[str, Any]:
-    """``process.list``: those of a session, or of all."""
+    """Handle ``process.list``: the processes of a session, or of all."""
     table = _table(call)
     if table is None:
         return {"processes": []}
@@ -30,14 +30,14 @@ def process_list(call: Call) -> dict[str, Any]:
 
 
 def process_stop(call: Call) -> dict[str, Any]:
-    """``process.stop``: end all of a session, or all."""
+    """Handle ``process.stop``: end all processes of a session, or all."""
     table = _table(call)
     key = call.session()[1]["session_key"] if call.params.has("session_id") else None
     return {"killed": 0 if table is None else table.kill_all(key)}
 
 
 def process_kill(call: Call) -> dict[str, Any]:
-    """``process.kill``: end one, named by ``process_id``."""
+    """Handle ``process.kill``: end the process named by ``process_id``."""
     table, name = _table(call), call.params.text("process_id")
     info = table.find(name) if table is not None else None
     if info is None or table is None:
@@ -47,7 +47,7 @@ def process_kill(call: Call) -> dict[str, Any]:
 
 
 def figures(call: Call) -> dict[str, Any]:
-    """``insights.get``."""
+    """Handle ``insights.get``."""
     asked = call.params.optional_number("days")
     days = 30 if asked is None else asked
     if not 1 <= days <= _MOST_DAYS:
@@ -80,14 +80,14 @@ def figures(call: Call) -> dict[str, Any]:
 
 
 def follow(server: Server) -> None:
-    """Have live sessions hear of the end of what they left running."""
+    """Notify live sessions when their background processes end."""
     table = server.program.facts.processes
     if table is not None:
         table.on_end(lambda info: _tell_end(server, info, table))
 
 
 def _tell_end(server: Server, info: ProcessInfo, table: ProcessTable) -> None:
-    """A process is over: its session is told as by a prompt. On the process's own thread."""
+    """Report the end of a process to its session, as a prompt. On the process's own thread."""
     if not info.notify or info.state == "killed" or server.state.program is None:
         return
     found = live_sessions.with_key(server.state, info.session_key)
@@ -121,7 +121,7 @@ def _used(used: Used) -> dict[str, Any]:
 
 
 def _cost(used: Used) -> float | None:
-    """What nobody knows is null, never 0."""
+    """Return the cost; an unknown one is null, never 0."""
     return None if used.unpriced and not used.cost_usd else used.cost_usd
 
 

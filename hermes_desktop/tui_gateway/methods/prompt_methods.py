@@ -1,4 +1,4 @@
-"""Methods that ask something, and end what was asked."""
+"""Methods that submit prompts, and steer or interrupt turns."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ MOST_QUEUED = 32
 
 
 def submit(call: Call) -> dict[str, Any]:
-    """``prompt.submit``: answer this, or what is set for a message that comes meanwhile."""
+    """Handle ``prompt.submit``: start a turn, or apply the busy mode if one runs."""
     server = call.server
     sid, session = call.session()
     text = call.params.text("text")
@@ -26,7 +26,7 @@ def submit(call: Call) -> dict[str, Any]:
         waiting = _while_busy(server, session, text)
         if waiting is not None:
             return waiting
-        # It has ended a moment ago.
+        # The turn ended a moment ago.
         return submit(call)
     try:
         _get_ready(server, session, ordinal)
@@ -38,7 +38,7 @@ def submit(call: Call) -> dict[str, Any]:
 
 
 def _get_ready(server: Server, session: Session, ordinal: int | None) -> None:
-    """What can be refused is refused before anything begins."""
+    """Make all checks that may refuse the prompt before anything starts."""
     _note_use(server, session)
     agents.ensure_agent(server, session)
     _take_place(server, session)
@@ -58,7 +58,7 @@ def _note_use(server: Server, session: Session) -> None:
 
 
 def _take_place(server: Server, session: Session) -> None:
-    """Take one of the places that all programs share, where their number is limited."""
+    """Claim one of the leases that all programs share, where their number is limited."""
     program = server.state.program
     if program is None or session.get("active_session_lease") is not None:
         return
@@ -75,7 +75,7 @@ def _take_place(server: Server, session: Session) -> None:
 
 
 def _while_busy(server: Server, session: Session, text: str) -> dict[str, Any] | None:
-    """Interrupt, steer or wait; None when nothing runs any more."""
+    """Interrupt, steer or queue; return None when nothing runs any more."""
     mode = _busy_mode(server, session)
     if mode == "interrupt" and _must_not_be_cut(server, session):
         mode = "queue"
@@ -95,7 +95,8 @@ def _while_busy(server: Server, session: Session, text: str) -> dict[str, Any] |
             waiting.append(text)
         if mode == "interrupt":
             session["_turn_cancel_requested"] = True
-            ending.interrupt_agent(session)  # under the lock: the next turn must not be hit
+            # Under the lock: the next turn must not be interrupted.
+            ending.interrupt_agent(session)
         count = len(waiting)
     return {"status": "queued", "waiting": count}
 
@@ -111,7 +112,7 @@ def _busy_mode(server: Server, session: Session) -> str:
 
 
 def _must_not_be_cut(server: Server, session: Session) -> bool:
-    """Whether subagents work, the conversation is being shortened, or nothing is stored yet."""
+    """Return whether subagents work, a compaction runs, or nothing is stored yet."""
     if session.get("waits_for_program"):
         return True  # its prompt is not stored yet
     if getattr(session.get("agent"), "_active_children", None):
@@ -124,13 +125,13 @@ def _must_not_be_cut(server: Server, session: Session) -> bool:
 
 
 def _steer(session: Session, text: str) -> bool:
-    """Give the agent a hint for the running turn; False when it takes none."""
+    """Pass a message to the running turn; return False when the agent does not accept it."""
     steer = getattr(session.get("agent"), "steer", None)
     return bool(steer(text)) if steer is not None else False
 
 
 def steer(call: Call) -> dict[str, Any]:
-    """``session.steer``: a hint for the running turn; where the agent takes none, it waits."""
+    """Handle ``session.steer``: pass a message to the running turn, or queue it."""
     _, session = call.session()
     text = call.params.text("text")
     if session["running"]:
@@ -144,7 +145,7 @@ def steer(call: Call) -> dict[str, Any]:
 
 
 def interrupt(call: Call) -> dict[str, Any]:
-    """``session.interrupt``: end the running turn; what waited behind it is handed back."""
+    """Handle ``session.interrupt``: end the running turn; return the prompts behind it."""
     _, session = call.session()
     dropped = ending.interrupt(session)
     return {"status": "interrupted", "dropped": dropped}

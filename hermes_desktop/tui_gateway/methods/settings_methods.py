@@ -1,4 +1,4 @@
-"""Methods that tell of the settings, and choose for one session."""
+"""Methods that read the settings, and change them for one session."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -35,7 +35,7 @@ _DEFAULT = frozenset({"default", "reset"})
 
 
 def get(call: Call) -> dict[str, Any]:
-    """``config.get``."""
+    """Handle ``config.get``."""
     key = call.params.optional_text("key")
     read = _READERS.get(key)
     if read is None:
@@ -107,7 +107,7 @@ _READERS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
 
 
 def set_(call: Call) -> dict[str, Any]:
-    """``config.set``: for one live session; the files of the home are not written."""
+    """Handle ``config.set``: for one live session; the files of the home are not written."""
     key = call.params.optional_text("key")
     writer = {**approval_settings.WRITERS, **thinking_settings.WRITERS}.get(key)
     if writer is None and key not in {"model", "busy", "cwd"}:
@@ -159,9 +159,9 @@ def _set_model(call: Call, sid: str, session: Session, value: str) -> dict[str, 
 
 
 def choose_model(server: Server, sid: str, session: Session, override: Mapping[str, str]) -> None:
-    """Let another model answer from the next prompt on; an empty mapping takes that back.
+    """Choose the model from the next prompt on; an empty mapping resets the choice.
 
-    How it thinks stays as it was chosen.
+    The reasoning settings are kept.
 
     Raises:
         RpcError: A turn runs, or the settings know no such provider; nothing was changed then.
@@ -178,7 +178,7 @@ def choose_model(server: Server, sid: str, session: Session, override: Mapping[s
 
 
 def show(call: Call) -> dict[str, Any]:
-    """``config.show``: the settings that matter here, in words."""
+    """Handle ``config.show``: return the relevant settings as text."""
     program = call.server.program
     try:
         choice = program.agents.choose_model({})
@@ -203,7 +203,7 @@ def show(call: Call) -> dict[str, Any]:
 
 
 def model_options(call: Call) -> dict[str, Any]:
-    """``model.options``: whom the settings name; nobody is asked over the network."""
+    """Handle ``model.options``: the providers in the settings, without network access."""
     session = _session_or_none(call) or {}
     try:
         providers = [dict(each) for each in call.server.program.settings.providers()]
@@ -220,7 +220,7 @@ def model_options(call: Call) -> dict[str, Any]:
 
 
 def _present(call: Call, session: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Model and provider that would answer, and why there are none."""
+    """Return model and provider that would answer, and why there are none."""
     try:
         chosen = session.get("model_override") or {}
         choice = call.server.program.agents.choose_model(chosen)
@@ -230,7 +230,7 @@ def _present(call: Call, session: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def setup_status(call: Call) -> dict[str, Any]:
-    """``setup.status``: whether anybody could answer, and if not why."""
+    """Handle ``setup.status``: whether a model is configured, and if not why."""
     try:
         choice = call.server.program.agents.choose_model({})
     except HermesError as error:

@@ -1,6 +1,6 @@
-"""``reasoning`` and ``fast`` of ``config.get`` and ``config.set``: how a session's model answers.
+"""``reasoning`` and ``fast`` of ``config.get`` and ``config.set``: a session's reasoning and speed.
 
-What was chosen stands in the session's ``model_override`` and, once there is one, in its row.
+The choice is stored in the session's ``model_override`` and in its row, if there is one.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ _SPEEDS: Final = ("normal", "fast")
 
 
 def choose(server: Server, sid: str, session: Session, name: str, value: str) -> None:
-    """Choose one thing; "" takes the choice back.
+    """Choose one setting; "" resets it.
 
     Raises:
         RpcError: A turn runs.
-        HermesError: It cannot be kept; nothing was changed.
+        HermesError: It cannot be stored; nothing was changed.
     """
     with alone(server, sid, session, "choosing how the model answers"):
         before = session.get("model_override") or {}
@@ -38,7 +38,7 @@ def choose(server: Server, sid: str, session: Session, name: str, value: str) ->
 
 
 def get_reasoning(call: Call) -> dict[str, Any]:
-    """How much is thought, and whether peers show it."""
+    """Return the reasoning effort, and whether peers show the reasoning."""
     session = call.session()[1] if call.params.has("session_id") else {}
     choice = call.server.program.agents.choose_model(session.get("model_override") or {})
     value = chosen(session).get(EFFORT) or getattr(choice, "reasoning_effort", "")
@@ -46,7 +46,7 @@ def get_reasoning(call: Call) -> dict[str, Any]:
 
 
 def get_fast(call: Call) -> dict[str, Any]:
-    """Whether the model is asked to answer faster."""
+    """Return whether faster replies are requested from the model."""
     session = call.session()[1] if call.params.has("session_id") else {}
     return {"value": chosen(session).get(TIER, "normal")}
 

@@ -1,4 +1,4 @@
-"""What can go wrong, as the codes that front ends know."""
+"""Errors of the protocol, with the codes that front ends know."""
 
 from enum import IntEnum
 from typing import Any
@@ -44,9 +44,9 @@ class RpcError(Exception):
     """A request that is answered with an error.
 
     Args:
-        code: What kind of error.
-        message: What happened, for a person.
-        data: More of it, for programs; None for nothing.
+        code: The kind of error.
+        message: A description for the user.
+        data: Details for programs; None for none.
     """
 
     def __init__(self, code: Code, message: str, data: dict[str, Any] | None = None) -> None:
@@ -57,6 +57,6 @@ class RpcError(Exception):
 
 
 def in_protocol(error: HermesError, code: Code) -> RpcError:
-    """A failure that a person can act on, as an answer; its parts stand in ``data``."""
+    """Convert an error that the user can act on; its parts are stored in ``data``."""
     parts = {"title": error.title, "detail": error.detail, "hint": error.hint}
     return RpcError(code, str(error), {name: text for name, text in parts.items() if text})

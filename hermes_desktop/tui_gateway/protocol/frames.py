@@ -1,4 +1,4 @@
-"""The frames of the protocol: what a line says, and lines that say something."""
+"""Frames of the protocol: construction, encoding, decoding and validation."""
 
 import json
 import math
@@ -11,12 +11,12 @@ _BOM = "\ufeff"
 
 
 def response(request_id: Any, result: Any) -> Frame:
-    """The answer to a request."""
+    """Return the response to a request."""
     return {"jsonrpc": "2.0", "id": request_id, "result": result}
 
 
 def failure(request_id: Any, error: RpcError) -> Frame:
-    """The answer to a request that failed."""
+    """Return the response to a request that failed."""
     body: Frame = {"code": int(error.code), "message": error.message}
     if error.data:
         body["data"] = error.data
@@ -24,7 +24,7 @@ def failure(request_id: Any, error: RpcError) -> Frame:
 
 
 def event(kind: str, session_id: str | None, payload: Any = None) -> Frame:
-    """News that nobody asked for."""
+    """Return an unsolicited event."""
     params: Frame = {"type": kind}
     if session_id:
         params["session_id"] = session_id
@@ -34,22 +34,22 @@ def event(kind: str, session_id: str | None, payload: Any = None) -> Frame:
 
 
 def ready(version: str, profile: str) -> Frame:
-    """The first frame that every peer gets."""
+    """Return the first frame that every peer gets."""
     told = {"skin": {"name": "default"}, "version": version, "profile": profile}
     return event("gateway.ready", None, told)
 
 
 def encode(frame: Frame) -> bytes:
-    """A frame as a line. What cannot be sent as UTF-8 becomes a question mark."""
+    """Encode a frame as a line. What cannot be sent as UTF-8 becomes a question mark."""
     text = json.dumps(frame, ensure_ascii=False, default=str, separators=(", ", ": "))
     return text.encode("utf-8", "replace") + b"\n"
 
 
 def decode(line: bytes) -> Any:
-    """What a line says.
+    """Decode a line.
 
     Raises:
-        RpcError: It is no JSON.
+        RpcError: It is not JSON.
     """
     try:
         return json.loads(line.decode("utf-8").removeprefix(_BOM), parse_constant=_refuse)
@@ -58,19 +58,20 @@ def decode(line: bytes) -> Any:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)  # NaN and the infinities are no JSON
+    raise ValueError(constant)  # NaN and the infinities are not JSON
 
 
 def id_of(request: Any) -> Any:
-    """The id to answer a request under, None where it has none that may be one."""
+    """Return the id for the response to a request, None where it has no valid one."""
     found = request.get("id") if isinstance(request, dict) else None
-    if isinstance(found, float) and not math.isfinite(found):  # 1e400: could not be said again
+    # e.g. 1e400, which cannot be encoded again
+    if isinstance(found, float) and not math.isfinite(found):
         return None
     return found if isinstance(found, str | int | float) and not isinstance(found, bool) else None
 
 
 def is_notification(request: Any) -> bool:
-    """Whether nobody waits for an answer: a proper request that has no id."""
+    """Return whether no response is expected: a valid request that has no id."""
     if not isinstance(request, dict) or "id" in request:
         return False
     try:
@@ -81,10 +82,10 @@ def is_notification(request: Any) -> bool:
 
 
 def checked(request: Any) -> tuple[str, Frame]:
-    """Name and parameters of a request.
+    """Return name and parameters of a request.
 
     Raises:
-        RpcError: It is none.
+        RpcError: It is not a valid request.
     """
     if not isinstance(request, dict):
         raise RpcError(Code.BAD_REQUEST, "invalid request: expected an object")

@@ -1,4 +1,4 @@
-"""Reading the parameters of a request: the right kind of value, or an error that names it."""
+"""Validated access to the parameters of a request; errors name the parameter."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,25 +11,25 @@ class Params:
     """Parameters by name.
 
     Args:
-        values: As they came.
+        values: The raw values.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
 
     def has(self, name: str) -> bool:
-        """Whether it was given, and not as null."""
+        """Return whether it was given, and not as null."""
         return self._values.get(name) is not None
 
     def raw(self, name: str) -> Any:
-        """The value as it came, None if there is none."""
+        """Return the raw value, None if there is none."""
         return self._values.get(name)
 
     def text(self, name: str, *, missing: Code = Code.BAD_VALUE) -> str:
-        """A text that is not blank, without halves of characters.
+        """Return a non-blank text, without unpaired surrogates.
 
         Raises:
-            RpcError: It is missing or blank (with the code ``missing``), or no text.
+            RpcError: It is missing or blank (with the code ``missing``), or not a text.
         """
         found = self.optional_text(name)
         if not found.strip():
@@ -37,10 +37,10 @@ class Params:
         return found
 
     def optional_text(self, name: str) -> str:
-        """A text, "" if there is none.
+        """Return a text, "" if there is none.
 
         Raises:
-            RpcError: It is no text.
+            RpcError: It is not a text.
         """
         value = self._values.get(name)
         if value is None:
@@ -50,10 +50,10 @@ class Params:
         return clean_text(value)
 
     def flag(self, name: str) -> bool:
-        """A yes or no, no if it is missing.
+        """Return a boolean, False if it is missing.
 
         Raises:
-            RpcError: It is neither.
+            RpcError: It is not a boolean.
         """
         value = self._values.get(name)
         if value is None or isinstance(value, bool):
@@ -61,19 +61,19 @@ class Params:
         raise RpcError(Code.BAD_VALUE, f"{name} must be true or false")
 
     def number(self, name: str, *, default: int, low: int, high: int) -> int:
-        """A whole number; one out of bounds is brought to the nearer bound.
+        """Return a whole number, clamped to the bounds.
 
         Raises:
-            RpcError: It is none.
+            RpcError: It is not a whole number.
         """
         found = self.optional_number(name)
         return default if found is None else max(low, min(high, found))
 
     def optional_number(self, name: str) -> int | None:
-        """A whole number, None if there is none.
+        """Return a whole number, None if there is none.
 
         Raises:
-            RpcError: It is none.
+            RpcError: It is not a whole number.
         """
         value = self._values.get(name)
         if value is None:

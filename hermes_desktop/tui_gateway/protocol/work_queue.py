@@ -1,4 +1,4 @@
-"""A few threads that do what comes, in order; made when first needed, and few enough."""
+"""A queue of work for a few threads, which are started on demand."""
 
 import queue
 import threading
@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 Work = Callable[[], None]
 MOST_WAITING = 256
-"""Whoever adds more waits: a peer that floods is slowed down, and nothing is lost."""
+"""Length limit of the queue; when full, adding blocks: a flooding peer is slowed down."""
 
 
 class WorkQueue:
     """Runs work on daemon threads.
 
     Args:
-        size: How many at once; with one, in the order it came.
+        size: The number of threads; with one, work runs in the order of arrival.
     """
 
     def __init__(self, size: int = 1) -> None:
@@ -23,7 +23,7 @@ class WorkQueue:
         self._threads = 0
 
     def add(self, work: Work) -> None:
-        """Have it done; work never raises. Blocks while too much waits."""
+        """Add work, which must not raise. Blocks while the queue is full."""
         with self._lock:
             if self._threads < self._size:
                 self._threads += 1
@@ -31,7 +31,7 @@ class WorkQueue:
         self._waiting.put(work)
 
     def finish(self) -> None:
-        """Wait until all is done, and let the threads go. Nothing may be added any more."""
+        """Wait until all work is done, and end the threads. Nothing may be added any more."""
         self._waiting.join()
         with self._lock:
             for _ in range(self._threads):

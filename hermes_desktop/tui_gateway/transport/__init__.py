@@ -1,1 +1,1 @@
-"""How frames come in and go out: the program's own streams, or a socket with several clients."""
+"""Transports of frames: the program's own streams, or a socket with several clients."""

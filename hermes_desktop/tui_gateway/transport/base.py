@@ -1,4 +1,4 @@
-"""Where frames go."""
+"""The transport interface, and the set of peers subscribed to a session."""
 
 import threading
 from collections.abc import Sequence
@@ -8,20 +8,20 @@ from hermes_desktop.tui_gateway.protocol.frames import Frame
 
 
 class Transport(Protocol):
-    """One peer. Any thread."""
+    """Connection to one peer. Any thread."""
 
     @property
     def alive(self) -> bool:
-        """Whether the peer is still there."""
+        """Whether the peer is still connected."""
         ...
 
     def write(self, frame: Frame) -> bool:
-        """Send a frame; False only when the peer is gone."""
+        """Send a frame; return False only when the peer is gone."""
         ...
 
 
 class Audience:
-    """The peers that hear of one session. Any thread."""
+    """The peers subscribed to one session. Any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,30 +29,30 @@ class Audience:
 
     @property
     def alive(self) -> bool:
-        """Whether anybody hears."""
+        """Whether any peer is connected."""
         return any(peer.alive for peer in self._peers)
 
     def has(self, peer: Transport | None) -> bool:
-        """Whether this peer hears."""
+        """Return whether this peer is subscribed."""
         return any(each is peer for each in self._peers)
 
     def answers(self, silent: Sequence[Transport]) -> bool:
-        """Whether anybody hears who is not among those that say nothing any more."""
+        """Return whether any connected peer is not among those that closed their input."""
         return any(peer.alive and all(each is not peer for each in silent) for peer in self._peers)
 
     def add(self, peer: Transport) -> None:
-        """Let a peer hear, too."""
+        """Subscribe a peer."""
         with self._lock:
             if not self.has(peer):
                 self._peers = (*self._peers, peer)
 
     def remove(self, peer: Transport) -> None:
-        """Let a peer hear no more."""
+        """Unsubscribe a peer."""
         with self._lock:
             self._peers = tuple(each for each in self._peers if each is not peer)
 
     def write(self, frame: Frame) -> bool:
-        """Send a frame to all; False when nobody is there. Who is gone is dropped."""
+        """Send a frame to all; return False when no peer is connected. Gone peers are dropped."""
         heard = False
         for peer in self._peers:
             if peer.write(frame):

@@ -1,10 +1,10 @@
-"""Lines out of pieces of bytes, none longer than is good."""
+"""Splitting of a byte stream into lines of limited length."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
 
 MOST_BYTES = 64 * 1024 * 1024
-"""A longer line is skipped and answered with an error: it could fill the memory."""
+"""Length limit of a line. A longer one could fill the memory; it is skipped with an error."""
 _PIECE = 256 * 1024
 
 
@@ -14,17 +14,17 @@ class _TooLong:
 
 
 TOO_LONG: Final = _TooLong()
-"""Stands for a line that was skipped."""
+"""Placeholder for a line that was skipped."""
 
 
 def read_lines(
     read: Callable[[int], bytes], *, most_bytes: int = MOST_BYTES
 ) -> Iterator[bytes | _TooLong]:
-    """Read lines until there are no more; the last one may lack its end.
+    """Yield lines until the end of input; the last one may lack its line end.
 
     Args:
-        read: Gives at most so many bytes, b"" at the end; blocks.
-        most_bytes: Of a line.
+        read: Returns up to the given number of bytes, b"" at the end; blocks.
+        most_bytes: Length limit of a line.
     """
     pieces: list[bytes] = []
     held = 0

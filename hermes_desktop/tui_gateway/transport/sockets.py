@@ -1,4 +1,4 @@
-"""A Unix socket for several peers, all of the person whose home it is."""
+"""A Unix socket for several peers, all run by the owner of the home."""
 
 import contextlib
 import logging
@@ -19,14 +19,14 @@ from hermes_desktop.tui_gateway.protocol.frames import Frame, encode
 log = logging.getLogger(__name__)
 
 MOST_UNREAD_BYTES = 64 * 1024 * 1024
-"""A peer that leaves more unread is let go; others must not wait for it."""
+"""Limit of unread data; a peer beyond it is disconnected, so that others need not wait."""
 _LONGEST_PATH = 107
 _PRIVATE = 0o077
 _CREDENTIALS = struct.Struct("3i")
 
 
 class SocketTransport:
-    """Sends frames to one connection, on a thread of its own. Any thread may write.
+    """Sends frames to one connection, on a separate thread. Any thread may write.
 
     Args:
         connection: The accepted socket; closed by :meth:`close`.
@@ -44,11 +44,11 @@ class SocketTransport:
 
     @property
     def alive(self) -> bool:
-        """Whether the peer is still there."""
+        """Whether the peer is still connected."""
         return not self._gone and not self._closing
 
     def write(self, frame: Frame) -> bool:
-        """Send a frame; False only when the peer is gone."""
+        """Send a frame; return False only when the peer is gone."""
         data = encode(frame)
         with self._changed:
             if self._gone or self._closing:
@@ -64,7 +64,7 @@ class SocketTransport:
 
     @property
     def listens(self) -> bool:
-        """Whether the peer has not hung up, though it may have nothing more to ask."""
+        """Whether the peer has not disconnected, although it may have closed its input."""
         if not self.alive:
             return False
         looking = select.poll()
@@ -72,14 +72,14 @@ class SocketTransport:
         return not looking.poll(0)
 
     def read(self, most: int) -> bytes:
-        """What the peer sent, b"" when there is no more."""
+        """Return what the peer sent, b"" when there is no more."""
         try:
             return self._connection.recv(most)
         except OSError:
             return b""
 
     def close(self, *, limit_s: float = 2.0) -> None:
-        """Send what waits, for a moment at most, and hang up."""
+        """Send what is queued, within a time-out, and disconnect."""
         with self._changed:
             self._closing = True
             self._changed.notify()
@@ -113,17 +113,17 @@ class SocketTransport:
 
 
 class ListeningSocket:
-    """The socket of one home, in a folder that nobody else may enter.
+    """The socket of one home, in a folder that only the owner may enter.
 
     Args:
-        path: Where; its folder is made (0700) if missing.
+        path: Its path; a missing folder is created (0700).
 
     Raises:
         UsageError: The path is too long for a socket.
-        RefusedError: Others may enter the folder, something else stands there, or this system
-            cannot tell who connects.
+        RefusedError: Other users may enter the folder, the path is not a socket, or this system
+            cannot identify the connecting user.
         BusyError: Another process listens there.
-        OSError: It cannot be made.
+        OSError: It cannot be created.
     """
 
     def __init__(self, path: Path) -> None:
@@ -146,7 +146,7 @@ class ListeningSocket:
         with file_lock.hold(path.with_name(f"{path.name}.lock")):
             _remove_left_over(path)
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            before = os.umask(0o177)  # from its first moment on nobody else may connect
+            before = os.umask(0o177)  # other users must never be able to connect, not even briefly
             try:
                 self._socket.bind(str(path))
             except OSError:
@@ -158,7 +158,7 @@ class ListeningSocket:
             self._inode = path.stat().st_ino
 
     def accept(self) -> SocketTransport | None:
-        """The next peer of our own; None when the socket was closed. Blocks."""
+        """Return the next peer of the same user; None when the socket was closed. Blocks."""
         while True:
             try:
                 connection, _ = self._socket.accept()
@@ -170,7 +170,7 @@ class ListeningSocket:
             connection.close()
 
     def close(self) -> None:
-        """Listen no more, and take the socket away if it is still ours."""
+        """Stop listening, and remove the socket if it is still ours."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -190,7 +190,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _refuse_another(path: Path) -> None:
-    """Leave what is no socket as it is."""
+    """Refuse a path that exists and is not a socket."""
     if os.path.lexists(path) and not stat.S_ISSOCK(path.lstat().st_mode):
         raise RefusedError(
             "There is something else where the socket would be.",
@@ -200,7 +200,7 @@ def _refuse_another(path: Path) -> None:
 
 
 def _remove_left_over(path: Path) -> None:
-    """Take a socket away that nobody listens to any more."""
+    """Remove a socket that no process listens to any more."""
     if not os.path.lexists(path):
         return
     _refuse_another(path)
@@ -218,7 +218,7 @@ def _remove_left_over(path: Path) -> None:
 
 
 def _is_ours(connection: socket.socket) -> bool:
-    """Whether the peer is a process of the same person."""
+    """Return whether the peer is a process of the same user."""
     found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _, user, _ = _CREDENTIALS.unpack(found)
     return bool(user == os.getuid())

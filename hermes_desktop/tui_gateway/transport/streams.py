@@ -1,4 +1,4 @@
-"""The program's own standard streams, kept for the protocol alone."""
+"""The program's own standard streams, reserved for the protocol."""
 
 import errno
 import os
@@ -12,11 +12,11 @@ from hermes_desktop.tui_gateway.protocol.frames import Frame, encode
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Descriptors that nobody else knows.
+    """Descriptors reserved for the protocol.
 
     Attributes:
-        source: Requests come from there.
-        sink: Frames go there.
+        source: The descriptor for requests.
+        sink: The descriptor for frames.
     """
 
     source: int
@@ -24,10 +24,10 @@ class Streams:
 
 
 def claim_streams() -> Streams:
-    """Take standard input and output away from everybody else.
+    """Reserve standard input and output for the protocol.
 
-    What others print from now on, child processes and libraries included, goes to standard error;
-    who reads standard input finds nothing there.
+    Any other output from now on, including that of child processes and libraries, goes to standard
+    error; standard input appears empty to other code.
 
     Raises:
         OSError: One of them is closed.
@@ -64,7 +64,7 @@ class StreamTransport:
         return not self._gone
 
     def write(self, frame: Frame) -> bool:
-        """Send a frame; False only when the peer is gone."""
+        """Send a frame; return False only when the peer is gone."""
         data = memoryview(encode(frame))
         with self._lock:
             if self._gone:

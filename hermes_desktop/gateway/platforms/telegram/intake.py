@@ -28,8 +28,8 @@ class Intake:
         """Return the message that related updates form; None: it is not for this bot."""
         try:
             return self._event_of(group, bot)
-        # A bug here would recur with every response and block all other updates.
         except Exception:
+            # A bug here would recur with every response and block all other updates.
             log.exception("Nothing could be made of an update of Telegram")
             return None
 
