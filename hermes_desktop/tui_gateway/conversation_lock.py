@@ -1,4 +1,4 @@
-"""Locks of sessions across all our programs, for threads that may block."""
+"""Conversation locks across all our programs, for threads that may block."""
 
 import contextlib
 import threading
@@ -17,7 +17,7 @@ _SHORT_TRIES = 4
 def held_for_turn(
     server: Server, sid: str, session: Session, given_up: Callable[[], bool]
 ) -> Iterator[bool]:
-    """Wait for a session's lock and hold it for the duration of the block.
+    """Wait for the lock of a session's conversation and hold it for the block.
 
     Peers are notified about the lock's holder. Meanwhile ``waits_for_program`` of the session is
     set: a waiting turn has stored nothing and must not be interrupted for the next prompt.
@@ -62,7 +62,7 @@ def held_for_turn(
 
 @contextlib.contextmanager
 def held_now(server: Server, session: Session, doing: str) -> Iterator[None]:
-    """Hold a session's lock for the duration of the block, without waiting for other programs.
+    """Hold the lock of a session's conversation for the block, without waiting for it.
 
     Raises:
         RpcError: Another program holds it.

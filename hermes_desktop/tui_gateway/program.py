@@ -143,7 +143,7 @@ class RpcProgram:
             commands are listed beside them. Blocks for a bounded time; any thread; never raises.
         approvals: The pending approval requests; None: there are none.
         questions: The pending questions of the assistant; None: there are none.
-        locks: One turn per session among all our programs, created once; None: no locks.
+        locks: One turn per conversation among all our programs, created once; None: no locks.
     """
 
     db: Callable[[], SessionDB]

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 TOO_MANY = "Too many people are asking to be let in right now. Try again later."
 _MOST_REFUSALS, _REFUSALS_S = 5, 60.0
-"""Limit of refusal replies per period; a bot that answers every stranger gets blocked."""
+"""Limit of refusal replies per period; platforms block a bot that answers every stranger."""
 
 
 class Access:

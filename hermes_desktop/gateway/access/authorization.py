@@ -97,7 +97,7 @@ def _in_open_chat(source: SessionSource, config: GatewayConfig, lookup: Lookup) 
         chats = split_list(lookup("TELEGRAM_GROUP_ALLOWED_CHATS"))
         chats |= as_ids(_extra(source.platform, config).get("group_allowed_chats"))
         users = split_list(lookup("TELEGRAM_GROUP_ALLOWED_USERS"))
-        # this variable used to hold ids of groups
+        # This variable used to hold ids of groups.
         chats |= {each for each in users if each.startswith("-")}
     elif source.platform is Platform.QQBOT:
         chats = split_list(lookup("QQ_GROUP_ALLOWED_USERS"))

@@ -98,7 +98,7 @@ class RunnerClaims(RunnerBoundaries):
                 await self._deliver(event, adapter, outcome.delivery)
                 await self._settle_marks(record, outcome)
         except asyncio.CancelledError:
-            # the runner stops; listeners still need the end of this turn
+            # The runner stops; listeners still need the end of this turn.
             if outcome is None:
                 begun = record.generation > 0
                 outcome = (
@@ -208,7 +208,7 @@ class RunnerClaims(RunnerBoundaries):
     async def _among_programs(
         self, record: TurnRecord, session_id: str, wait: Callable[[str], None]
     ) -> AsyncIterator[None]:
-        """Hold the lock that keeps turns of our other programs out of a session, waiting for it."""
+        """Wait for the lock that keeps other programs' turns out of the conversation; hold it."""
         if self.program_locks is None:
             yield
             return

@@ -81,7 +81,7 @@ class RunnerState:
             agent.
         event_hooks_s: The time-out of all event hooks together, per event.
         home: The home whose gateway this is; None for a private runner, which writes no file.
-        program_locks: Keeps turns of our other programs out of a session; None: no such locks.
+        program_locks: Keeps turns of our other programs out of a conversation; None: no such locks.
         turn_gate: Awaited when a turn holds the lease of its session, before anything is read;
             called with the session and the event that ends the wait. It may raise
             :class:`HermesError`.

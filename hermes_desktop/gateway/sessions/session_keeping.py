@@ -79,7 +79,7 @@ class EntryKeeper:
             return False
         changed = False
         for key, entry in list(self._entries.items()):
-            # the next message is to explain the reset
+            # The next message is to explain the reset.
             if entry.is_foreign or entry.expiry_finalized:
                 continue
             try:

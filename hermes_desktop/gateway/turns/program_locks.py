@@ -1,4 +1,4 @@
-"""Locks of sessions across all our programs, acquired asynchronously on the event loop.
+"""Conversation locks across all our programs, acquired asynchronously on the event loop.
 
 Within a program :class:`KeyedLocks` decide whose turn it is; only the holder of that lease acquires
 a lock here. Waiting occupies no thread: the files are polled.
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class ProgramLocks:
-    """Holds the session locks for the turns of this program. On one event loop.
+    """Holds the conversation locks for the turns of this program. On one event loop.
 
     Args:
         locks: The lock files; only used on the worker.
@@ -51,7 +51,7 @@ class ProgramLocks:
         unless: asyncio.Event | None = None,
         waits: Callable[[str], None] = lambda _: None,
     ) -> AsyncIterator[None]:
-        """Wait for a session's lock and hold it for the duration of the block.
+        """Wait for the lock of a session's conversation and hold it for the block.
 
         Args:
             session_id: Any session of the conversation.
@@ -75,7 +75,7 @@ class ProgramLocks:
 
     @contextlib.asynccontextmanager
     async def hold_now(self, session_id: str) -> AsyncIterator[None]:
-        """Hold a session's lock for the duration of the block, without waiting for other programs.
+        """Hold the lock of a session's conversation for the block, without waiting for it.
 
         Raises:
             BusyError: Another program holds it.
@@ -122,7 +122,7 @@ def waiting_words(owner: LockOwner | None) -> str:
 
 
 def busy_elsewhere(owner: LockOwner | None) -> BusyError:
-    """Return the error for a session in which another program's turn runs."""
+    """Return the error for a conversation in which another program's turn runs."""
     return BusyError(
         "A reply is being written in this session.",
         f"{owner or 'Another program'} is answering in it.",
@@ -131,7 +131,7 @@ def busy_elsewhere(owner: LockOwner | None) -> BusyError:
 
 
 def problem_words(problem: str) -> tuple[str, str, str]:
-    """Return title, detail and hint for a home where locks do not work."""
+    """Return title, detail and hint for a home where conversation locks do not work."""
     return (
         "Sessions cannot be locked in this home.",
         f"{problem}. If two windows or commands answer in one session, their turns may mix.",

@@ -46,6 +46,6 @@ async def leases_followed(agent: Any, leases: KeyedLocks, tasks: TaskSet) -> Asy
 
 
 async def _quietly(holding: Any) -> None:
-    # the lease was held by another turn until this one was over
+    # The lease was held by another turn until this one was over.
     with contextlib.suppress(GivenUpError):
         await holding

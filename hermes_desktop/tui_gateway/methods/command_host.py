@@ -89,7 +89,7 @@ class SessionHost:
         self._db = db
 
     async def session_id(self, *, begin: bool = False) -> str | None:
-        """Return the stored session, if it has a row or is to begin."""
+        """Return the session id if the session has a row or ``begin`` is set."""
         key = str(self._session["session_key"])
         return key if begin or self._db.get_session(key) is not None else None
 

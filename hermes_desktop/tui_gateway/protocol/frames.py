@@ -64,7 +64,7 @@ def _refuse(constant: str) -> NoReturn:
 def id_of(request: Any) -> Any:
     """Return the id for the response to a request, None where it has no valid one."""
     found = request.get("id") if isinstance(request, dict) else None
-    # e.g. 1e400, which cannot be encoded again
+    # E.g. 1e400, which cannot be encoded again.
     if isinstance(found, float) and not math.isfinite(found):
         return None
     return found if isinstance(found, str | int | float) and not isinstance(found, bool) else None
