@@ -109,7 +109,7 @@ class DeliveryLedger:
                 self._tried_at.pop(name, None)
 
     async def forgive(self, name: str) -> None:
-        """Uncount a later attempt that certainly did not send the reply."""
+        """Undo the count of a later attempt that certainly did not send the reply."""
         await self._noting(lambda: self._store.forgive(name))
 
     def was_tried_again_lately(self, owed: Obligation, within_s: float) -> bool:

@@ -281,7 +281,7 @@ class DesktopAdapter(PlatformAdapter):
         self._opened[session_id] = _OpenedRow(end_reason, self._clock.monotonic())
 
     async def _end_idle_rows(self) -> None:
-        """Periodically end rows that were opened here and not used for hours.
+        """End, periodically, rows that were opened here and not used for hours.
 
         A row is reopened when it is used again.
         """

@@ -37,7 +37,7 @@ _STOP_S = 2.0
 
 
 async def _nothing(_: Platform) -> None:
-    """Default callback after a connection: do nothing."""
+    """Do nothing: the default callback after a connection."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ async def _expire(runner: "RunnerBoundaries", session_entry: SessionEntry) -> No
 
 
 async def _prune(runner: "RunnerBoundaries") -> None:
-    """Once an hour, drop the entries of chats that were inactive for long."""
+    """Drop, once an hour, the entries of chats that were inactive for long."""
     now = runner.clock.time()
     if not prune_due(now, runner._last_session_store_prune_ts):
         return

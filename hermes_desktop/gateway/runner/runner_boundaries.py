@@ -157,7 +157,7 @@ class RunnerBoundaries(RunnerSurface):
         source: SessionSource,
         session_entry: SessionEntry,
     ) -> None:
-        """Before a turn: if its session is new, run the hooks and notify the chat, once."""
+        """Run the hooks and notify the chat, once, before the first turn of a new session."""
         session_key = session_entry.session_key
         began = session_entry.created_at == session_entry.updated_at
         finalized = session_entry.previous_finalized
@@ -208,7 +208,7 @@ class RunnerBoundaries(RunnerSurface):
         session_entry: SessionEntry,
         result: Any,
     ) -> str:
-        """After a turn whose session cannot be compacted any further: start a new one.
+        """Start a new session after a turn whose session cannot be compacted any further.
 
         Returns:
             An addition to its reply; "" when nothing of that kind happened.

@@ -293,7 +293,7 @@ class RunnerTurns(RunnerShowing):
         prepared: PreparedAgent,
         result: AgentResult,
     ) -> None:
-        """After a turn: follow a rotation, cache the agent with a new baseline, evict old ones."""
+        """Finish a turn: follow a rotation, cache the agent with a new baseline, evict old ones."""
         if not self._is_current(record):
             self._release_agent(prepared.agent)
             return

@@ -104,7 +104,7 @@ class EntryMarks(EntryKeeper):
             ]
 
     def suspend_recently_active(self, max_age_seconds: int = 120) -> int:
-        """After a crash: mark the chats that were in use, so that they are resumed.
+        """Mark the chats that were in use before a crash, so that they are resumed.
 
         Returns:
             The number of marked chats.

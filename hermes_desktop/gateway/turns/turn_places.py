@@ -82,7 +82,7 @@ class TurnPlace:
             self._slots.release()
 
     async def take_back(self, unless: asyncio.Event) -> None:
-        """After :meth:`lend`: wait until a slot is free again.
+        """Wait, after :meth:`lend`, until a slot is free again.
 
         Raises:
             GivenUpError: ``unless`` was set before.
